@@ -14,7 +14,7 @@ import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { UsageLedger } from '../store/ledger-store.js'
-import { LmdbLedger } from '../store/lmdb/ledger.js'
+import { openLmdbLedger } from '../store/lmdb/ledger.js'
 
 interface AccountingOptions {
   readonly dataDir: string
@@ -48,7 +48,7 @@ const ADDRESS_GRANT_MS = 500
 /** The ledger as its only writer has it, in the folder of the store, and where the journals lie that it is made of. */
 export function openLedger(dataDir: string): { readonly ledger: WritableLedger; readonly journals: string } {
   const { database, journals } = ledgerPaths(dataDir)
-  return { ledger: new LmdbLedger(database), journals }
+  return { ledger: openLmdbLedger(database), journals }
 }
 
 export function composeAccounting(options: AccountingOptions): AccountingParts {

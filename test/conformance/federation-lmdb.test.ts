@@ -1,8 +1,8 @@
-import { LmdbFederationStore } from '../../src/store/lmdb/federation.js'
+import { createLmdbFederationStore } from '../../src/store/lmdb/federation.js'
 import { openFederationPlace } from '../support/peers/federation-place.js'
 import { federationSuite } from './federation-suite.js'
 
 federationSuite({
   name: 'lmdb',
-  place: () => openFederationPlace((env) => new LmdbFederationStore(env, { rowsPerTrail: 50, ms: 1_000 })),
+  place: () => openFederationPlace((env) => createLmdbFederationStore(env, { rowsPerTrail: 50, ms: 1_000 })),
 })

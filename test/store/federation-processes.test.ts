@@ -4,7 +4,7 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
-import { LmdbFederationStore } from '../../src/store/lmdb/federation.js'
+import { createLmdbFederationStore } from '../../src/store/lmdb/federation.js'
 import { auditOf, policyOf } from '../support/data/federation.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { type FederationPeer, startFederationPeer } from '../support/peers/federation-peer.js'
@@ -33,7 +33,7 @@ void test('a rotation by one process holds for the next signature of every other
   let stale = 0
   const env = openEnvironment(path)
   t.after(() => env.close())
-  const store = new LmdbFederationStore(env)
+  const store = createLmdbFederationStore(env)
   const ours = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   for (let round = 0; round < 20; round++) {
     const kid = await first!.ask({ do: 'rotate' })
@@ -50,7 +50,7 @@ void test('a policy changed by one process is read changed by every other', asyn
   const [theirs] = await openPeerStores(t, path, 1)
   const env = openEnvironment(path)
   t.after(() => env.close())
-  const store = new LmdbFederationStore(env)
+  const store = createLmdbFederationStore(env)
   await store.policies.add(policyOf(1), auditOf(1))
   let stale = 0
   for (let round = 0; round < 200; round++) {
@@ -78,7 +78,7 @@ void test('rows that several processes append at once are all kept', async (t) =
 void test('nothing in the folder holds a private key in the open', async (t) => {
   const path = tempFolder(t)
   const env = openEnvironment(path)
-  const store = new LmdbFederationStore(env)
+  const store = createLmdbFederationStore(env)
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   await keys.maintain()
   await env.close()

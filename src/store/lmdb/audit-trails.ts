@@ -40,95 +40,88 @@ interface AuditTrailAppend {
 }
 
 /** For the inside of transactions and snapshots of the environment. */
-export class AuditTrails {
-  readonly #env: LmdbEnvironment
-  readonly #table: LmdbByteTable
-  readonly #retention: AuditRetention
-
-  constructor(env: LmdbEnvironment, tableName: string, retention: AuditRetention) {
-    this.#env = env
-    this.#table = env.byteTable(tableName)
-    this.#retention = retention
-  }
-
-  page(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage {
-    if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
-    const key = auditTrailKey(trail, organizationId)
-    const [first, next] = this.#extent(key)
-    const rows: FederationAuditRow[] = []
-    let block = -1
-    let lines: string[] = []
-    for (let row = next - 1 - offset; row >= first && rows.length < limit; row--) {
-      if (auditBlockOf(row) !== block) {
-        block = auditBlockOf(row)
-        lines = this.#linesAround(key, row)
-      }
-      rows.push(Object.freeze(JSON.parse(lines[row % ROWS_PER_BLOCK]!) as FederationAuditRow))
-    }
-    return { rows, total: next - first }
-  }
-
-  /** Rows of one trail share its extent, which is read and written once. */
-  append(rows: readonly FederationAuditRow[]): void {
-    const appends = new Map<string, AuditTrailAppend>()
-    for (const row of rows) {
-      const key = auditTrailKey(row.trail, row.organizationId)
-      const name = key.toString()
-      const append = appends.get(name) ?? { key, lines: [], now: 0 }
-      appends.set(name, append)
-      append.lines.push(JSON.stringify(row))
-      append.now = row.at
-    }
-    for (const { key, lines, now } of appends.values()) {
-      const [oldFirst, oldNext] = this.#extent(key)
-      const next = this.#write(key, oldNext, lines)
-      const first = this.#firstToKeep(key, oldFirst, next, now)
-      for (let block = auditBlockOf(oldFirst); block < auditBlockOf(first); block++) {
-        this.#table.remove(auditBlockKey(key, block))
-      }
-      this.#table.put(key, encodeRecord([first, next]))
-    }
-  }
-
-  #extent(key: Buffer): AuditTrailExtent {
-    const bytes = this.#env.get(this.#table, key)
+export function openAuditTrails(env: LmdbEnvironment, table: LmdbByteTable, retention: AuditRetention) {
+  const readExtent = (key: Buffer): AuditTrailExtent => {
+    const bytes = env.get(table, key)
     return bytes === undefined ? EMPTY_AUDIT_TRAIL : (decodeRecord(bytes) as AuditTrailExtent)
   }
 
+  /** The lines of the block that holds a row. */
+  const linesAround = (key: Buffer, row: number): string[] => {
+    const bytes = env.get(table, auditBlockKey(key, auditBlockOf(row)))!
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split(LINE_END)
+  }
+
   /** Writes lines from a row on, behind what is there; the number of the row to come after them. */
-  #write(key: Buffer, from: number, lines: readonly string[]): number {
+  const write = (key: Buffer, from: number, lines: readonly string[]): number => {
     for (let taken = 0; taken < lines.length; ) {
       const row = from + taken
       const line = row % ROWS_PER_BLOCK
       const added = lines.slice(taken, taken + ROWS_PER_BLOCK - line)
-      const before = line === 0 ? [] : this.#linesAround(key, row)
-      this.#table.put(
-        auditBlockKey(key, auditBlockOf(row)),
-        Buffer.from([...before, ...added].join(LINE_END)),
-      )
+      const before = line === 0 ? [] : linesAround(key, row)
+      table.put(auditBlockKey(key, auditBlockOf(row)), Buffer.from([...before, ...added].join(LINE_END)))
       taken += added.length
     }
     return from + lines.length
   }
 
   /** The newest row stays, however old it is. */
-  #firstToKeep(key: Buffer, oldFirst: number, next: number, now: number): number {
-    const { rowsPerTrail, ms } = this.#retention
-    let first = Math.max(oldFirst, next - rowsPerTrail)
+  const firstToKeep = (key: Buffer, oldFirst: number, next: number, now: number): number => {
+    let first = Math.max(oldFirst, next - retention.rowsPerTrail)
     for (let blocks = 0; blocks < MAX_PRUNED_BLOCKS && first < next - 1; blocks++) {
       const block = auditBlockOf(first)
-      const lines = this.#linesAround(key, first)
-      const isOld = (): boolean => timeOfRow(lines[first % ROWS_PER_BLOCK]!) < now - ms
+      const lines = linesAround(key, first)
+      const isOld = (): boolean => timeOfRow(lines[first % ROWS_PER_BLOCK]!) < now - retention.ms
       while (first < next - 1 && auditBlockOf(first) === block && isOld()) first++
       if (auditBlockOf(first) === block) break
     }
     return first
   }
 
-  /** The lines of the block that holds a row. */
-  #linesAround(key: Buffer, row: number): string[] {
-    const bytes = this.#env.get(this.#table, auditBlockKey(key, auditBlockOf(row)))!
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split(LINE_END)
+  return {
+    page: (
+      organizationId: string,
+      trail: AuditTrailName,
+      offset: number,
+      limit: number,
+    ): FederationAuditPage => {
+      if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
+      const key = auditTrailKey(trail, organizationId)
+      const [first, next] = readExtent(key)
+      const rows: FederationAuditRow[] = []
+      let block = -1
+      let lines: string[] = []
+      for (let row = next - 1 - offset; row >= first && rows.length < limit; row--) {
+        if (auditBlockOf(row) !== block) {
+          block = auditBlockOf(row)
+          lines = linesAround(key, row)
+        }
+        rows.push(Object.freeze(JSON.parse(lines[row % ROWS_PER_BLOCK]!) as FederationAuditRow))
+      }
+      return { rows, total: next - first }
+    },
+
+    /** Rows of one trail share its extent, which is read and written once. */
+    append: (rows: readonly FederationAuditRow[]): void => {
+      const appends = new Map<string, AuditTrailAppend>()
+      for (const row of rows) {
+        const key = auditTrailKey(row.trail, row.organizationId)
+        const name = key.toString()
+        const append = appends.get(name) ?? { key, lines: [], now: 0 }
+        appends.set(name, append)
+        append.lines.push(JSON.stringify(row))
+        append.now = row.at
+      }
+      for (const { key, lines, now } of appends.values()) {
+        const [oldFirst, oldNext] = readExtent(key)
+        const next = write(key, oldNext, lines)
+        const first = firstToKeep(key, oldFirst, next, now)
+        for (let block = auditBlockOf(oldFirst); block < auditBlockOf(first); block++) {
+          table.remove(auditBlockKey(key, block))
+        }
+        table.put(key, encodeRecord([first, next]))
+      }
+    },
   }
 }
 

@@ -8,9 +8,6 @@
  *     audit     see audit-trails.ts
  */
 import type {
-  AuditTrailName,
-  FederationAuditPage,
-  FederationAuditRow,
   FederationIssuer,
   FederationPolicy,
   FederationStore,
@@ -18,7 +15,7 @@ import type {
   OwnedRecords,
   SigningKeyRing,
 } from '../federation-store.js'
-import { AUDIT_RETENTION, type AuditRetention, AuditTrails } from './audit-trails.js'
+import { AUDIT_RETENTION, type AuditRetention, openAuditTrails } from './audit-trails.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 import { idKey, ownerPrefix, RecordTable } from './record-table.js'
 
@@ -30,62 +27,43 @@ export const FEDERATION_TABLE_NAMES = {
 
 const SIGNING_KEY_RING_KEY = Buffer.from('s')
 
-/** Audit rows of exchanges come gathered; all other changes are rare, a transaction each. */
-export class LmdbFederationStore implements FederationStore {
-  readonly issuers: OwnedRecords<FederationIssuer>
-  readonly policies: OwnedRecords<FederationPolicy>
-  readonly #env: LmdbEnvironment
-  readonly #records: RecordTable
-  readonly #audit: AuditTrails
-
-  /** @param env opened with `FEDERATION_TABLE_NAMES` */
-  constructor(env: LmdbEnvironment, retention: AuditRetention = AUDIT_RETENTION) {
-    this.#env = env
-    this.#records = new RecordTable(env, FEDERATION_TABLE_NAMES.records)
-    this.#audit = new AuditTrails(env, FEDERATION_TABLE_NAMES.audit, retention)
-    const tables = {
-      records: this.#records,
-      ownerIndex: env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex),
-      audit: this.#audit,
-    }
-    this.issuers = createOwnedRecords(env, tables, 'i', (issuer) => issuer)
-    this.policies = createOwnedRecords(env, tables, 'p', (policy, before) => ({
+/**
+ * Audit rows of exchanges come gathered; all other changes are rare, a transaction each.
+ *
+ * @param env opened with `FEDERATION_TABLE_NAMES`
+ */
+export function createLmdbFederationStore(
+  env: LmdbEnvironment,
+  retention: AuditRetention = AUDIT_RETENTION,
+): FederationStore {
+  const records = new RecordTable(env, FEDERATION_TABLE_NAMES.records)
+  const ownerIndex = env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex)
+  const audit = openAuditTrails(env, env.byteTable(FEDERATION_TABLE_NAMES.audit), retention)
+  const tables = { records, ownerIndex, audit }
+  return {
+    issuers: createOwnedRecords<FederationIssuer>(env, tables, 'i', (issuer) => issuer),
+    policies: createOwnedRecords<FederationPolicy>(env, tables, 'p', (policy, before) => ({
       ...policy,
       version: before.version + 1,
-    }))
-  }
-
-  signingKeyRing(): SigningKeyRing | null {
-    return this.#records.readParsed('s', SIGNING_KEY_RING_KEY)
-  }
-
-  changeSigningKeyRing(change: (current: SigningKeyRing | null) => SigningKeyRing): Promise<SigningKeyRing> {
-    return this.#env.writeDurably(() => {
-      const current = this.#records.get<SigningKeyRing>(SIGNING_KEY_RING_KEY)
-      const next = change(current)
-      if (next !== current) this.#records.put(SIGNING_KEY_RING_KEY, next)
-      return next
-    })
-  }
-
-  appendAudit(rows: readonly FederationAuditRow[]): Promise<void> {
-    return this.#env.writeDurably(() => this.#audit.append(rows))
-  }
-
-  auditPage(
-    organizationId: string,
-    trail: AuditTrailName,
-    offset: number,
-    limit: number,
-  ): FederationAuditPage {
-    return this.#env.inSnapshot(() => this.#audit.page(organizationId, trail, offset, limit))
+    })),
+    signingKeyRing: () => records.readParsed('s', SIGNING_KEY_RING_KEY),
+    changeSigningKeyRing: (change) =>
+      env.writeDurably(() => {
+        const current = records.get<SigningKeyRing>(SIGNING_KEY_RING_KEY)
+        const next = change(current)
+        if (next !== current) records.put(SIGNING_KEY_RING_KEY, next)
+        return next
+      }),
+    appendAudit: (rows) => env.writeDurably(() => audit.append(rows)),
+    auditPage: (organizationId, trail, offset, limit) =>
+      env.inSnapshot(() => audit.page(organizationId, trail, offset, limit)),
   }
 }
 
 interface FederationTables {
   readonly records: RecordTable
   readonly ownerIndex: LmdbByteTable
-  readonly audit: AuditTrails
+  readonly audit: ReturnType<typeof openAuditTrails>
 }
 
 /** @param revise what a record that has changed becomes */
@@ -99,13 +77,12 @@ function createOwnedRecords<T extends OwnedRecord>(
     Buffer.concat([ownerPrefix(kind, organizationId)!, Buffer.from(id)])
   return {
     get: (id) => records.readParsed<T>(kind + id, idKey(id, kind)),
-    listOf: (organizationId) => {
-      const prefix = ownerPrefix(kind, organizationId)
-      if (prefix === null) return []
-      return env.inSnapshot(() =>
-        env.valuesWithPrefix(ownerIndex, prefix).map((id) => records.get<T>(idKey(id.toString(), kind))!),
-      )
-    },
+    listOf: (organizationId) =>
+      env.inSnapshot(() =>
+        records.listIndexed<T>(ownerIndex, ownerPrefix(kind, organizationId), (id) =>
+          idKey(id.toString(), kind),
+        ),
+      ),
     add: (record, row) =>
       env.writeDurably(() => {
         records.put(idKey(record.id, kind)!, record)

@@ -7,21 +7,12 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
-import type {
-  FileListPage,
-  FileListQuery,
-  FileReader,
-  FileRecord,
-  FileStore,
-  FileWriter,
-  NewFileDetails,
-  SweepResult,
-} from '../file-store.js'
+import type { FileListQuery, FileRecord, FileStore, FileWriter } from '../file-store.js'
 import { BlockPool } from '../files/block-writer.js'
 import { ContentFolder, isFileId, newFileId } from '../files/content-folder.js'
 import { ContentReader } from '../files/content-reader.js'
 import { ContentWriter } from '../files/content-writer.js'
-import type { KeyRange, LmdbByteTable, LmdbEnvironment } from './environment.js'
+import type { KeyRange, LmdbEnvironment } from './environment.js'
 import { isId, ownerPrefix, RecordTable } from './record-table.js'
 
 export const FILE_TABLE_NAME = 'files'
@@ -29,115 +20,93 @@ export const FILE_TABLE_NAME = 'files'
 /** Sorts behind every id: they are ASCII. */
 const LAST = Buffer.of(0xff)
 
-/** Each change of a record is a transaction of its own. */
-export class LmdbFileStore implements FileStore {
-  readonly #env: LmdbEnvironment
-  readonly #records: RecordTable
-  /** The same table. */
-  readonly #index: LmdbByteTable
-  readonly #contents: ContentFolder
-  readonly #blocks = new BlockPool()
-  readonly #unixMs: () => number
+/** @param env opened with `FILE_TABLE_NAME`. Each change of a record is a transaction of its own. */
+export function createLmdbFileStore(
+  env: LmdbEnvironment,
+  dataDir: string,
+  unixSeconds: () => number,
+): FileStore {
+  const records = new RecordTable(env, FILE_TABLE_NAME)
+  const index = env.byteTable(FILE_TABLE_NAME)
+  const contents = new ContentFolder(dataDir)
+  const blocks = new BlockPool()
+  const unixMs = (): number => Math.floor(unixSeconds() * 1000)
 
-  /** @param env opened with `FILE_TABLE_NAME` */
-  constructor(env: LmdbEnvironment, dataDir: string, unixSeconds: () => number) {
-    this.#env = env
-    this.#records = new RecordTable(env, FILE_TABLE_NAME)
-    this.#index = env.byteTable(FILE_TABLE_NAME)
-    this.#contents = new ContentFolder(dataDir)
-    this.#unixMs = () => Math.floor(unixSeconds() * 1000)
-  }
-
-  file(id: string): FileRecord | null {
-    return isFileId(id) ? this.#env.inSnapshot(() => this.#read(id)) : null
-  }
-
-  filesOf(workspaceId: string, query: FileListQuery): FileListPage {
-    if (!isId(workspaceId) || query.limit < 1) return { files: [], hasMore: false }
-    return this.#env.inSnapshot(() => {
-      const ids = this.#env.valuesInRange(this.#index, keyRangeOf(workspaceId, query))
-      const kept = ids.slice(0, query.limit)
-      // What stands before something is walked away from it.
-      if (query.before !== null) kept.reverse()
-      return { files: kept.map((id) => this.#read(id.toString())!), hasMore: ids.length > query.limit }
-    })
-  }
-
-  async beginFile(): Promise<FileWriter> {
-    const id = newFileId(this.#unixMs())
-    const handle = await this.#contents.createIncoming(id).catch((cause: unknown) => {
-      throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
-    })
-    return new ContentWriter(id, handle, {
-      contents: this.#contents,
-      blocks: this.#blocks,
-      record: (file) => this.#add(file),
-      unixMs: this.#unixMs,
-    })
-  }
-
-  async createFile(details: NewFileDetails, content: Uint8Array): Promise<FileRecord> {
-    const writer = await this.beginFile()
-    try {
-      await writer.write(content)
-      return await writer.commit(details)
-    } finally {
-      await writer.abandon()
-    }
-  }
-
-  async removeFile(id: string): Promise<boolean> {
-    if (!isFileId(id)) return false
-    const removed = await this.#env.writeDurably(() => {
-      const file = this.#read(id)
-      if (file === null) return false
-      this.#records.remove(recordKey(id))
-      this.#records.remove(indexKey(file.workspaceId, id))
-      return true
-    })
-    // What cannot be removed now has no record any more: a later start sets it aside.
-    if (removed) await this.#contents.remove(id).catch(() => {})
-    return removed
-  }
-
-  async isIntact({ id, sizeBytes }: FileRecord): Promise<boolean> {
-    return (await this.#contents.sizeOf(id)) === sizeBytes
-  }
-
-  async openContent({ id }: FileRecord, start: number, length: number): Promise<FileReader> {
-    return new ContentReader(await open(this.#contents.pathOf(id), 'r'), start, length)
-  }
-
-  async sweep(): Promise<SweepResult> {
-    const incoming = await this.#contents.clearIncoming()
-    let { setAside } = incoming
-    const orphans = (await this.#contents.publishedIds()).filter((id) => this.file(id) === null)
-    if (orphans.length > 0) {
-      // Inside a transaction no record can be added while its content is being set aside.
-      await this.#env.writeDurably(() => {
-        for (const id of orphans) if (this.#read(id) === null && this.#contents.setAside(id)) setAside++
-      })
-    }
-    let putBack = 0
-    for (const id of await this.#contents.idsSetAside()) {
-      if (this.file(id) !== null && (await this.#contents.putBack(id))) putBack++
-    }
-    return { removed: incoming.removed, setAside, putBack, asideFolder: this.#contents.asideFolder }
-  }
+  const read = (id: string): FileRecord | null => records.get(recordKey(id))
+  const find = (id: string): FileRecord | null => (isFileId(id) ? env.inSnapshot(() => read(id)) : null)
 
   /** Looks for the content inside the transaction: a record never speaks of one that has gone meanwhile. */
-  #add(file: FileRecord): Promise<void> {
-    return this.#env.writeDurably(() => {
-      if (!existsSync(this.#contents.pathOf(file.id))) {
+  const record = (file: FileRecord): Promise<void> =>
+    env.writeDurably(() => {
+      if (!existsSync(contents.pathOf(file.id))) {
         throw new Fault('unavailable', { detail: 'the content of a new file has gone' })
       }
-      this.#records.put(recordKey(file.id), file)
-      this.#index.put(indexKey(file.workspaceId, file.id), Buffer.from(file.id))
+      records.put(recordKey(file.id), file)
+      index.put(indexKey(file.workspaceId, file.id), Buffer.from(file.id))
     })
+
+  const beginFile = async (): Promise<FileWriter> => {
+    const id = newFileId(unixMs())
+    const handle = await contents.createIncoming(id).catch((cause: unknown) => {
+      throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
+    })
+    return new ContentWriter(id, handle, { contents, blocks, record, unixMs })
   }
 
-  #read(id: string): FileRecord | null {
-    return this.#records.get(recordKey(id))
+  return {
+    file: find,
+    filesOf: (workspaceId, query) => {
+      if (!isId(workspaceId) || query.limit < 1) return { files: [], hasMore: false }
+      return env.inSnapshot(() => {
+        const ids = env.valuesInRange(index, keyRangeOf(workspaceId, query))
+        const kept = ids.slice(0, query.limit)
+        // What stands before something is walked away from it.
+        if (query.before !== null) kept.reverse()
+        return { files: kept.map((id) => read(id.toString())!), hasMore: ids.length > query.limit }
+      })
+    },
+    beginFile,
+    createFile: async (details, content) => {
+      const writer = await beginFile()
+      try {
+        await writer.write(content)
+        return await writer.commit(details)
+      } finally {
+        await writer.abandon()
+      }
+    },
+    removeFile: async (id) => {
+      if (!isFileId(id)) return false
+      const removed = await env.writeDurably(() => {
+        const file = read(id)
+        if (file === null) return false
+        records.remove(recordKey(id))
+        records.remove(indexKey(file.workspaceId, id))
+        return true
+      })
+      // What cannot be removed now has no record any more: a later start sets it aside.
+      if (removed) await contents.remove(id).catch(() => {})
+      return removed
+    },
+    isIntact: async ({ id, sizeBytes }) => (await contents.sizeOf(id)) === sizeBytes,
+    openContent: async ({ id }, start, length) =>
+      new ContentReader(await open(contents.pathOf(id), 'r'), start, length),
+    sweep: async () => {
+      const incoming = await contents.clearIncoming()
+      let { setAside } = incoming
+      const orphans = (await contents.publishedIds()).filter((id) => find(id) === null)
+      if (orphans.length > 0) {
+        // Inside a transaction no record can be added while its content is being set aside.
+        await env.writeDurably(() => {
+          for (const id of orphans) if (read(id) === null && contents.setAside(id)) setAside++
+        })
+      }
+      let putBack = 0
+      for (const id of await contents.idsSetAside()) {
+        if (find(id) !== null && (await contents.putBack(id))) putBack++
+      }
+      return { removed: incoming.removed, setAside, putBack, asideFolder: contents.asideFolder }
+    },
   }
 }
 

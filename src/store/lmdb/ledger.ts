@@ -1,15 +1,9 @@
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourAt, hourStart, timeSlotAt } from '../ledger/generation-time.js'
-import { addUsage, type LedgerBatch, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import { addUsage, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
 import { findRow, lineId } from '../ledger/row-text.js'
-import type { JournalPosition, JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
-import {
-  keyPayer,
-  type LedgerPayer,
-  type LedgerRow,
-  organizationPayer,
-  type Spending,
-} from '../ledger-store.js'
+import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
+import { keyPayer, organizationPayer } from '../ledger-store.js'
 import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
 import {
   decodeSums,
@@ -46,116 +40,20 @@ interface SumsRecord {
  * they for it. Safe to open from several processes at once. Each read has a snapshot of its own; each change is one
  * transaction, with the mark of how far the journal is taken.
  */
-export class LmdbLedger implements WritableLedger {
-  readonly #env: LmdbEnvironment
-  readonly #rows: LmdbByteTable
-  readonly #books: LmdbByteTable
+export function openLmdbLedger(folder: string): WritableLedger {
+  const env = new LmdbEnvironment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
+  const rows = env.byteTable(LEDGER_TABLE_NAMES.rows)
+  const books = env.byteTable(LEDGER_TABLE_NAMES.books)
 
-  constructor(folder: string) {
-    this.#env = new LmdbEnvironment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
-    this.#rows = this.#env.byteTable(LEDGER_TABLE_NAMES.rows)
-    this.#books = this.#env.byteTable(LEDGER_TABLE_NAMES.books)
-  }
+  const readCost = (key: Buffer): number => decodeSums(env.get(books, key)).cost
 
-  row(id: string): LedgerRow | null {
-    const slot = timeSlotOfGeneration(id)
-    if (slot === null) return null
-    return this.#env.inSnapshot(() => {
-      for (const block of this.#env.valuesWithPrefix(this.#rows, timeSlotPrefix(slot))) {
-        const row = findRow(block, id)
-        if (row !== null) return row
-      }
-      return null
-    })
-  }
-
-  spending(payer: LedgerPayer, now: number): Spending {
-    return this.#env.inSnapshot(() => {
-      const spentIn = (period: CalendarPeriod): number =>
-        this.#readCost(periodSumsKey(payer, period, periodNumber(period, now)))
-      const total = this.#readCost(totalSumsKey(payer))
-      return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
-    })
-  }
-
-  spentIn(
-    payer: LedgerPayer,
-    period: { readonly name: CalendarPeriod; readonly number: number } | null,
-  ): number {
-    const key = period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number)
-    return this.#env.inSnapshot(() => this.#readCost(key))
-  }
-
-  readJournal(name: string): { readonly mark: JournalProgress; readonly open: Map<string, string> } {
-    return this.#env.inSnapshot(() => {
-      const open = new Map<string, string>()
-      for (const bytes of this.#env.valuesWithPrefix(this.#books, openCallPrefix(name))) {
-        const lines = bytes.toString('latin1')
-        open.set(lineId(lines.slice(lines.indexOf('\n') + 1)), lines)
-      }
-      return { mark: this.#progressOf(name), open }
-    })
-  }
-
-  appendBatch(
-    journal: string,
-    from: JournalPosition,
-    batch: LedgerBatch,
-    to: JournalProgress,
-  ): { readonly committed: Promise<boolean>; readonly durable: Promise<boolean> } {
-    return this.#env.write(() => {
-      const mark = this.#progressOf(journal)
-      if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
-      const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
-      for (const [slot, { lines }] of batch.blocks) {
-        this.#rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
-      }
-      for (const id of batch.closedIds) this.#books.remove(openCallKey(journal, id))
-      if (!to.done) {
-        for (const [id, lines] of batch.opened) {
-          this.#books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
-        }
-      }
-      this.#addDeltas(batch.deltas)
-      this.#books.put(journalKey(journal), encodeRecord(to))
-      return true
-    })
-  }
-
-  forgetJournal(journal: string): Promise<boolean> {
-    return this.#env.writeDurably(() => {
-      this.#books.remove(journalKey(journal))
-      return true
-    })
-  }
-
-  prune(before: number): Promise<boolean> {
-    return this.#env.write(() => {
-      const rows = removeSomeRecords(this.#rows, null, timeSlotPrefix(timeSlotAt(before)))
-      const hours = removeSomeRecords(this.#books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
-      return rows === MAX_PRUNED_RECORDS || hours === MAX_PRUNED_RECORDS
-    }).committed
-  }
-
-  isWriting(): boolean {
-    return this.#env.isWriting
-  }
-
-  close(): Promise<void> {
-    return this.#env.close()
-  }
-
-  #readCost(key: Buffer): number {
-    return decodeSums(this.#env.get(this.#books, key)).cost
-  }
-
-  #progressOf(journal: string): JournalProgress {
-    const bytes = this.#env.get(this.#books, journalKey(journal))
+  const progressOf = (journal: string): JournalProgress => {
+    const bytes = env.get(books, journalKey(journal))
     return bytes === undefined ? { segment: 0, offset: 0, done: false } : decodeRecord<JournalProgress>(bytes)
   }
 
   /** Each sum is read and written once, however many calls it has grown by. */
-  #addDeltas(deltas: readonly UsageDelta[]): void {
+  const addDeltas = (deltas: readonly UsageDelta[]): void => {
     const grown = new Map<string, { readonly record: SumsRecord; readonly by: UsageSums }>()
     for (const delta of deltas) {
       for (const record of sumsRecordsOf(delta)) {
@@ -167,13 +65,77 @@ export class LmdbLedger implements WritableLedger {
     }
     for (const { record, by } of grown.values()) {
       const { key, outdated } = record
-      const before = this.#env.get(this.#books, key)
+      const before = env.get(books, key)
       const sums = decodeSums(before)
       addUsage(sums, by)
-      this.#books.put(key, encodeSums(sums))
-      if (before === undefined && outdated !== null)
-        removeSomeRecords(this.#books, outdated.start, outdated.end)
+      books.put(key, encodeSums(sums))
+      if (before === undefined && outdated !== null) removeSomeRecords(books, outdated.start, outdated.end)
     }
+  }
+
+  return {
+    row: (id) => {
+      const slot = timeSlotOfGeneration(id)
+      if (slot === null) return null
+      return env.inSnapshot(() => {
+        for (const block of env.valuesWithPrefix(rows, timeSlotPrefix(slot))) {
+          const row = findRow(block, id)
+          if (row !== null) return row
+        }
+        return null
+      })
+    },
+    spending: (payer, now) =>
+      env.inSnapshot(() => {
+        const spentIn = (period: CalendarPeriod): number =>
+          readCost(periodSumsKey(payer, period, periodNumber(period, now)))
+        const total = readCost(totalSumsKey(payer))
+        return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
+      }),
+    spentIn: (payer, period) => {
+      const key = period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number)
+      return env.inSnapshot(() => readCost(key))
+    },
+    readJournal: (name) =>
+      env.inSnapshot(() => {
+        const open = new Map<string, string>()
+        for (const bytes of env.valuesWithPrefix(books, openCallPrefix(name))) {
+          const lines = bytes.toString('latin1')
+          open.set(lineId(lines.slice(lines.indexOf('\n') + 1)), lines)
+        }
+        return { mark: progressOf(name), open }
+      }),
+    appendBatch: (journal, from, batch, to) =>
+      env.write(() => {
+        const mark = progressOf(journal)
+        if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
+        const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
+        for (const [slot, { lines }] of batch.blocks) {
+          rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
+        }
+        for (const id of batch.closedIds) books.remove(openCallKey(journal, id))
+        if (!to.done) {
+          for (const [id, lines] of batch.opened) {
+            books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
+          }
+        }
+        addDeltas(batch.deltas)
+        books.put(journalKey(journal), encodeRecord(to))
+        return true
+      }),
+    forgetJournal: (journal) =>
+      env.writeDurably(() => {
+        books.remove(journalKey(journal))
+        return true
+      }),
+    prune: (before) =>
+      env.write(() => {
+        const removedRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
+        const removedHours = removeSomeRecords(books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
+        return removedRows === MAX_PRUNED_RECORDS || removedHours === MAX_PRUNED_RECORDS
+      }).committed,
+    isWriting: () => env.isWriting,
+    close: () => env.close(),
   }
 }
 

@@ -2,11 +2,11 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasStoredContents } from '../files/content-folder.js'
 import type { Store } from '../store.js'
-import { ACCOUNT_TABLE_NAMES, LmdbAccountStore } from './accounts.js'
+import { ACCOUNT_TABLE_NAMES, createLmdbAccountStore } from './accounts.js'
 import { LmdbEnvironment } from './environment.js'
-import { FEDERATION_TABLE_NAMES, LmdbFederationStore } from './federation.js'
-import { FILE_TABLE_NAME, LmdbFileStore } from './files.js'
-import { LmdbScimStore, SCIM_TABLE_NAMES } from './groups.js'
+import { createLmdbFederationStore, FEDERATION_TABLE_NAMES } from './federation.js'
+import { createLmdbFileStore, FILE_TABLE_NAME } from './files.js'
+import { createLmdbScimStore, SCIM_TABLE_NAMES } from './groups.js'
 import { ITEM_TABLE_NAMES } from './items/item-layout.js'
 import { LmdbItemStore } from './items/item-store.js'
 
@@ -36,10 +36,10 @@ export function openLmdbStore({ path, unixSeconds }: LmdbOptions): Store {
   const items = new LmdbItemStore(env, unixSeconds)
   return {
     items,
-    accounts: new LmdbAccountStore(env),
-    federation: new LmdbFederationStore(env),
-    files: new LmdbFileStore(env, path, unixSeconds),
-    scim: new LmdbScimStore(env),
+    accounts: createLmdbAccountStore(env),
+    federation: createLmdbFederationStore(env),
+    files: createLmdbFileStore(env, path, unixSeconds),
+    scim: createLmdbScimStore(env),
     isWriting: () => env.isWriting,
     close: async () => {
       await items.idle()

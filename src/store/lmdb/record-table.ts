@@ -37,6 +37,16 @@ export class RecordTable {
     return this.#env.valuesWithPrefix(this.#table, prefix).map((bytes) => decodeRecord<T>(bytes))
   }
 
+  /** The records that the values of an index lead to, in the order of its keys; none for a null prefix. */
+  listIndexed<T extends object>(
+    index: LmdbByteTable,
+    prefix: Uint8Array | null,
+    keyOf: (id: Buffer) => Uint8Array | null = (id) => id,
+  ): Readonly<T>[] {
+    if (prefix === null) return []
+    return this.#env.valuesWithPrefix(index, prefix).map((id) => this.get<T>(keyOf(id))!)
+  }
+
   put(key: Uint8Array, record: object): void {
     this.#table.put(key, encodeRecord(record))
   }

@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import type { FormPart } from '../../support/clients/incoming-body.js'
-import { overrideMethods } from '../../support/models/override-methods.js'
 import { errorBody } from '../../support/servers/account-api.js'
 import { BOUNDARY, FILE_LIMIT, type FileApi, fileApi } from '../../support/servers/file-api.js'
 
@@ -309,10 +308,11 @@ test('a store that takes nothing answers 503, and one that is broken 500', async
     const api = await fileApi(t, {
       around: ({ files, scim }) => ({
         scim,
-        files: overrideMethods(files, {
+        files: {
+          ...files,
           beginFile: () => Promise.reject(new Fault(kind)),
           removeFile: () => Promise.reject(new Fault(kind)),
-        }),
+        },
       }),
     })
     const reply = await api.upload(api.apiKey, [TEXT])

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
-import { overrideMethods } from '../../support/models/override-methods.js'
 import { errorBody } from '../../support/servers/account-api.js'
 import { type FileApi, type FileReply, fileApi } from '../../support/servers/file-api.js'
 
@@ -192,10 +191,7 @@ test('a store that is broken is 500, one that takes nothing 503', async (t) => {
     [new Fault('unavailable'), 503],
   ] as const) {
     const api = await fileApi(t, {
-      around: ({ files, scim }) => ({
-        files,
-        scim: overrideMethods(scim, { changeRole: () => Promise.reject(error) }),
-      }),
+      around: ({ files, scim }) => ({ files, scim: { ...scim, changeRole: () => Promise.reject(error) } }),
     })
     const { id } = await mapped(api)
     const reply = await asked(api, 'PATCH', `${PATH}/${id}`, { role: 'admin' })

@@ -2,7 +2,7 @@
 import { systemClock } from '../../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
-import { LmdbFederationStore } from '../../../src/store/lmdb/federation.js'
+import { createLmdbFederationStore } from '../../../src/store/lmdb/federation.js'
 import { auditOf, policyOf } from '../data/federation.js'
 import { openEnvironment } from './federation-place.js'
 import { type PeerProcess, servePeer, startPeer } from './peer-process.js'
@@ -28,7 +28,7 @@ export function startFederationPeer(path: string): Promise<FederationPeer> {
 
 await servePeer(import.meta.url, (path) => {
   const env = openEnvironment(path)
-  const store = new LmdbFederationStore(env)
+  const store = createLmdbFederationStore(env)
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   const answer = async (request: FederationRequest): Promise<unknown> => {
     if (request.do === 'tend') await keys.maintain()
