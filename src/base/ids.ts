@@ -3,47 +3,39 @@ import { randomFillSync, randomUUID } from 'node:crypto'
 /** Random bytes are drawn for many ids at once: asking the generator costs more than an id does. */
 const POOL = Buffer.alloc(8 * 1024)
 
-/** Characters drawn at random from an alphabet of a power of two, made in stock and cut off piece by piece. */
-class RandomCharacters {
-  #stock = ''
-  #used = 0
-  readonly #alphabet: string
-
-  constructor(alphabet: string) {
-    this.#alphabet = alphabet
-  }
-
-  take(count: number): string {
-    if (this.#used + count > this.#stock.length) this.#refill()
-    this.#used += count
-    return this.#stock.slice(this.#used - count, this.#used)
-  }
-
-  #refill(): void {
-    randomFillSync(POOL)
-    const mask = this.#alphabet.length - 1
-    for (let i = 0; i < POOL.length; i++) POOL[i] = this.#alphabet.charCodeAt(POOL[i]! & mask)
-    this.#stock = POOL.toString('latin1')
-    this.#used = 0
+/** Draws characters from an alphabet of a power of two; they are made in stock and cut off piece by piece. */
+function randomCharacters(alphabet: string): (count: number) => string {
+  const mask = alphabet.length - 1
+  let stock = ''
+  let used = 0
+  return (count) => {
+    if (used + count > stock.length) {
+      randomFillSync(POOL)
+      for (let i = 0; i < POOL.length; i++) POOL[i] = alphabet.charCodeAt(POOL[i]! & mask)
+      stock = POOL.toString('latin1')
+      used = 0
+    }
+    used += count
+    return stock.slice(used - count, used)
   }
 }
 
-const URL_SAFE = new RandomCharacters('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
+const drawUrlSafe = randomCharacters('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
 /** An id for one request in the log: 96 random bits, url-safe. Not a secret and not time-ordered. */
 export function newRequestId(): string {
-  return `req-${URL_SAFE.take(16)}`
+  return `req-${drawUrlSafe(16)}`
 }
 
 /** Crockford's alphabet in lower case: digits first, so that texts sort like the numbers they stand for. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
-const LETTERS = new RandomCharacters(BASE32)
+const drawLetters = randomCharacters(BASE32)
 
 /** The id of a generation (contract/decisions 2): 10 characters of time and 16 random ones, sorting by time. */
 export function newGenerationId(unixMs: number): string {
-  return `gen-${timePrefix(unixMs)}${LETTERS.take(RANDOM_CHARS)}`
+  return `gen-${timePrefix(unixMs)}${drawLetters(RANDOM_CHARS)}`
 }
 
 let prefixOf = -1

@@ -21,14 +21,7 @@ export interface ProcessExit {
 }
 
 /** What the ready line says. */
-export interface ReadyLine {
-  readonly url: string
-  readonly scheme: string
-  readonly host: string
-  readonly port: number
-  readonly workers: number
-  readonly poolThreads: number
-}
+export type ReadyLine = NonNullable<ReturnType<typeof findReadyLine>>
 
 /** The server did not come up. `message` begins with a verb, and ends with what was kept of its log. */
 export class ServerNotReady extends Error {}
@@ -47,7 +40,7 @@ export class ServerProcess {
   #stderr = ''
   #startFault: Error | null = null
 
-  /** Starts `command` with its arguments. A program that cannot be started shows as an `Exit` and in `listening`. */
+  /** Starts `command` with its arguments. A program that cannot be started shows as a `ProcessExit` and in `untilListening`. */
   constructor(command: readonly string[], options: ServerProcessOptions) {
     const { cwd, env, detached = false, keptChars: kept = Number.POSITIVE_INFINITY } = options
     const [program = '', ...args] = command
@@ -157,16 +150,9 @@ function lastChars(text: string, kept: number): string {
   return text.length > kept ? text.slice(-kept) : text
 }
 
-function findReadyLine(output: string): ReadyLine | null {
+function findReadyLine(output: string) {
   const match = READY_LINE.exec(output)
   if (match === null) return null
   const [, url = '', scheme = '', host = '', port, workers, poolThreads] = match
-  return {
-    url,
-    scheme,
-    host,
-    port: Number(port),
-    workers: Number(workers),
-    poolThreads: Number(poolThreads),
-  }
+  return { url, scheme, host, port: Number(port), workers: Number(workers), poolThreads: Number(poolThreads) }
 }

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { Fault } from '../base/fault.js'
-import type { BodyReader, IncomingBody } from '../transport/exchange.js'
+import type { IncomingBody } from '../transport/exchange.js'
 import {
   boundaryOf,
   multipartFault,
@@ -62,102 +62,74 @@ export async function readMultipart(
 ): Promise<void> {
   const boundary = boundaryOf(contentType)
   if (boundary === null) throw multipartFault('must be sent as multipart/form-data with a boundary')
-  await new Promise<void>((resolve, reject) => {
-    body.read(new FormReader(body, new FormParts(boundary, limits, handlers), resolve, reject))
-  })
+  await readParts(body, new FormParts(boundary, limits, handlers))
 }
 
 const NOTHING = Buffer.alloc(0)
 
-/** Between the body and its parts: hands bytes on, and holds the sender back while a handler is busy. */
-class FormReader implements BodyReader {
-  readonly #body: IncomingBody
-  readonly #parts: FormParts
-  readonly #resolve: () => void
-  readonly #reject: (error: unknown) => void
-  #lagging = false
-  #ended = false
-  #closed = false
-
-  constructor(body: IncomingBody, parts: FormParts, resolve: () => void, reject: (error: unknown) => void) {
-    this.#body = body
-    this.#parts = parts
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  onData(piece: Uint8Array, own: boolean): void {
-    if (!this.#closed) this.#process(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), own)
-  }
-
-  onEnd(): void {
-    this.#ended = true
-    this.#finish()
-  }
-
-  onFailure(): void {
-    this.#fail(new Fault('bad-request', { detail: 'the body ended early' }))
-  }
-
-  #process(piece: Buffer, own: boolean): void {
-    try {
-      const rest = this.#parts.push(piece)
-      const { opening, lag } = this.#parts
-      if (opening !== null) {
-        this.#body.pause()
-        void this.#continueWhenOpen(opening, own ? rest : Buffer.from(rest))
-      } else if (lag !== null && !this.#lagging) {
-        this.#lagging = true
-        this.#body.throttle()
-        void this.#waitForSink()
+/** Hands the bytes of a body on to its parts, and holds the sender back while a handler is busy. */
+function readParts(body: IncomingBody, parts: FormParts): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let lagging = false
+    let ended = false
+    let closed = false
+    const fail = (error: unknown): void => {
+      closed = true
+      reject(error)
+    }
+    const consume = (piece: Buffer, owned: boolean): void => {
+      try {
+        const rest = parts.push(piece)
+        const { opening, lag } = parts
+        if (opening !== null) {
+          body.pause()
+          void continueWhenOpen(opening, owned ? rest : Buffer.from(rest))
+        } else if (lag !== null && !lagging) {
+          lagging = true
+          body.throttle()
+          void waitForSink()
+        }
+      } catch (error) {
+        fail(error)
       }
-    } catch (error) {
-      this.#fail(error)
     }
-  }
-
-  /** Nothing is read while a file is opened, and nothing has to be: it is a moment. */
-  async #continueWhenOpen(opening: Promise<void>, rest: Buffer): Promise<void> {
-    try {
-      await opening
-    } catch (error) {
-      this.#fail(error)
+    /** Nothing is read while a file is opened, and nothing has to be: it is a moment. */
+    const continueWhenOpen = async (opening: Promise<void>, rest: Buffer): Promise<void> => {
+      await opening.catch(fail)
+      if (closed) return
+      consume(rest, true)
+      if (!closed && !lagging) body.resume()
     }
-    if (this.#closed) return
-    this.#process(rest, true)
-    if (!this.#closed && !this.#lagging) this.#body.resume()
-  }
-
-  async #waitForSink(): Promise<void> {
-    try {
-      for (let { lag } = this.#parts; lag !== null; lag = this.#parts.lag) {
-        await lag
-        this.#parts.caughtUp(lag)
+    const waitForSink = async (): Promise<void> => {
+      try {
+        for (let { lag } = parts; lag !== null; lag = parts.lag) {
+          await lag
+          parts.caughtUp(lag)
+        }
+      } catch (error) {
+        fail(error)
       }
-    } catch (error) {
-      this.#fail(error)
+      lagging = false
+      if (closed) return
+      body.resume()
+      finish()
     }
-    this.#lagging = false
-    if (this.#closed) return
-    this.#body.resume()
-    this.#finish()
-  }
-
-  #finish(): void {
-    if (this.#closed || !this.#ended || this.#lagging) return
-    if (!this.#parts.closed) {
-      this.#fail(multipartFault('ends before its closing boundary'))
-      return
+    const finish = (): void => {
+      if (closed || !ended || lagging) return
+      if (parts.closed) resolve()
+      else fail(multipartFault('ends before its closing boundary'))
     }
-    this.#closed = true
-    this.#resolve()
-  }
-
-  #fail(error: unknown): void {
-    if (this.#closed) return
-    this.#closed = true
-    this.#reject(error)
-  }
+    body.read({
+      onData: (piece, owned) => {
+        if (!closed) consume(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), owned)
+      },
+      onEnd: () => {
+        ended = true
+        finish()
+      },
+      onFailure: () => fail(new Fault('bad-request', { detail: 'the body ended early' })),
+    })
+  })
 }
 
 /** What the splitter finds, as fields and a file. */

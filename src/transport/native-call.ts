@@ -14,10 +14,9 @@ import {
   isStreamBody,
   type Reply,
   type Route,
-  type SizedResponseBody,
 } from './exchange.js'
 import type { PipelineCutoff } from './pipeline-cutoff.js'
-import { type SendingOwner, SizedBodySender, sendRest } from './sized-body-sender.js'
+import { type SendingOwner, sendRest, sendSizedBody } from './sized-body-sender.js'
 import { StreamSender } from './stream-sender.js'
 
 /** What all exchanges of one server share. */
@@ -116,7 +115,9 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
       this.stream = new StreamSender(this.res, body, this, this.route.stream)
       this.stream.start()
     } else if (isSizedBody(body)) {
-      this.#sendSized(body, close)
+      this.trackUntilEnd()
+      if (close) this.res.writeHeader('Connection', 'close')
+      sendSizedBody(this.res, body, this).catch((error: unknown) => this.onDefect(error))
     } else if (
       body.length === 0 ||
       (close && (this.closeRequest === 'listed' || body.length <= WHOLE_BODY_BYTES))
@@ -175,15 +176,6 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     this.server.cutoff.clear()
     this.trackUntilEnd()
     sendRest(res, typeof body === 'string' ? Buffer.from(body) : body, this)
-  }
-
-  /** Rule 5 as well, for bytes that are read while they are sent. */
-  #sendSized(body: SizedResponseBody, close: boolean): void {
-    this.trackUntilEnd()
-    if (close) this.res.writeHeader('Connection', 'close')
-    const sender = new SizedBodySender(this.res, body, this)
-    this.onAbort(() => sender.stop())
-    sender.send().catch((error: unknown) => this.onDefect(error))
   }
 
   onBytesSent(bytes: number): void {

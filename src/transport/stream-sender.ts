@@ -9,7 +9,6 @@ const WAITING_BYTES = 1024 * 1024
 
 interface StreamOwner extends SendingOwner {
   readonly arrivedAt: number
-  onAbort(callback: () => void): void
 }
 
 /** The sink of one stream, with its backpressure, its heartbeat and its times. */

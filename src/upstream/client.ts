@@ -4,8 +4,7 @@ import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard } from './address-guard.js'
 import { SocketConnector, SocketGauge } from './connector.js'
-import { OngoingUpstreamCall } from './ongoing-call.js'
-import { ConnectionPool, type PooledConnection } from './pool.js'
+import { type CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
 import type {
   ConnectionPoolLimits,
   UpstreamCall,
@@ -48,17 +47,15 @@ class PooledUpstreamClient implements UpstreamClient {
     this.calls.add(call)
     this.sweeper ??= setInterval(this.sweep, SWEEP_MS).unref()
     if (this.closing) call.failAs('closing')
-    else this.begin(pool, call)
+    else {
+      try {
+        pool.start(call)
+      } catch (error) {
+        call.failWith(error)
+      }
+    }
     call.started()
     return call
-  }
-
-  private begin(pool: ConnectionPool, call: OngoingUpstreamCall): void {
-    try {
-      pool.start(call)
-    } catch (error) {
-      call.failWith(error)
-    }
   }
 
   /** Origins are few; those with several limits are the reloads of a configuration. */
@@ -72,14 +69,13 @@ class PooledUpstreamClient implements UpstreamClient {
     const connector = new SocketConnector(this.options.authorities, this.gauge, this.options.guard)
     const pool = new ConnectionPool(
       limits,
-      (left) => new UndiciConnection(origin, limits, connector, left),
+      origin,
+      connector,
       (call) => this.calls.delete(call),
       () => this.removePool(origin, pool),
       this.options.onDefect ?? throwInNextTurn,
     )
-    const pools = this.pools.get(origin)
-    if (pools === undefined) this.pools.set(origin, [pool])
-    else pools.push(pool)
+    this.pools.set(origin, [...(this.pools.get(origin) ?? []), pool])
     return pool
   }
 
@@ -124,6 +120,103 @@ function throwInNextTurn(error: unknown): void {
   })
 }
 
+/**
+ * A connection serves one call at a time. The one used last serves next, so that spare ones grow old and close; a
+ * pool without connections holds nothing.
+ */
+class ConnectionPool implements CallOwner {
+  private readonly idle: Connection[] = []
+  private readonly serving = new Map<Connection, OngoingUpstreamCall | null>()
+  private readonly waiting = new Set<OngoingUpstreamCall>()
+
+  constructor(
+    readonly limits: ConnectionPoolLimits,
+    private readonly origin: string,
+    private readonly connector: SocketConnector,
+    private readonly onCallEnd: (call: OngoingUpstreamCall) => void,
+    /** The last connection has closed and no call waits. */
+    private readonly onUnused: (pool: ConnectionPool) => void,
+    readonly onDefect: (error: unknown) => void,
+  ) {}
+
+  start(call: OngoingUpstreamCall): void {
+    const connection = this.idle.pop() ?? this.openAnother()
+    if (connection === null) this.waiting.add(call)
+    else this.serve(connection, call)
+  }
+
+  private openAnother(): Connection | null {
+    if (this.serving.size >= this.limits.connections) return null
+    const connection = new Connection(this.origin, this.limits, this.connector, this.onSocketClose)
+    this.serving.set(connection, null)
+    return connection
+  }
+
+  private serve(connection: Connection, call: OngoingUpstreamCall): void {
+    this.serving.set(connection, call)
+    call.assignConnection(connection)
+    connection.dispatch(call)
+  }
+
+  onFinished(call: OngoingUpstreamCall): void {
+    this.onCallEnd(call)
+    const connection = call.connection as Connection
+    call.connection = null
+    const next = this.nextWaiting()
+    if (next !== null) {
+      this.serve(connection, next)
+      return
+    }
+    this.serving.set(connection, null)
+    this.idle.push(connection)
+  }
+
+  onBroken(call: OngoingUpstreamCall): void {
+    this.onCallEnd(call)
+    const connection = call.connection as Connection | null
+    call.connection = null
+    if (connection !== null) {
+      this.drop(connection)
+      return
+    }
+    this.waiting.delete(call)
+    this.leaveWhenUnused()
+  }
+
+  private drop(connection: Connection): void {
+    this.serving.delete(connection)
+    connection.destroy()
+    const next = this.nextWaiting()
+    if (next !== null) this.start(next)
+    else this.leaveWhenUnused()
+  }
+
+  private leaveWhenUnused(): void {
+    if (this.serving.size === 0 && this.waiting.size === 0) this.onUnused(this)
+  }
+
+  private nextWaiting(): OngoingUpstreamCall | null {
+    for (const call of this.waiting) {
+      this.waiting.delete(call)
+      return call
+    }
+    return null
+  }
+
+  /** A connection that serves a call opens again by itself; an idle one goes. */
+  private readonly onSocketClose = (connection: Connection): void => {
+    if (this.serving.get(connection) !== null) return
+    const at = this.idle.indexOf(connection)
+    if (at >= 0) this.idle.splice(at, 1)
+    this.drop(connection)
+  }
+
+  close(): void {
+    for (const connection of [...this.serving.keys()]) this.drop(connection)
+    this.idle.length = 0
+  }
+}
+
 /** The engine takes an iterable, and its types a stream, which is one. */
 function undiciBody(body: UpstreamRequest['body']): string | Buffer | null {
   return typeof body === 'object' && body !== null && 'read' in body
@@ -134,11 +227,12 @@ function undiciBody(body: UpstreamRequest['body']): string | Buffer | null {
 const ignore = (): void => {}
 
 /**
- * One undici client, which is one connection. Pools of undici are not used: aborting a request makes their client
+ * One undici client, which is one connection: opened when its first request comes, and again should the server have
+ * left meanwhile. Pools of undici are not used: aborting a request makes their client
  * connect again for nothing, a request that waits for a connection cannot be taken back, and the socket that is being
  * opened cannot be reached.
  */
-class UndiciConnection implements PooledConnection {
+class Connection {
   private readonly client: Client
   private socket: Socket | null = null
 
@@ -146,7 +240,7 @@ class UndiciConnection implements PooledConnection {
     origin: string,
     limits: ConnectionPoolLimits,
     connector: SocketConnector,
-    left: (connection: PooledConnection) => void,
+    onClose: (connection: Connection) => void,
   ) {
     this.client = new Client(origin, {
       pipelining: 1,
@@ -159,7 +253,7 @@ class UndiciConnection implements PooledConnection {
         this.socket = connector.open(address, opened as Parameters<SocketConnector['open']>[1])
       },
     })
-    this.client.on('disconnect', () => left(this))
+    this.client.on('disconnect', () => onClose(this))
   }
 
   dispatch(call: OngoingUpstreamCall): void {

@@ -16,6 +16,7 @@ import {
 } from './query.js'
 import {
   EndpointList,
+  encodeProvider,
   endpointBody,
   ModelCount,
   ModelEndpoints,
@@ -24,7 +25,6 @@ import {
   modelEndpointsBody,
   OneModel,
   ProviderList,
-  providerBody,
 } from './wire.js'
 
 const operation = endpointGroup({ tag: 'models', dialect: gateway })
@@ -100,20 +100,10 @@ function answersOfCatalog(catalog: () => Catalog, health: HealthRegistry): () =>
   }
 }
 
-interface ModelAnswers {
-  readonly catalog: Catalog
-  /** @param raw the query as sent, for the link to the next page */
-  list(path: string, query: ModelListQuery, raw: string): string | Uint8Array
-  count(filter: ModelFilter): string
-  /** Null when there is no such model. */
-  model(id: string): string | null
-  endpoints(id: string): string | null
-  zdr(): string
-  readonly providers: string
-}
+type ModelAnswers = ReturnType<typeof buildModelAnswers>
 
 /** Serialises every model of a catalogue. What is known of endpoints is told as it is at the time of the question. */
-function buildModelAnswers(catalog: Catalog, health: HealthRegistry): ModelAnswers {
+function buildModelAnswers(catalog: Catalog, health: HealthRegistry) {
   const bodies = new Map(catalog.models.map((model) => [model, JSON.stringify(modelBody(model))]))
   const zdr = catalog.models.flatMap((model) => model.endpoints).filter((each) => each.zeroDataRetention)
   const textOf = (models: readonly Model[], total: number, next: string | null): string => {
@@ -123,25 +113,28 @@ function buildModelAnswers(catalog: Catalog, health: HealthRegistry): ModelAnswe
   let plain: Uint8Array | null = null
   return {
     catalog,
-    list: (path, query, raw) => {
+    /** @param raw the query as sent, for the link to the next page */
+    list: (path: string, query: ModelListQuery, raw: string): string | Uint8Array => {
       if (raw === '' && plain !== null) return plain
       const found = sortModels(filterModels(catalog.models, query), query.sort)
       const page = sliceModelPage(found, query)
       const text = textOf(page.models, found.length, nextPageLink(path, raw, page.next, page.limit))
       return raw === '' ? (plain = Buffer.from(text)) : text
     },
-    count: (filter) => JSON.stringify({ data: { count: filterModels(catalog.models, filter).length } }),
-    model: (id) => {
+    count: (filter: ModelFilter) =>
+      JSON.stringify({ data: { count: filterModels(catalog.models, filter).length } }),
+    /** Null when there is no such model. */
+    model: (id: string) => {
       const model = catalog.model(id)
       return model === null ? null : `{"data":${bodies.get(model)}}`
     },
-    endpoints: (id) => {
+    endpoints: (id: string) => {
       const model = catalog.model(id)
       if (model === null) return null
       return JSON.stringify({ data: modelEndpointsBody(model, health) })
     },
     zdr: () => JSON.stringify({ data: zdr.map((endpoint) => endpointBody(endpoint, health)) }),
-    providers: JSON.stringify({ data: catalog.providers.map(providerBody) }),
+    providers: JSON.stringify({ data: catalog.providers.map(encodeProvider) }),
   }
 }
 

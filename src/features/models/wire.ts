@@ -1,8 +1,9 @@
 /** Models, endpoints and providers as the models operations answer them (contract/gateway 11.1 and 11.2). */
 import { z } from 'zod'
-import type { CatalogProvider, Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
+import type { Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { recordEncoder } from '../../http/record-encoder.js'
 
 const count = z.int().min(0)
 const optionalText = z.string().nullable()
@@ -127,24 +128,19 @@ export const ModelEndpoints = nameSchema(
 
 export const EndpointList = z.object({ data: z.array(EndpointBody) })
 
-export const ProviderList = nameSchema(
-  'ProviderList',
-  z.object({
-    data: z.array(
-      z.object({
-        name: z.string(),
-        slug: z.string(),
-        privacy_policy_url: optionalText,
-        terms_of_service_url: optionalText,
-        status_page_url: optionalText,
-      }),
-    ),
-  }),
-)
+const Provider = z.object({
+  name: z.string(),
+  slug: z.string(),
+  privacy_policy_url: optionalText,
+  terms_of_service_url: optionalText,
+  status_page_url: optionalText,
+})
+
+export const ProviderList = nameSchema('ProviderList', z.object({ data: z.array(Provider) }))
+export const encodeProvider = recordEncoder(Provider)
 
 type WireModel = z.output<typeof ModelBody>
 type WireEndpoint = z.output<typeof EndpointBody>
-type WireProvider = z.output<typeof ProviderList>['data'][number]
 
 /** A model; prices and limits are those of the endpoint that is tried first. */
 export function modelBody(model: Model): WireModel {
@@ -248,14 +244,4 @@ export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): W
 /** What callers write to mean the endpoint: the provider, and its quantization where one is known. */
 function endpointTag({ provider, quantization }: ModelEndpoint): string {
   return quantization === null ? provider.slug : `${provider.slug}/${quantization}`
-}
-
-export function providerBody(entry: CatalogProvider): WireProvider {
-  return {
-    name: entry.name,
-    slug: entry.slug,
-    privacy_policy_url: entry.privacyPolicyUrl,
-    terms_of_service_url: entry.termsOfServiceUrl,
-    status_page_url: entry.statusPageUrl,
-  }
 }
