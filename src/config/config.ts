@@ -4,16 +4,17 @@
  */
 import { readFileSync } from 'node:fs'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
+import { z } from 'zod'
 import {
   credentialVariables,
   type GatewayConfig,
+  type GatewayFileKeys,
   type GatewayFileReader,
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
 import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
 import { isLoopbackPlace } from './values.js'
 
-export { configJsonSchema } from './schema.js'
 export { SETTINGS } from './settings.js'
 
 /** Plain data: it goes from the supervisor to the workers. It holds credentials, so it is never logged. */
@@ -106,27 +107,26 @@ function parseSetting(
 }
 
 /** What no setting can know alone. */
-function findContradictions({
-  tlsKey,
-  tlsCert,
-  apiKey,
-  managementKey,
-  lab,
-  labOpen,
-}: Settings): ConfigProblem[] {
-  const faults: ConfigProblem[] = []
-  if ((tlsKey === '') !== (tlsCert === '')) {
-    faults.push({ source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT', problem: 'TLS needs both files or neither' })
-  }
-  if (apiKey !== '' && apiKey === managementKey) {
-    faults.push({ source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY', problem: 'must be two different keys' })
-  }
-  if (lab !== 'on' && lab !== 'off' && !isLoopbackPlace(lab) && !labOpen) {
-    const problem =
-      'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
-    faults.push({ source: 'SLUICE_LAB', problem })
-  }
-  return faults
+function findContradictions(settings: Settings): ConfigProblem[] {
+  const { tlsKey, tlsCert, apiKey, managementKey, lab, labOpen } = settings
+  const isOpenLab = lab !== 'on' && lab !== 'off' && !isLoopbackPlace(lab)
+  return [
+    (tlsKey === '') !== (tlsCert === '') && {
+      source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT',
+      problem: 'TLS needs both files or neither',
+    },
+    apiKey !== '' &&
+      apiKey === managementKey && {
+        source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY',
+        problem: 'must be two different keys',
+      },
+    isOpenLab &&
+      !labOpen && {
+        source: 'SLUICE_LAB',
+        problem:
+          'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it',
+      },
+  ].filter((each) => each !== false)
 }
 
 function readConfigFile(path: string, faults: ConfigProblem[]): ConfigFileContent {
@@ -170,4 +170,31 @@ function findUnknownNames(
       .filter((key) => !keys.includes(key))
       .map((key) => ({ source: `${path}: ${key}`, problem: 'there is no such setting' })),
   ]
+}
+
+/**
+ * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its
+ * published copy. What one entry says about another, and what the environment holds, it cannot express.
+ */
+export function configJsonSchema(gatewayKeys: GatewayFileKeys): Record<string, unknown> {
+  const settings = Object.values(SETTINGS).map(({ key, schema }) => [key, schema.optional()])
+  const members = Object.entries(gatewayKeys).map(([key, schema]) => [key, schema.optional()])
+  const file = z.strictObject(Object.fromEntries([...settings, ...members]))
+  const { $schema, ...rest } = z.toJSONSchema(file, { io: 'input', unrepresentable: 'any' })
+  // Written in afterwards: zod drops defaults, and some descriptions, of schemas that transform what they read.
+  const describe = (key: string, more: object): void => {
+    Object.assign(rest.properties?.[key] as object, more)
+  }
+  for (const { key, about, default: fallback } of Object.values(SETTINGS)) {
+    // A default that could not stand in the file (no key, no seed) is not told.
+    const isTold = fallback !== '' && fallback !== null
+    describe(key, { description: about, ...(isTold && { default: fallback }) })
+  }
+  for (const [key, { description }] of Object.entries(gatewayKeys)) describe(key, { description })
+  return {
+    $schema,
+    title: 'Sluice configuration',
+    description: 'The file that SLUICE_CONFIG names, in YAML or JSON.',
+    ...rest,
+  }
 }

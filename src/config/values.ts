@@ -51,9 +51,12 @@ const list: z.ZodType<readonly string[]> = z.union(
 export const addresses = list.refine(areAddresses, 'must hold addresses or CIDR ranges only')
 
 function areAddresses(entries: readonly string[]): boolean {
+  return succeeds(() => createTrustedProxies(entries))
+}
+
+function succeeds(attempt: () => unknown): boolean {
   try {
-    createTrustedProxies(entries)
-    return true
+    return attempt() !== false
   } catch {
     return false
   }
@@ -62,12 +65,10 @@ function areAddresses(entries: readonly string[]): boolean {
 export const readableFile = nonEmptyText.refine(isReadable, 'must name a readable file')
 
 function isReadable(path: string): boolean {
-  try {
+  return succeeds(() => {
     accessSync(path, constants.R_OK)
     return statSync(path).isFile()
-  } catch {
-    return false
-  }
+  })
 }
 
 export const metricsPlace = nonEmptyText.refine(

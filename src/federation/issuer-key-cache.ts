@@ -24,13 +24,17 @@ const DEADLINE_MS = 5_000
 /** Issuers kept at a time; beyond it the one that was needed longest ago goes. */
 const MOST_ISSUERS = 256
 
-/** What is known of one issuer. Times are those of the monotonic clock; -Infinity for never. */
+const NEVER = Number.NEGATIVE_INFINITY
+
+/** What is known of one issuer. Times are those of the monotonic clock. */
 class CachedIssuer {
   set: IssuerKeySet | null = null
   /** Begin of the fetch that brought the set, so that a key's age is never taken for less than it is. */
-  setAt = Number.NEGATIVE_INFINITY
-  triedAt = Number.NEGATIVE_INFINITY
-  failure: { readonly at: number; readonly reason: string } | null = null
+  setAt = NEVER
+  triedAt = NEVER
+  /** Of the last fetch, unless it went well. */
+  failedAt = NEVER
+  failure = 'there is no key set'
   pendingFetch: Promise<void> | null = null
 
   constructor(readonly source: IssuerKeySource) {}
@@ -38,10 +42,6 @@ class CachedIssuer {
   hasSource({ id, issuerUrl, jwksUrl }: IssuerKeySource): boolean {
     const { source } = this
     return source.id === id && source.issuerUrl === issuerUrl && source.jwksUrl === jwksUrl
-  }
-
-  keySetAge(now: number): number {
-    return this.set === null ? Number.POSITIVE_INFINITY : now - this.setAt
   }
 }
 
@@ -109,12 +109,12 @@ export class IssuerKeyCache {
    */
   private ensureFresh(entry: CachedIssuer): Promise<void> | null {
     const now = this.now()
-    const age = entry.keySetAge(now)
+    const age = now - entry.setAt
     if (age < FRESH_MS) return null
-    const sinceFailure = entry.failure === null ? Number.POSITIVE_INFINITY : now - entry.failure.at
+    const sinceFailure = now - entry.failedAt
     if (entry.pendingFetch === null && sinceFailure < RETRY_PAUSE_MS) return null
-    const fetchInto = entry.pendingFetch ?? this.startFetch(entry)
-    return sinceFailure < FAILURE_RELEVANT_MS && age < USABLE_MS ? null : fetchInto
+    const fetched = entry.pendingFetch ?? this.startFetch(entry)
+    return sinceFailure < FAILURE_RELEVANT_MS && age < USABLE_MS ? null : fetched
   }
 
   /** Looks for a key the set does not have; null when it is too early for that. */
@@ -123,12 +123,11 @@ export class IssuerKeyCache {
     return this.now() - entry.triedAt < RETRY_PAUSE_MS ? null : this.startFetch(entry)
   }
 
-  private usableSet(entry: CachedIssuer): IssuerKeySet {
+  private usableSet({ set, setAt, failedAt, failure }: CachedIssuer): IssuerKeySet {
     const now = this.now()
-    if (entry.set !== null && entry.keySetAge(now) < USABLE_MS) return entry.set
-    const { at, reason } = entry.failure ?? { at: now, reason: 'there is no key set' }
-    const retryAfter = Math.max(1, Math.ceil((at + RETRY_PAUSE_MS - now) / 1000))
-    throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${reason}` })
+    if (set !== null && now - setAt < USABLE_MS) return set
+    const retryAfter = Math.max(1, Math.ceil((failedAt + RETRY_PAUSE_MS - now) / 1000))
+    throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${failure}` })
   }
 
   private startFetch(entry: CachedIssuer): Promise<void> {
@@ -144,14 +143,16 @@ export class IssuerKeyCache {
     const { fetch, allowLoopback } = this.options
     const timeLeft = (): number => begun + DEADLINE_MS - this.now()
     // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
-    const known = entry.failure === null && entry.keySetAge(begun) < FRESH_MS ? entry.set!.location : null
+    const isKnown = entry.failedAt === NEVER && begun - entry.setAt < FRESH_MS
+    const known = isKnown ? entry.set!.location : null
     try {
       entry.set = await fetchKeySet(fetch, entry.source, known, { timeLeft, allowLoopback })
       entry.setAt = begun
-      entry.failure = null
+      entry.failedAt = NEVER
     } catch (error) {
       if (!(error instanceof KeySetUnavailable)) throw error
-      entry.failure = { at: this.now(), reason: error.message }
+      entry.failedAt = this.now()
+      entry.failure = error.message
     }
   }
 

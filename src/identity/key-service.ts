@@ -15,33 +15,29 @@ interface KeyListFilter {
   readonly workspace_id: string | null
 }
 
-interface RateLimitInput {
-  readonly requests_per_minute?: number | null | undefined
-  readonly tokens_per_minute?: number | null | undefined
-  readonly concurrent?: number | null | undefined
-}
+type OptionalMembers<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+type RateLimitInput = OptionalMembers<
+  Record<'requests_per_minute' | 'tokens_per_minute' | 'concurrent', number | null>
+>
 
 /** What new and changed keys have in common, in the words of the wire (contract/gateway 11.2). Money in dollars. */
-interface KeyLimitsInput {
-  readonly limit?: number | null | undefined
-  readonly limit_reset?: ApiKey['limitReset'] | undefined
-  readonly rate_limit?: RateLimitInput | null | undefined
-  readonly include_byok_in_limit?: boolean | undefined
-}
+type KeyLimitsInput = OptionalMembers<{
+  limit: number | null
+  limit_reset: ApiKey['limitReset']
+  rate_limit: RateLimitInput | null
+  include_byok_in_limit: boolean
+}>
 
-interface NewKeyInput extends KeyLimitsInput {
-  readonly name: string
-  /** ISO 8601. */
-  readonly expires_at?: string | null | undefined
-  readonly workspace_id?: string | undefined
-  readonly creator_user_id?: string | null | undefined
-  readonly external?: { readonly user: string } | undefined
-}
+/** Times are ISO 8601. */
+type NewKeyInput = KeyLimitsInput & { readonly name: string } & OptionalMembers<{
+    expires_at: string | null
+    workspace_id: string
+    creator_user_id: string | null
+    external: { readonly user: string }
+  }>
 
-interface KeyChanges extends KeyLimitsInput {
-  readonly name?: string | undefined
-  readonly disabled?: boolean | undefined
-}
+type KeyChanges = KeyLimitsInput & OptionalMembers<{ name: string; disabled: boolean }>
 
 /**
  * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format

@@ -171,11 +171,11 @@ test('keys are listed, and rotated for the server that runs', async (t) => {
 test('a key is dropped for the server that runs, and the audit says which', async (t) => {
   const { store, run } = await bench(t)
   const dropped = (await run('keys', 'rotate')).stdout.trim()
-  const { code, stdout } = await run('keys', 'drop', dropped)
+  const { code, stdout } = await run('keys', 'drop', '--', dropped)
   t.equal(code, 0)
   t.match((await run('keys', 'list')).stdout, new RegExp(`${stdout.trim()}  signs`))
   t.notOk(store.federation.signingKeyRing()!.keys.some(({ kid }) => kid === dropped))
   t.match((await run('audit')).stdout, new RegExp(`signing-key.drop +done +kid ${dropped}`))
-  const again = await run('keys', 'drop', dropped)
+  const again = await run('keys', 'drop', '--', dropped)
   t.strictSame([again.code, again.stderr], [1, `sluice: there is no key ${dropped}\n`])
 })

@@ -86,38 +86,25 @@ export class PolicyService {
       const wanted = { ...seen, ...mergePolicy(seen, changes) }
       if (isDeepStrictEqual(seen, wanted)) return seen
       await this.requireValid(actor, wanted, changes, caller)
-      const saved = await this.replace(actor, seen, wanted)
-      if (saved !== 'overtaken') return saved
+      const now = unixMs(this.ports.clock)
+      const row = policyAuditRow(actor, auditActionOf(seen, wanted), now, wanted)
+      let isOvertaken = false
+      const replace = (current: FederationPolicy): FederationPolicy => {
+        isOvertaken = current.version !== seen.version
+        return isOvertaken ? current : { ...wanted, updatedAt: now }
+      }
+      const saved = await this.ports.federation.policies.change(id, replace, row)
+      if (!isOvertaken) return saved
     }
     throw new Fault('conflict', { detail: 'the policy is being changed by others' })
-  }
-
-  private async replace(
-    actor: AuditActor,
-    seen: FederationPolicy,
-    wanted: FederationPolicy,
-  ): Promise<FederationPolicy | null | 'overtaken'> {
-    const now = unixMs(this.ports.clock)
-    let overtaken = false
-    const saved = await this.ports.federation.policies.change(
-      seen.id,
-      (current) => {
-        overtaken = current.version !== seen.version
-        return overtaken ? current : { ...wanted, updatedAt: now }
-      },
-      policyAuditRow(actor, auditActionOf(seen, wanted), now, wanted),
-    )
-    return overtaken ? 'overtaken' : saved
   }
 
   /** Tokens it has issued stay good. False when there is nothing to delete. */
   async remove(actor: AuditActor, id: string): Promise<boolean> {
     const policy = this.find(actor.organizationId, id)
     if (policy === null) return false
-    return this.ports.federation.policies.remove(
-      id,
-      policyAuditRow(actor, 'policy.delete', unixMs(this.ports.clock), policy),
-    )
+    const row = policyAuditRow(actor, 'policy.delete', unixMs(this.ports.clock), policy)
+    return this.ports.federation.policies.remove(id, row)
   }
 
   /**
@@ -133,9 +120,8 @@ export class PolicyService {
     const { federation, accounts } = this.ports
     const issuer = federation.issuers.get(draft.issuerId)
     const key = accounts.key(draft.apiKeyHash)
-    const issues = policyIssues(draft, actor.organizationId, issuer, key).filter(({ loc }) =>
-      changesField(changes, loc[1]),
-    )
+    const all = policyIssues(draft, actor.organizationId, issuer, key)
+    const issues = all.filter(({ loc }) => changesField(changes, loc[1]))
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
       const defect = await this.ports.conditions.check(condition, caller)
