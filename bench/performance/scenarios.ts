@@ -80,147 +80,129 @@ const updateItem: RequestSpec = {
 }
 const deleteItem: RequestSpec = { method: 'DELETE', route: ITEM, path: `${ITEMS}/{next}` }
 
+const HASH: RequestSpec = { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash' }
+
 const repeat = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
 
-function search(items: number, poll?: PollPlan): Scenario {
-  const needle = 'zzzz-no-match'
-  return {
+/** A scenario of 64 connections on an empty store whose floor is a copy, unless it says otherwise. */
+const scenario = (
+  one: Pick<Scenario, 'name' | 'operation' | 'note' | 'requests'> & Partial<Scenario>,
+): Scenario => ({ seedItems: 0, connections: 64, floor: { kind: 'copy' }, ...one })
+
+const NEEDLE = 'zzzz-no-match'
+
+const search = (items: number, more: Partial<Scenario> = {}): Scenario =>
+  scenario({
     name: `search-${items / 1000}k`,
     operation: 'GET /api/v1/search',
     note: `full scan of ${items} items without a match; the floor is a bare String.includes loop over as many texts`,
     seedItems: items,
     connections: 8,
-    requests: [{ method: 'GET', route: '/api/v1/search', path: `/api/v1/search?q=${needle}` }],
-    floor: { kind: 'scan', items, needle },
+    requests: [{ method: 'GET', route: '/api/v1/search', path: `/api/v1/search?q=${NEEDLE}` }],
+    floor: { kind: 'scan', items, needle: NEEDLE },
     itemsVisited: items,
-    ...(poll && { poll }),
-  }
-}
+    ...more,
+  })
 
-function hash(rounds: number, poll?: PollPlan): Scenario {
-  const data = 'bench'
-  return {
+const hash = (rounds: number, more: Partial<Scenario> = {}): Scenario =>
+  scenario({
     name: `hash-${rounds / 1000}k`,
     operation: 'POST /api/v1/hash',
     note: `PBKDF2 with ${rounds} rounds; the floor is as many bare threads calling pbkdf2Sync in a loop`,
-    seedItems: 0,
     connections: 16,
-    requests: [
-      { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash', body: JSON.stringify({ data, rounds }) },
-    ],
-    floor: { kind: 'pbkdf2', data, rounds },
-    ...(poll && { poll }),
-  }
-}
+    requests: [{ ...HASH, body: JSON.stringify({ data: 'bench', rounds }) }],
+    floor: { kind: 'pbkdf2', data: 'bench', rounds },
+    ...more,
+  })
 
 /** A call passed on to the mock upstream; `model` chooses its answer. */
-function gateway(name: string, model: string, connections: number, note: string): Scenario {
-  return {
+const gateway = (name: string, model: string, connections: number, note: string): Scenario =>
+  scenario({
     name,
     operation: 'POST /api/v1/chat/completions',
     note,
-    seedItems: 0,
     connections,
     requests: [callSpec(BARE_TARGET, model)],
     floor: { kind: 'relay' },
-  }
-}
+  })
 
 /** Calls of the messages endpoint beside equal ones of chat; `floor` is the model that chat asks. */
-function messages(name: string, model: string, floor: string, note: string): Scenario {
-  return {
+const messages = (name: string, model: string, floor: string, note: string): Scenario =>
+  scenario({
     name,
     operation: 'POST /api/v1/messages',
     note: `${note}; the floor is the chat endpoint of the same server over a provider of chat`,
-    seedItems: 0,
     connections: 32,
     requests: [messagesSpec(model)],
     floor: { kind: 'chat', model: floor },
-  }
-}
+  })
 
 /** Exchanges of subject tokens signed with `alg`; their forms are filled in when the server's policy is known. */
-function exchange(alg: IssuingAlgorithm): Scenario {
-  return {
+const exchange = (alg: IssuingAlgorithm): Scenario =>
+  scenario({
     name: `exchange-${alg.toLowerCase()}`,
     operation: `POST ${TOKEN_PATH}`,
     note: `${alg} subject tokens, keys at hand, a policy with a condition; the floor is one verify and one sign in a bare thread`,
-    seedItems: 0,
     connections: 32,
     requests: [{ method: 'POST', route: TOKEN_PATH, path: TOKEN_PATH }],
     floor: { kind: 'jws', alg },
     expect: [{ figure: 'p99', min: 0, max: 20 }],
-  }
-}
+  })
 
 /** Every scenario, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
-  {
+  scenario({
     name: 'health',
     operation: 'GET /api/v1/health',
     note: 'the smallest reply: what a request costs before it does anything',
-    seedItems: 0,
-    connections: 64,
     requests: [getHealth],
-    floor: { kind: 'copy' },
-  },
-  {
+  }),
+  scenario({
     name: 'get',
     operation: 'GET /api/v1/items/{id}',
     note: '256 ids drawn from 10000 items',
     seedItems: 10_000,
-    connections: 64,
     requests: [...randomIds(255, 10_000), 1].map(getItem),
-    floor: { kind: 'copy' },
-  },
-  {
+  }),
+  scenario({
     name: 'list',
     operation: 'GET /api/v1/items',
     note: 'the first 20 items',
     seedItems: 10_000,
-    connections: 64,
     requests: [listItems],
-    floor: { kind: 'copy' },
-  },
-  {
+  }),
+  scenario({
     name: 'read-mix',
     operation: '95 % get, 5 % list',
     note: 'fixed weights from a seeded sequence over 10000 items',
     seedItems: 10_000,
-    connections: 64,
     requests: shuffled([...randomIds(190, 10_000).map(getItem), ...repeat(10, listItems)]),
-    floor: { kind: 'copy' },
-  },
-  {
+  }),
+  scenario({
     name: 'create',
     operation: 'POST /api/v1/items',
     note: 'each 201 is durable; the floor reads the body and answers the same bytes, without a store',
-    seedItems: 0,
-    connections: 64,
     requests: [createItem],
-    floor: { kind: 'copy' },
     freshStoreEachRound: true,
-  },
-  {
+  }),
+  scenario({
     name: 'mixed-write',
     operation: '50 % create, 30 % update, 20 % delete',
     note: 'seeded sequence; every round starts from 50000 items, and 30 % of its requests add to them',
     seedItems: 50_000,
-    connections: 64,
     requests: shuffled([...repeat(50, createItem), ...repeat(30, updateItem), ...repeat(20, deleteItem)]),
     // Updates stay in the lower half, deletes eat the upper half and then what was created meanwhile: creates
     // outnumber deletes, so the delete counter never catches up with the newest id.
     ids: { next: 25_001, spread: 25_000 },
-    floor: { kind: 'copy' },
     freshStoreEachRound: true,
-  },
+  }),
   search(1_000),
   search(10_000),
-  search(100_000, HEALTH_POLL),
+  search(100_000, { poll: HEALTH_POLL }),
   hash(1_000),
-  hash(10_000, HEALTH_POLL),
+  hash(10_000, { poll: HEALTH_POLL }),
   hash(100_000),
-  {
+  scenario({
     name: 'report',
     operation: 'GET /api/v1/report',
     note: 'delay uniform in 100..500 ms, held by a timer; needs 1 s of warm-up, the first replies wait for 500 connects',
@@ -233,7 +215,7 @@ export const scenarios: readonly Scenario[] = [
       { figure: 'p99', min: 491, max: 501 },
       { figure: 'serverShare', min: 0, max: 0.15 },
     ],
-  },
+  }),
   gateway('chat', 'bench/json', 32, 'passed on to a mock upstream, an answer of 500 bytes'),
   gateway('stream-16', 'bench/stream-16', 32, '16 tokens at once, the floor writes chunk by chunk'),
   gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),

@@ -5,68 +5,11 @@ import { errorTotal, type RoundFigures, type SideFigures, type SideName } from '
 import type { Expectation, Scenario } from './scenarios.js'
 
 /** A side over all rounds: medians, except errors, which are added up. */
-export interface SideSummary {
-  readonly rate: number
-  readonly p50: number | null
-  readonly p99: number | null
-  readonly errors: number
-  readonly cpuUsPerRequest: number | null
-  readonly serverShare: number | null
-  readonly generatorShare: number | null
-  readonly rssBytes: number | null
-  /** All rounds in one histogram; null when the tool keeps none. */
-  readonly merged: QuantileSummary | null
-  /** Null where no stream was looked into. */
-  readonly stream: StreamSummary | null
-}
-
+export type SideSummary = ReturnType<typeof sideSummary>
 /** What callers of streams saw, all rounds together; milliseconds. */
-export interface StreamSummary {
-  /** Median over the rounds. */
-  readonly tokensPerSecond: number
-  readonly firstToken: QuantileSummary
-  readonly gap: QuantileSummary
-}
-
-export interface ItemCost {
-  readonly items: number
-  /** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */
-  readonly cpuNs: number | null
-  readonly latencyNs: number | null
-  readonly floorNs: number | null
-}
-
-interface CheckResult {
-  readonly text: string
-  readonly good: boolean
-}
-
-export interface ScenarioSummary {
-  readonly name: string
-  readonly operation: string
-  readonly note: string
-  readonly connections: number
-  readonly floorKind: string
-  readonly ours: SideSummary
-  readonly floor: SideSummary | null
-  /** Another gateway under the same load. */
-  readonly peer: SideSummary | null
-  /** Our rate over the peer's, paired by round. */
-  readonly peerRatio: MedianRange | null
-  /** Our rate over the floor's, paired by round. */
-  readonly rateRatio: MedianRange | null
-  /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
-  readonly cpuRatio: MedianRange | null
-  readonly perItem: ItemCost | null
-  /** The light caller beside the load, all rounds together; latency from due time, ms. */
-  readonly poll: {
-    readonly latency: QuantileSummary
-    readonly latenessP99: number
-    readonly count: number
-  } | null
-  readonly checks: readonly CheckResult[]
-  readonly warnings: readonly string[]
-}
+export type StreamSummary = NonNullable<ReturnType<typeof streamSummary>>
+export type ItemCost = ReturnType<typeof costPerItem>
+export type ScenarioSummary = ReturnType<typeof summarize>
 
 /** From this share of its core on, a rate is what the generator could ask, not what the server could answer. */
 export const GENERATOR_CEILING = 0.95
@@ -78,14 +21,9 @@ const DISTURBED_BELOW = 0.95
 const FOREIGN_TOLERATED = 0.1
 
 /** Sums up one scenario. `connections` is the number used, which an option may have changed. */
-export function summarize(
-  scenario: Scenario,
-  connections: number,
-  rounds: readonly RoundFigures[],
-): ScenarioSummary {
+export function summarize(scenario: Scenario, connections: number, rounds: readonly RoundFigures[]) {
   const ours = sideSummary(rounds.map((round) => round.ours))
   const floor = otherSummary(rounds, 'floor')
-  const peer = otherSummary(rounds, 'peer')
   return {
     name: scenario.name,
     operation: scenario.operation,
@@ -94,9 +32,13 @@ export function summarize(
     floorKind: scenario.floor.kind,
     ours,
     floor,
-    peer,
+    /** Another gateway under the same load. */
+    peer: otherSummary(rounds, 'peer'),
+    /** Our rate over the peer's, paired by round. */
     peerRatio: pairedRatio(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
+    /** Our rate over the floor's, paired by round. */
     rateRatio: pairedRatio(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
+    /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
     cpuRatio: pairedRatio(rounds, 'floor', (our, floorSide) =>
       our.cpuUsPerRequest === null || floorSide.cpuUsPerRequest === null
         ? Number.NaN
@@ -120,7 +62,7 @@ function otherSummary(rounds: readonly RoundFigures[], name: 'floor' | 'peer'): 
   return sides.length === 0 ? null : sideSummary(sides)
 }
 
-function sideSummary(sides: readonly SideFigures[]): SideSummary {
+function sideSummary(sides: readonly SideFigures[]) {
   return {
     rate: medianOfKnown(sides.map((side) => side.rate)) ?? 0,
     p50: medianOfKnown(sides.map((side) => side.latency?.p50)),
@@ -130,15 +72,18 @@ function sideSummary(sides: readonly SideFigures[]): SideSummary {
     serverShare: medianOfKnown(sides.map((side) => side.serverShare)),
     generatorShare: medianOfKnown(sides.map((side) => side.generatorShare)),
     rssBytes: medianOfKnown(sides.map((side) => side.rssBytes)),
+    /** All rounds in one histogram; null when the tool keeps none. */
     merged: mergedQuantiles(sides.map((side) => side.histogram)),
+    /** Null where no stream was looked into. */
     stream: streamSummary(sides),
   }
 }
 
-function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
+function streamSummary(sides: readonly SideFigures[]) {
   const streams = sides.flatMap(({ stream, seconds }) => (stream === null ? [] : [{ ...stream, seconds }]))
   if (streams.length === 0) return null
   return {
+    /** Median over the rounds. */
     tokensPerSecond: medianOfKnown(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
     firstToken: mergeHistograms(streams.map(({ firstToken }) => firstToken)).quantiles(),
     gap: mergeHistograms(streams.map(({ gap }) => gap)).quantiles(),
@@ -162,7 +107,8 @@ function pairedRatio(
   return medianRange(ratios.filter(Number.isFinite))
 }
 
-function costPerItem(items: number, rounds: readonly RoundFigures[]): ItemCost {
+/** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */
+function costPerItem(items: number, rounds: readonly RoundFigures[]) {
   const cpuUs = medianOfKnown(rounds.map((round) => round.ours.cpuUsPerRequest))
   const soloMs = medianOfKnown(rounds.map((round) => round.solo?.latency?.p50))
   const floorUs = medianOfKnown(rounds.map((round) => round.floor?.cpuUsPerRequest))
@@ -174,7 +120,8 @@ function costPerItem(items: number, rounds: readonly RoundFigures[]): ItemCost {
   }
 }
 
-function pollSummary(rounds: readonly RoundFigures[]): ScenarioSummary['poll'] {
+/** The light caller beside the load, all rounds together; latency from due time, ms. */
+function pollSummary(rounds: readonly RoundFigures[]) {
   const latency = mergeHistograms(rounds.map((round) => round.ours.poll?.latency ?? null))
   if (latency.count === 0) return null
   const lateness = mergeHistograms(rounds.map((round) => round.ours.poll?.lateness ?? null))
@@ -182,11 +129,7 @@ function pollSummary(rounds: readonly RoundFigures[]): ScenarioSummary['poll'] {
 }
 
 /** The delays are drawn from 400 ms: a short run misses the true quantile by chance, so three standard errors are allowed. */
-function checkExpectation(
-  expected: Expectation,
-  ours: SideSummary,
-  rounds: readonly RoundFigures[],
-): CheckResult {
+function checkExpectation(expected: Expectation, ours: SideSummary, rounds: readonly RoundFigures[]) {
   const { figure } = expected
   if (figure === 'serverShare') {
     return checkRange('server CPU share', ours.serverShare, expected.min, expected.max, 0)
@@ -198,13 +141,7 @@ function checkExpectation(
   return checkRange(`${figure} ms`, (ours.merged ?? ours)[figure], center - half, center + half, 1)
 }
 
-function checkRange(
-  name: string,
-  value: number | null,
-  min: number,
-  max: number,
-  digits: number,
-): CheckResult {
+function checkRange(name: string, value: number | null, min: number, max: number, digits: number) {
   const places = digits === 0 ? 3 : digits
   const shown = value === null ? 'not measured' : value.toFixed(places)
   const good = value !== null && value >= min && value <= max
@@ -212,21 +149,15 @@ function checkRange(
 }
 
 function ceilingWarnings(ours: SideSummary, floor: SideSummary | null): string[] {
-  const oursAtCeiling = (ours.generatorShare ?? 0) >= GENERATOR_CEILING
-  const floorAtCeiling = (floor?.generatorShare ?? 0) >= GENERATOR_CEILING
-  if (oursAtCeiling && floorAtCeiling) {
-    return [
-      'the generator was at its ceiling on both sides: both rates are lower bounds and their ratio says nothing; read the CPU ratio',
-    ]
+  const atCeiling = (side: SideSummary | null) => (side?.generatorShare ?? 0) >= GENERATOR_CEILING
+  const said = {
+    ours: 'on our side: our rate and its ratio are lower bounds',
+    floor: "on the floor: the floor's rate is a lower bound, the rate ratio an upper bound",
+    both: 'on both sides: both rates are lower bounds and their ratio says nothing; read the CPU ratio',
   }
-  if (floorAtCeiling) {
-    return [
-      "the generator was at its ceiling on the floor: the floor's rate is a lower bound, the rate ratio an upper bound",
-    ]
-  }
-  return oursAtCeiling
-    ? ['the generator was at its ceiling on our side: our rate and its ratio are lower bounds']
-    : []
+  if (!atCeiling(ours) && !atCeiling(floor)) return []
+  const where = !atCeiling(floor) ? 'ours' : atCeiling(ours) ? 'both' : 'floor'
+  return [`the generator was at its ceiling ${said[where]}`]
 }
 
 /** Cores taken by programs outside the run, by round, for sides that lost more than the tolerated share. */
@@ -279,10 +210,13 @@ function failureWarnings(rounds: readonly RoundFigures[]): string[] {
     const sides = rounds.flatMap((round) => (round[name] === null ? [] : [round[name]]))
     if (sides.every((side) => errorTotal(side) === 0)) return []
     const sum = (pick: (side: SideFigures) => number) => sides.reduce((total, side) => total + pick(side), 0)
-    return [
-      `${name}: ${sum((side) => side.errors.non2xx)} replies outside 2xx, ${sum((side) => side.errors.timeouts)} timeouts, ` +
-        `${sum((side) => side.errors.resets)} lost connections, ${sum((side) => side.errors.incomplete)} incomplete answers, ` +
-        `${sum((side) => side.poll?.errors ?? 0)} failed polls`,
+    const counts = [
+      `${sum(({ errors }) => errors.non2xx)} replies outside 2xx`,
+      `${sum(({ errors }) => errors.timeouts)} timeouts`,
+      `${sum(({ errors }) => errors.resets)} lost connections`,
+      `${sum(({ errors }) => errors.incomplete)} incomplete answers`,
+      `${sum(({ poll }) => poll?.errors ?? 0)} failed polls`,
     ]
+    return [`${name}: ${counts.join(', ')}`]
   })
 }

@@ -22,24 +22,19 @@ function fillText(next: () => string, most = LONGEST): string {
 }
 
 const WORDS = [
-  'subject',
-  'audience',
-  'scopes',
-  'token_type',
-  'true',
-  'null',
-  '1',
-  '2.5',
-  '"sluice"',
-  '.contains("a")',
-  '.exists(x, ',
-  '.all(x, ',
-  '.map(x, ',
-  '.size()',
-  '[0]',
-  'size(',
-  'matches(',
-  ' in ',
+  ...[
+    'subject',
+    'audience',
+    'scopes',
+    'token_type',
+    'true',
+    'null',
+    '1',
+    '2.5',
+    '"sluice"',
+    '.contains("a")',
+  ],
+  ...['.exists(x, ', '.all(x, ', '.map(x, ', '.size()', '[0]', 'size(', 'matches(', ' in '],
 ]
 const SIGNS = [...'()[]{}.,:?!-+*/%<>"\\ \n', '&&', '||', '==', '!=', '<=']
 const TRUTHS = [

@@ -73,7 +73,7 @@ const TOKEN_MUTATIONS: Readonly<
     signToken(tokenHeader(key), unacceptableClaims(claims, random), key),
   'a genuine token with a header that does not do': ({ key, claims }, random) =>
     signToken(unacceptableHeader(tokenHeader(key), random), claims, key),
-  'a signature': (originals, random) => withBadSignature(originals, random),
+  'a signature': withBadSignature,
   nonsense: (_, random) => {
     const part = () =>
       Buffer.from(Array.from({ length: randomBelow(200, random) }, () => randomBelow(256, random)))
@@ -91,21 +91,11 @@ function mutateText(text: string, random: RandomSource): string {
 function mutateTextOnce(text: string, random: RandomSource): string {
   const at = randomBelow(text.length, random)
   const part = pickRandom(CHARACTERS, random)
-  switch (randomBelow(8, random)) {
-    case 0:
-      return `${text}.${text}`
-    case 1:
-      return text.split('.').reverse().join('.')
-    case 2:
-      return text.slice(0, at)
-    case 3:
-    case 4:
-      return text.slice(0, at) + text.slice(at + 1)
-    case 5:
-      return text.slice(0, at) + part + text.slice(at)
-    default:
-      return text.slice(0, at) + part + text.slice(at + 1)
-  }
+  const exchanged = text.slice(0, at) + part + text.slice(at + 1)
+  const cut = text.slice(0, at) + text.slice(at + 1)
+  const added = text.slice(0, at) + part + text.slice(at)
+  const turned = text.split('.').reverse().join('.')
+  return [`${text}.${text}`, turned, text.slice(0, at), cut, cut, added][randomBelow(8, random)] ?? exchanged
 }
 
 /** One or two members set to something else, or taken away. */
@@ -180,10 +170,7 @@ function mutateForm(originals: ExchangeOriginals, random: RandomSource): Exchang
   return { kind, body: body.slice(0, LARGEST_BODY), contentType }
 }
 
-interface MutatedForm {
-  readonly body: string
-  readonly contentType?: string
-}
+type MutatedForm = Pick<ExchangeMutation, 'body'> & Partial<ExchangeMutation>
 
 function forgeToken({ key, claims, stranger }: ExchangeOriginals): string {
   return signToken(tokenHeader(key), claims, { ...stranger, kid: key.kid })

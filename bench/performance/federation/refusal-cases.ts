@@ -1,7 +1,7 @@
 /** Tokens and policies for every cause of `invalid_grant` that the wire can meet, one for each. */
 import { randomUUID } from 'node:crypto'
 import type { ExchangeRefusal } from '../../../src/federation/refusal.js'
-import { type IssuingKey, newIssuingKey, signToken, tokenHeader } from './issuing-key.js'
+import { newIssuingKey, signToken, tokenHeader } from './issuing-key.js'
 import { LocalIssuer, WORKLOAD } from './local-issuer.js'
 import type { AdminClient, FederationTrust } from './trust.js'
 
@@ -12,15 +12,6 @@ export interface RefusalCase {
   token(): string
   /** Who can read the audit row of it; null when no organization can: it belongs to none. */
   readonly auditor: AdminClient | null
-}
-
-interface RefusalCases {
-  /** What every case is one step away from, and an exchange accepts. */
-  readonly good: { readonly policyId: string; token(): string }
-  readonly cases: readonly RefusalCase[]
-  /** Unix time in milliseconds from which on all of them are what they say. */
-  readonly readyAt: number
-  stop(): Promise<void>
 }
 
 /** Causes that no request can bring about: other checks come first, or no operation makes such a record. */
@@ -37,7 +28,7 @@ const FAR_SECONDS = 3_600
 const TOO_LONG = 'x'.repeat(513)
 
 /** Prepares a server: an issuer with keys of every kind, and a policy for each state one can be in. */
-export async function refusalCases(admin: AdminClient): Promise<RefusalCases> {
+export async function refusalCases(admin: AdminClient) {
   const keys = issuerKeys()
   const issuer = await LocalIssuer.start(Object.values(keys))
   const trust = await admin.trustIssuer(issuer)
@@ -51,6 +42,7 @@ export async function refusalCases(admin: AdminClient): Promise<RefusalCases> {
   const good = always(issuer.token())
   const states = await refusingPolicies(admin, trust)
   return {
+    /** What every case is one step away from, and an exchange accepts. */
     good: { policyId: trust.policyId, token: good },
     cases: [
       bad('policy-unknown', good, randomUUID()),
@@ -58,30 +50,22 @@ export async function refusalCases(admin: AdminClient): Promise<RefusalCases> {
       { ...bad('plan-too-small', good), ...(await organizationWithoutPlan(admin, issuer)) },
       ...badTokens(issuer, keys).map(([cause, token]) => bad(cause, token)),
     ],
+    /** Unix time in milliseconds from which on all of them are what they say. */
     readyAt,
     stop: () => issuer.stop(),
   }
 }
 
-interface IssuerKeys {
-  readonly first: IssuingKey
-  readonly rsa: IssuingKey
-  readonly twin: IssuingKey
-  readonly otherTwin: IssuingKey
-}
+type IssuerKeys = ReturnType<typeof issuerKeys>
 
-function issuerKeys(): IssuerKeys {
-  return {
-    first: newIssuingKey('ES256', 'first'),
-    rsa: newIssuingKey('RS256', 'rsa'),
-    twin: newIssuingKey('ES256', 'twin'),
-    otherTwin: newIssuingKey('ES256', 'twin'),
-  }
-}
+const issuerKeys = () => ({
+  first: newIssuingKey('ES256', 'first'),
+  rsa: newIssuingKey('RS256', 'rsa'),
+  twin: newIssuingKey('ES256', 'twin'),
+  otherTwin: newIssuingKey('ES256', 'twin'),
+})
 
-function always(token: string): () => string {
-  return () => token
-}
+const always = (token: string) => () => token
 
 /** Policies that refuse every token, the good one included. */
 async function refusingPolicies(
@@ -175,13 +159,9 @@ function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [ExchangeRefusal, () 
     ['aud-too-long', withClaims({ aud: ['sluice', TOO_LONG] })],
     ['scopes-too-many', withClaims({ scopes: Array(17).fill('deploy') })],
     ['scopes-too-long', withClaims({ scopes: ['deploy', TOO_LONG] })],
-    ['token-too-short-lived', () => expiringToken(issuer, first)],
+    // Expires within the second in which it is made.
+    ['token-too-short-lived', () => issuer.token({ exp: Math.floor(Date.now() / 1000) + 0.999_999 }, first)],
   ]
-}
-
-/** Expires within the second in which it is made. */
-function expiringToken(issuer: LocalIssuer, key: IssuingKey): string {
-  return issuer.token({ exp: Math.floor(Date.now() / 1000) + 0.999_999 }, key)
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

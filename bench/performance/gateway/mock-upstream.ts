@@ -21,22 +21,8 @@ import { jsonMessage, messageEvents } from './mock-messages.js'
 import { CALM_MS, type MockModel, mockModel, PACE_MS, tagIn } from './mock-models.js'
 import { PaceWheel } from './pace-wheel.js'
 
-interface MockJob {
-  /** Has to be named: this transport cannot say which port it was given. */
-  readonly port: number
-}
-
 /** What the mock holds and has seen. Counts from its start on. */
-export interface MockState {
-  /** Open connections, without the one that asks. */
-  readonly sockets: number
-  /** Calls without an end so far. */
-  readonly busy: number
-  readonly started: number
-  readonly completed: number
-  /** Calls whose connection closed before their end. */
-  readonly aborted: number
-}
+export type MockState = ReturnType<typeof mockState>
 
 type Response = uWS.HttpResponse
 type AnswerFormat = 'chat' | 'messages'
@@ -54,6 +40,7 @@ interface MockCall {
   onGone: (() => void) | null
 }
 
+/** Aborted: calls whose connection closed before their end. */
 const counts = { sockets: 0, started: 0, completed: 0, aborted: 0 }
 const paced = new PaceWheel(PACE_MS)
 const calm = new PaceWheel(CALM_MS)
@@ -159,12 +146,6 @@ function answerPaced(call: MockCall, wheel: PaceWheel): void {
   call.onGone = wheel.add(step)
 }
 
-function answerHeaders({ res }: MockCall): void {
-  streamHead(res)
-  // uWebSockets.js sends a head together with the first bytes of its body: a comment, which every reader skips.
-  res.write(': waiting\n\n')
-}
-
 const ANSWERS: Readonly<Record<MockModel['kind'], (call: MockCall) => void>> = {
   json: answerJson,
   stream: answerAtOnce,
@@ -172,7 +153,11 @@ const ANSWERS: Readonly<Record<MockModel['kind'], (call: MockCall) => void>> = {
   calm: (call) => answerPaced(call, calm),
   flood: (call) => answerFlood(call, paced),
   silent: () => {},
-  headers: answerHeaders,
+  headers: ({ res }) => {
+    streamHead(res)
+    // uWebSockets.js sends a head together with the first bytes of its body: a comment, which every reader skips.
+    res.write(': waiting\n\n')
+  },
 }
 
 function refuse(res: Response, status: string, message: string): void {
@@ -231,7 +216,8 @@ function onCall(res: Response, req: uWS.HttpRequest): void {
   })
 }
 
-function mockState(): MockState {
+/** Open connections without the one that asks; calls without an end so far are busy. */
+function mockState() {
   const { sockets, started, completed, aborted } = counts
   return { sockets: sockets - 1, busy: started - completed - aborted, started, completed, aborted }
 }
@@ -257,6 +243,7 @@ if (process.send === undefined) {
 } else {
   process.once('disconnect', () => process.exit(0))
   process.once('message', (message) => {
-    listen((message as MockJob).port, () => process.send?.({ listening: true }))
+    // It has to be named: this transport cannot say which port it was given.
+    listen((message as { port: number }).port, () => process.send?.({ listening: true }))
   })
 }
