@@ -10,20 +10,7 @@ import {
 import type { GeneratorName } from './job.js'
 import { scenarios } from './scenarios.js'
 
-export interface BenchOptions {
-  readonly scenarios: readonly string[]
-  readonly durationSeconds: number
-  readonly warmupSeconds: number
-  readonly rounds: number
-  readonly connections: number | null
-  readonly generator: GeneratorName
-  readonly workers: number
-  /** Whether another gateway runs beside ours in the gateway's scenarios. */
-  readonly peer: boolean
-  readonly jsonFile: string | null
-  readonly list: boolean
-  readonly help: boolean
-}
+export type BenchOptions = ReturnType<typeof readOptions>
 
 /** The help text, with the lines of the lab's words. */
 export const usage = (wordLines: string): string => `npm run bench -- [options]
@@ -56,7 +43,7 @@ Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2
 `
 
 /** Reads the arguments after the program name. Throws `UsageError` for anything unknown or out of range. */
-export function readOptions(args: readonly string[]): BenchOptions {
+export function readOptions(args: readonly string[]) {
   const given = readFlags(
     args,
     'scenario duration warmup rounds connections generator workers json',
@@ -71,6 +58,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       given.connections === undefined ? null : whole('connections', given.connections, 1, 1, 10_000),
     generator: tool(given.generator),
     workers: whole('workers', given.workers, 1, 1, 64),
+    /** Whether another gateway runs beside ours in the gateway's scenarios. */
     peer: given.peer ?? false,
     jsonFile: given.json ?? null,
     list: given.list ?? false,

@@ -17,19 +17,13 @@ interface StatsBody {
 }
 
 /** The last stats body of every worker, and how many such requests it took. */
-export interface StatsSweep {
-  readonly workers: readonly StatsBody[]
-  /** Stats requests that were answered. */
-  readonly asked: number
-  /** Of these, how many are certainly in the bodies: those that came before a worker's last one. */
-  readonly settled: number
-}
+export type StatsSweep = Awaited<ReturnType<typeof sweepStats>>
 
 /**
  * Asks on fresh connections until `workers` different processes have answered.
  * Faults: Error after 400 connections, or when an answer is no stats body.
  */
-export async function sweepStats(port: number, workers: number): Promise<StatsSweep> {
+export async function sweepStats(port: number, workers: number) {
   const last = new Map<number, StatsBody>()
   let asked = 0
   for (let attempt = 0; last.size < workers; attempt++) {
@@ -41,7 +35,13 @@ export async function sweepStats(port: number, workers: number): Promise<StatsSw
     last.set(body.pid, body)
     asked++
   }
-  return { workers: [...last.values()], asked, settled: asked - last.size }
+  return {
+    workers: [...last.values()],
+    /** Stats requests that were answered. */
+    asked,
+    /** Of these, how many are certainly in the bodies: those that came before a worker's last one. */
+    settled: asked - last.size,
+  }
 }
 
 /** One value of every worker, added up. */

@@ -4,32 +4,16 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 
-export interface MachineRecord {
-  readonly cpu: string
-  readonly cores: number
-  /** `on`, `off` or `unknown`: two logical cores of one physical core share its speed. */
-  readonly smt: string
-  readonly frequencyPolicy: string
-  readonly virtualMachine: string
-  readonly memoryGiB: number
-  readonly kernel: string
-  readonly node: string
-  /** What the server's data folder lies on: a durable write on tmpfs costs nothing. */
-  readonly dataFileSystem: string
-  readonly loadAverageBefore: string
-}
+export type MachineRecord = ReturnType<typeof describeMachine>
 
-export interface SourceRecord {
-  /** Short commit, with `-dirty` when files were changed; `unknown` outside a checkout. */
-  readonly revision: string
-  readonly libraries: Readonly<Record<string, string>>
-}
+export type SourceRecord = ReturnType<typeof describeSource>
 
 /** Describes the machine; what cannot be found out is `unknown`. */
-export function describeMachine(dataFolder: string): MachineRecord {
+export function describeMachine(dataFolder: string) {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
+    /** `on`, `off` or `unknown`: two logical cores of one physical core share its speed. */
     smt:
       ({ '0': 'off', '1': 'on' } as Record<string, string>)[
         readTextOrUnknown('/sys/devices/system/cpu/smt/active')
@@ -39,14 +23,19 @@ export function describeMachine(dataFolder: string): MachineRecord {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: `${type()} ${release()}`,
     node: process.version,
+    /** What the server's data folder lies on: a durable write on tmpfs costs nothing. */
     dataFileSystem: fileSystemName(dataFolder),
     loadAverageBefore: readTextOrUnknown('/proc/loadavg').split(' ').slice(0, 3).join(' '),
   }
 }
 
 /** Describes what was measured: the commit and the installed version of every run-time library. */
-export function describeSource(projectFolder: string): SourceRecord {
-  return { revision: gitRevision(projectFolder), libraries: libraryVersions(projectFolder) }
+export function describeSource(projectFolder: string) {
+  return {
+    /** Short commit, with `-dirty` when files were changed; `unknown` outside a checkout. */
+    revision: gitRevision(projectFolder),
+    libraries: libraryVersions(projectFolder),
+  }
 }
 
 function gitRevision(folder: string): string {

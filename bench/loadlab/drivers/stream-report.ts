@@ -3,36 +3,13 @@
 import type { SampleQuantiles, SampleSet } from '../../harness/figures/sample-set.js'
 import { quantileOfSorted } from '../../harness/figures/statistics.js'
 import type { StreamLoadResult } from '../../harness/sse/stream-load.js'
-import type { StreamCurves } from '../report/repetition.js'
 import { formatCounts, quantileText } from './drive-report.js'
 
-export interface StreamReport {
-  readonly partial: boolean
-  readonly seconds: number
-  readonly startNs: string
-  readonly endNs: string
-  /** `started` is the sum of `ends` and of `cut`, those that an interruption met under way. */
-  readonly started: number
-  readonly cut: number
-  readonly ends: Readonly<Record<string, number>>
-  readonly statuses: Readonly<Record<string, number>>
-  readonly tokens: number
-  readonly tokensPerSecond: number
-  /** Complete streams that kept the goal, as a share of the complete ones. */
-  readonly goodput: number
-  /** Milliseconds; the first token and the whole count from the due time. */
-  readonly firstToken: SampleQuantiles
-  readonly gap: SampleQuantiles
-  readonly total: SampleQuantiles
-  readonly drift: SampleQuantiles
-  readonly lateness: SampleQuantiles
-  readonly connectionsOpened: number
-  readonly curves: StreamCurves
-}
+export type StreamReport = ReturnType<typeof streamReport>
 
 const CURVE_POINTS = 100
 
-export function streamReport({ figures, seconds, startNs, endNs, partial }: StreamLoadResult): StreamReport {
+export function streamReport({ figures, seconds, startNs, endNs, partial }: StreamLoadResult) {
   const complete = figures.ends.complete ?? 0
   const tokensPerSecond = seconds === 0 ? 0 : figures.tokens / seconds
   return {
@@ -40,13 +17,16 @@ export function streamReport({ figures, seconds, startNs, endNs, partial }: Stre
     seconds,
     startNs: String(startNs),
     endNs: String(endNs),
+    /** `started` is the sum of `ends` and of `cut`, those that an interruption met under way. */
     started: figures.started,
     cut: figures.cut,
     ends: { ...figures.ends },
     statuses: { ...figures.statuses },
     tokens: figures.tokens,
     tokensPerSecond,
+    /** Complete streams that kept the goal, as a share of the complete ones. */
     goodput: complete === 0 ? 0 : figures.good / complete,
+    /** Milliseconds; the first token and the whole count from the due time. */
     firstToken: figures.firstToken.quantiles(),
     gap: figures.gap.quantiles(),
     total: figures.total.quantiles(),

@@ -3,14 +3,7 @@ import { connect } from 'node:net'
 import type { Destination } from '../../harness/http/raw-connection.js'
 import { MalformedResponse, ResponseFraming } from '../../harness/http/response-framing.js'
 
-export interface FragmentResult {
-  /** By the part of the request that was cut: how many were answered with 2xx, of how many. */
-  readonly parts: Readonly<
-    Record<'line' | 'head' | 'body', { readonly answered: number; readonly sent: number }>
-  >
-  /** Places after which no good answer came. */
-  readonly failedAt: readonly number[]
-}
+export type FragmentResult = Awaited<ReturnType<typeof sendFragments>>
 
 /** Long enough that the first piece is read by itself. */
 const BETWEEN_MS = 5
@@ -22,7 +15,7 @@ export async function sendFragments(
   request: Buffer,
   progress: (done: number, all: number) => void,
   interrupted: () => boolean,
-): Promise<FragmentResult> {
+) {
   const lineEnd = request.indexOf('\r\n')
   const headEnd = request.indexOf('\r\n\r\n') + 4
   const parts = {
@@ -43,7 +36,12 @@ export async function sendFragments(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  return { parts, failedAt: failedAt.sort((a, b) => a - b) }
+  return {
+    /** By the part of the request that was cut: how many were answered with 2xx, of how many. */
+    parts,
+    /** Places after which no good answer came. */
+    failedAt: failedAt.sort((a, b) => a - b),
+  }
 }
 
 /** True when the answer was whole and its status 2xx. */

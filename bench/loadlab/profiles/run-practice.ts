@@ -27,16 +27,7 @@ export interface ProfileRunContext {
   readonly interrupted: () => boolean
 }
 
-export interface PracticeResult {
-  readonly label: string
-  /** Requests per second that were due; null for a closed loop. */
-  readonly rate: number | null
-  readonly drive: DriveReport
-  /** Server CPU; null where it cannot be read. */
-  readonly cpuUsPerRequest: number | null
-  /** Figures that only some stages have, by name. */
-  readonly extras: Readonly<Record<string, number>>
-}
+export type PracticeResult = Awaited<ReturnType<typeof runStage>>
 
 /** What a load comes to, once the capacity is known. */
 interface StagePace {
@@ -82,7 +73,7 @@ async function runStage(
   capacity: number,
   to: Destination,
   context: ProfileRunContext,
-): Promise<PracticeResult> {
+) {
   const { origin, control, serverPids, seed } = context
   const { load, label, requestsPerConnection } = stage
   const mix = stage.mix ?? profile.mix
@@ -144,7 +135,16 @@ async function runStage(
   extras.faultGap = Math.abs(serverFailures(drive) - error - reset)
   const { done } = outcome.figures
   const cpuUsPerRequest = known && done > 0 ? ((after.cpuMs - before.cpuMs) * 1000) / done : null
-  return { label, rate, drive, cpuUsPerRequest, extras }
+  return {
+    label,
+    /** Requests per second that were due; null for a closed loop. */
+    rate,
+    drive,
+    /** Server CPU; null where it cannot be read. */
+    cpuUsPerRequest,
+    /** Figures that only some stages have, by name. */
+    extras,
+  }
 }
 
 function stagePace(load: PracticeLoad, seconds: number, capacity: number, mix: RequestMix): StagePace {

@@ -1,9 +1,7 @@
-/** From repetitions to the figures of the tables. */
-import type { LoadToolVerdict, LoopClass } from '../../../src/lab/run-summary.js'
 import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
 import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
 import { type MedianInterval, medianInterval } from '../../harness/figures/statistics.js'
-import { type DiscardedRepetition, discardDisturbed } from '../runner/discard.js'
+import { discardDisturbed } from '../runner/discard.js'
 import type { ComparisonRun, Repetition } from './repetition.js'
 
 export interface ValueCount<T> {
@@ -11,44 +9,14 @@ export interface ValueCount<T> {
   readonly times: number
 }
 
-export interface ToolSummary {
-  readonly tool: string
-  /** Repetitions that count, in their order. */
-  readonly repetitions: readonly Repetition[]
-  readonly failures: readonly string[]
-  readonly rate: MedianInterval | null
-  /** By name of the percentile; `mean` and `max` too. Medians of what the tool printed. */
-  readonly client: Readonly<Record<string, number>>
-  readonly server: Readonly<Record<string, number>>
-  readonly errors: number
-  readonly non2xx: number
-  readonly generatorCpu: number
-  readonly serverCpu: number
-  readonly perGeneratorSecond: number | null
-  /** Requests per second over those of the scenario's reference tool in the same round. */
-  readonly paired: MedianInterval | null
-  /** Most frequent first. */
-  readonly verdicts: readonly ValueCount<LoadToolVerdict['verdict']>[]
-  readonly classes: readonly ValueCount<LoopClass>[]
-  /** The repetition whose p99 (or rate) is the median: plots and the validity report show it. */
-  readonly typical: Repetition | null
-}
+export type ToolSummary = ReturnType<typeof summarizeTool>
 
-export interface ScenarioSummary {
-  readonly name: string
-  readonly says: string
-  readonly tools: readonly ToolSummary[]
-  /** The tool that the others' rates are compared with; null for a single one. */
-  readonly reference: string | null
-}
+export type ScenarioSummary = ReturnType<typeof summarizeScenario>
 
-export interface RunSummaries {
-  readonly scenarios: readonly ScenarioSummary[]
-  readonly discarded: readonly DiscardedRepetition[]
-}
+export type RunSummaries = ReturnType<typeof summarizeRun>
 
 /** Disturbed repetitions are taken out first, by rule and before any result is looked at. */
-export function summarizeRun(run: ComparisonRun): RunSummaries {
+export function summarizeRun(run: ComparisonRun) {
   const { kept, discarded } = discardDisturbed(run.repetitions)
   const scenarios = run.scenarios.flatMap(({ name, says }) => {
     const ofScenario = kept.filter(({ scenario }) => scenario === name)
@@ -57,13 +25,14 @@ export function summarizeRun(run: ComparisonRun): RunSummaries {
   return { scenarios, discarded }
 }
 
-function summarizeScenario(name: string, says: string, repetitions: readonly Repetition[]): ScenarioSummary {
+function summarizeScenario(name: string, says: string, repetitions: readonly Repetition[]) {
   const tools = [...new Set(repetitions.map(({ tool }) => tool))].sort(compareToolNames)
   const usable = repetitions.filter(({ failure }) => failure === undefined)
   const reference = referenceTool(tools.filter((tool) => usable.some((one) => one.tool === tool)))
   return {
     name,
     says,
+    /** The tool that the others' rates are compared with; null for a single one. */
     reference,
     tools: tools.map((tool) =>
       summarizeTool(
@@ -86,17 +55,19 @@ function referenceTool(tools: readonly string[]): string | null {
   return tools.find((tool) => tool === 'drive') ?? tools.find((tool) => tool.startsWith('drive')) ?? tools[0]!
 }
 
-function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly Repetition[]): ToolSummary {
+function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly Repetition[]) {
   const good = all.filter(({ failure }) => failure === undefined)
   const generatorCpu = medianOrNull(good.map(({ cpu }) => cpu.generator)) ?? 0
   const perSecond = good.flatMap(({ report, cpu }) => (cpu.generator > 0 ? [report.rps / cpu.generator] : []))
   return {
     tool,
+    /** Repetitions that count, in their order. */
     repetitions: good,
     failures: all.flatMap(({ round, failure }) =>
       failure === undefined ? [] : [`round ${round}: ${failure}`],
     ),
     rate: medianInterval(good.map(({ report }) => report.rps)),
+    /** By name of the percentile; `mean` and `max` too. Medians of what the tool printed. */
     client: medianByName(
       good.map(({ report }) => ({
         ...report.percentiles,
@@ -119,9 +90,12 @@ function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly
     generatorCpu,
     serverCpu: medianOrNull(good.map(({ cpu }) => cpu.server)) ?? 0,
     perGeneratorSecond: medianOrNull(perSecond),
+    /** Requests per second over those of the scenario's reference tool in the same round. */
     paired: pairedRatio(good, peers),
+    /** Most frequent first. */
     verdicts: countValues(good.map(({ verdict }) => verdict.verdict)),
     classes: countValues(good.map(({ verdict }) => verdict.loopClass)),
+    /** The repetition whose p99 (or rate) is the median: plots and the validity report show it. */
     typical: typicalRepetition(good),
   }
 }

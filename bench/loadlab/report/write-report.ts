@@ -8,14 +8,8 @@ import { plotsOfRun } from './plots-of-run.js'
 import type { ComparisonRun } from './repetition.js'
 import { summarizeRun } from './summary.js'
 
-interface WrittenReport {
-  readonly markdown: string
-  /** Files in the folder, by name. */
-  readonly files: readonly string[]
-}
-
 /** `folder` is made when it is missing; files of an earlier report of the same run are overwritten. */
-export function writeReport(run: ComparisonRun, folder: string): WrittenReport {
+export function writeReport(run: ComparisonRun, folder: string) {
   const summaries = summarizeRun(run)
   const plots = plotsOfRun(run, summaries.scenarios)
   const markdown = renderMarkdown(run, summaries, plots)
@@ -32,5 +26,9 @@ export function writeReport(run: ComparisonRun, folder: string): WrittenReport {
   ]
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of texts) writeFileSync(join(folder, name), text)
-  return { markdown, files: texts.map(([name]) => name) }
+  return {
+    markdown,
+    /** Files in the folder, by name. */
+    files: texts.map(([name]) => name),
+  }
 }

@@ -7,7 +7,7 @@ const DISTURBED_SHARE = 0.05
 /** Fewer peers have no median that one could be held against. */
 const LEAST_PEERS = 3
 
-export interface DiscardedRepetition {
+interface DiscardedRepetition {
   readonly repetition: Repetition
   readonly reason: string
 }

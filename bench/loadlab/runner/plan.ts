@@ -13,13 +13,7 @@ export interface PlannedRun {
   readonly seconds: number
 }
 
-export interface ComparisonPlan {
-  readonly rounds: number
-  readonly planned: readonly PlannedRun[]
-  /** What was left out to keep the time, in words; empty when nothing was. */
-  readonly leftOut: readonly string[]
-  readonly seconds: number
-}
+export type ComparisonPlan = ReturnType<typeof planComparison>
 
 interface PlanRequest {
   readonly tools: readonly InstalledTool[]
@@ -37,7 +31,7 @@ export const QUICK_BUDGET_S = 200
 /** The order of a quick comparison's sacrifices: the least telling scenario goes first. */
 const SACRIFICES = ['uniform', 'rate', 'saturation', 'long-outage']
 
-export function planComparison(wish: PlanRequest): ComparisonPlan {
+export function planComparison(wish: PlanRequest) {
   let scenarios = wish.scenarios
   const leftOut: string[] = []
   for (const name of wish.quick ? SACRIFICES : []) {
@@ -47,7 +41,13 @@ export function planComparison(wish: PlanRequest): ComparisonPlan {
     leftOut.push(`scenario ${name}, to keep a quick comparison within five minutes`)
   }
   const planned = Array.from({ length: wish.rounds }, (_, i) => planRound(wish, scenarios, i + 1)).flat()
-  return { rounds: wish.rounds, planned, leftOut, seconds: plannedSeconds(planned) }
+  return {
+    rounds: wish.rounds,
+    planned,
+    /** What was left out to keep the time, in words; empty when nothing was. */
+    leftOut,
+    seconds: plannedSeconds(planned),
+  }
 }
 
 function planRound(

@@ -67,15 +67,9 @@ function startControlRun(planned: PlannedRun, stage: RepetitionContext): Promise
   })
 }
 
-interface MeasuredToolRun {
-  readonly ran: ToolRun
-  /** Cores that the server kept busy; null when its processes are not known here. */
-  readonly serverShare: number | null
-  /** Cores that all programs of the machine kept busy. */
-  readonly machineShare: number | null
-}
+type MeasuredToolRun = Awaited<ReturnType<typeof measureTool>>
 
-async function measureTool(planned: PlannedRun, stage: RepetitionContext): Promise<MeasuredToolRun> {
+async function measureTool(planned: PlannedRun, stage: RepetitionContext) {
   const { scenario, variant, installed, seconds } = planned
   const job = {
     url: new URL(scenario.path, stage.origin),
@@ -92,7 +86,9 @@ async function measureTool(planned: PlannedRun, stage: RepetitionContext): Promi
   const share = (ms: number | null) => (ms === null ? null : ms / 1000 / ran.wallS)
   return {
     ran,
+    /** Cores that the server kept busy; null when its processes are not known here. */
     serverShare: share(costBetween(serverBefore, serverCpuMs())),
+    /** Cores that all programs of the machine kept busy. */
     machineShare: share(costBetween(machineBefore, readMachineCpuMs())),
   }
 }

@@ -12,19 +12,13 @@ export interface StopRequest {
   readonly signal: AbortSignal
 }
 
-interface CompletedRuns {
-  readonly repetitions: readonly Repetition[]
-  /** Why the rest was not made, in a sentence; null when all was, or when the end was asked for. */
-  readonly broken: string | null
-}
-
 /** What was made stands, whatever ends it. */
 export async function runAllRepetitions(
   plan: ComparisonPlan,
   stage: RepetitionContext,
   progress: Progress,
   stopping: StopRequest,
-): Promise<CompletedRuns> {
+) {
   const repetitions: Repetition[] = []
   for (const [index, planned] of plan.planned.entries()) {
     if (stopping.asked) break
@@ -45,7 +39,11 @@ export async function runAllRepetitions(
       return { repetitions, broken: error.message }
     }
   }
-  return { repetitions, broken: null }
+  return {
+    repetitions,
+    /** Why the rest was not made, in a sentence; null when all was, or when the end was asked for. */
+    broken: null,
+  }
 }
 
 function reportFailure({ tool, scenario, failure }: Repetition, progress: Progress): void {

@@ -15,13 +15,9 @@ const CONNECTIONS = 8
 const TIMEOUT_S = 30
 const SWEEP_LIMIT_MS = 50
 
-interface SweepPlan {
-  readonly shares: readonly number[]
-  readonly stepS: number
-  readonly seconds: number
-}
+type SweepPlan = ReturnType<typeof planSweep>
 
-export function planSweep(quick: boolean): SweepPlan {
+export function planSweep(quick: boolean) {
   const shares = quick ? QUICK_SHARES : SHARES
   const stepS = quick ? 2 : 5
   return { shares, stepS, seconds: (shares.length + 1) * (stepS + OVERHEAD_S) }

@@ -12,14 +12,7 @@ export interface LatencyPair {
   readonly through: number
 }
 
-export interface LatencyPairs {
-  /** From the sending to the end of the answer. */
-  readonly whole: readonly LatencyPair[]
-  /** From the sending to the first token; empty for answers that are no stream. */
-  readonly first: readonly LatencyPair[]
-  /** Calls without a complete answer. */
-  readonly failed: number
-}
+export type LatencyPairs = Awaited<ReturnType<typeof measureLatencyPairs>>
 
 /** One call made again and again, on one connection for as long as that lasts. */
 export class RepeatedCall {
@@ -55,7 +48,7 @@ export async function measureLatencyPairs(
   through: RepeatedCall,
   pairs: number,
   warmup: number,
-): Promise<LatencyPairs> {
+) {
   const whole: LatencyPair[] = []
   const first: LatencyPair[] = []
   let failed = 0
@@ -71,5 +64,12 @@ export async function measureLatencyPairs(
   }
   direct.leave()
   through.leave()
-  return { whole, first, failed }
+  return {
+    /** From the sending to the end of the answer. */
+    whole,
+    /** From the sending to the first token; empty for answers that are no stream. */
+    first,
+    /** Calls without a complete answer. */
+    failed,
+  }
 }

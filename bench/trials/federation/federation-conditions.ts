@@ -41,15 +41,10 @@ async function saveCondition(
   else saves.surprises.push(`${status} ${text.slice(0, 100)} for ${JSON.stringify(condition.slice(0, 60))}`)
 }
 
-interface EvaluationTime {
-  readonly name: string
-  readonly ms: number
-  /** With the reading of the text, which happens once in a thread. */
-  readonly firstMs: number
-}
+type EvaluationTime = ReturnType<typeof timeEvaluation>
 
 /** The middle of several evaluations. Faults: Error when the text has turned out to be no condition. */
-function timeEvaluation(name: string, text: string, claims: ConditionClaims): EvaluationTime {
+function timeEvaluation(name: string, text: string, claims: ConditionClaims) {
   const times: number[] = []
   for (let run = 0; run <= RUNS; run++) {
     const begun = performance.now()
@@ -59,7 +54,12 @@ function timeEvaluation(name: string, text: string, claims: ConditionClaims): Ev
       throw new Error(`${name} was refused`)
   }
   const [firstMs = 0, ...rest] = times
-  return { name, ms: median(rest), firstMs }
+  return {
+    name,
+    ms: median(rest),
+    /** With the reading of the text, which happens once in a thread. */
+    firstMs,
+  }
 }
 
 /** Of each shape the longest text that may be saved, over the largest tokens. */

@@ -1,7 +1,6 @@
 /** A server that trusts identity providers of this process, and connections over which it is asked for exchanges. */
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import type { HttpResponse } from '../../harness/http/raw-connection.js'
-import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { LocalIssuer } from '../../performance/federation/local-issuer.js'
@@ -26,16 +25,8 @@ export class TrustedIssuer {
   }
 }
 
-interface FederationStage {
-  readonly server: SluiceServer
-  readonly admin: AdminClient
-  /** Starts a provider with one ES256 key, makes the server trust it, and ends it with the stage. */
-  newIssuer(): Promise<TrustedIssuer>
-  stop(): Promise<void>
-}
-
 /** Starts the server. Faults: Error when it does not come up. */
-export async function stageFederation({ staging }: TrialContext, workers: number): Promise<FederationStage> {
+export async function stageFederation({ staging }: TrialContext, workers: number) {
   const environment = { ...FEDERATION_ENVIRONMENT, ...ADMIN_ENVIRONMENT }
   const server = await staging.start({ workers, environment })
   const admin = new AdminClient(server.origin)
@@ -43,6 +34,7 @@ export async function stageFederation({ staging }: TrialContext, workers: number
   return {
     server,
     admin,
+    /** Starts a provider with one ES256 key, makes the server trust it, and ends it with the stage. */
     newIssuer: async () => {
       const issuer = await LocalIssuer.start([newIssuingKey('ES256', 'first')])
       issuers.push(issuer)

@@ -16,17 +16,9 @@ const EXCHANGES = 500
 /** The issuer takes its time, so that all of them come while the fetches are under way. */
 const ISSUER_DELAY_MS = 300
 
-interface StampedeResult {
-  /** Fetches from the issuer. */
-  readonly discovery: number
-  readonly jwks: number
-  readonly refused: number
-  readonly slowestMs: number
-  /** Exchanges of the worker that had the fewest. */
-  readonly fewest: number
-}
+type StampedeResult = Awaited<ReturnType<typeof runStampede>>
 
-async function runStampede(context: TrialContext, workers: number): Promise<StampedeResult> {
+async function runStampede(context: TrialContext, workers: number) {
   const stage = await stageFederation(context, workers)
   const { port } = stage.server
   const trusted = await stage.newIssuer()
@@ -46,7 +38,13 @@ async function runStampede(context: TrialContext, workers: number): Promise<Stam
   const fewest = over(sweep.workers).min(({ operations }) => operations.create_oauth_token?.count ?? 0)
   const fetches = trusted.issuer.fetches()
   await stage.stop()
-  return { ...fetches, refused: EXCHANGES - times.length, slowestMs: Math.max(0, ...times), fewest }
+  return {
+    ...fetches,
+    refused: EXCHANGES - times.length,
+    slowestMs: Math.max(0, ...times),
+    /** Exchanges of the worker that had the fewest. */
+    fewest,
+  }
 }
 
 function barsOf(workers: number, rounds: readonly StampedeResult[]): TrialBar[] {

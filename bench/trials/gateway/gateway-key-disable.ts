@@ -25,11 +25,7 @@ interface KeyPeriod {
   readonly acknowledgedAt: number
 }
 
-interface KeyDisableRound {
-  readonly calls: readonly TimedCall[]
-  readonly periods: readonly KeyPeriod[]
-  readonly lost: number
-}
+type KeyDisableRound = Awaited<ReturnType<typeof callWhileChanging>>
 
 /** Calls at a fixed rate over connections taken by turns, which reach both workers; resolves with how many were lost. */
 async function callSteadily(
@@ -59,7 +55,7 @@ async function callSteadily(
   return lost
 }
 
-async function callWhileChanging(port: number, turns: number): Promise<KeyDisableRound> {
+async function callWhileChanging(port: number, turns: number) {
   const admin = new AdminClient(`http://127.0.0.1:${port}`)
   const { keyHash, key } = await admin.newKey({ name: 'used while it is disabled' })
   const calls: TimedCall[] = []

@@ -3,7 +3,6 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '../../harness/http/connection.js'
 import { describeOutcome } from '../../harness/sse/checked-stream.js'
-import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { tagOf } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, type Trial, type TrialBar, type TrialContext } from '../trial.js'
@@ -24,14 +23,6 @@ const BACKLOG_FILLERS = 4
 
 const DEAF_UPSTREAM = new URL('../../performance/gateway/deaf-upstream.js', import.meta.url)
 
-/** The upstreams that never get as far as an answer. */
-interface SilentUpstreams {
-  readonly tlsPort: number
-  readonly backlogPort: number
-  /** Closes the one of TLS. */
-  close(): void
-}
-
 /** The state to leave in, and what of it stays behind. */
 interface LeavingPhase {
   readonly name: string
@@ -44,16 +35,7 @@ interface LeavingPhase {
   more(): Promise<number>
 }
 
-interface LeavingResult {
-  readonly phase: string
-  readonly reached: boolean
-  readonly closedMs: number
-  /** Until the gateway's own gauge of calls said zero. */
-  readonly gaugeMs: number
-  readonly moreLater: number
-  readonly crossed: number
-  readonly early: readonly string[]
-}
+type LeavingResult = Awaited<ReturnType<typeof leaveInPhase>>
 
 /** Milliseconds until `ready`, in steps of POLL_MS; infinite when that does not come within `limitMs`. */
 async function msUntil(ready: () => Promise<boolean>, limitMs: number): Promise<number> {
@@ -65,7 +47,7 @@ async function msUntil(ready: () => Promise<boolean>, limitMs: number): Promise<
   return performance.now() - begin
 }
 
-async function leaveInPhase(phase: LeavingPhase, port: number, callsStaying: number): Promise<LeavingResult> {
+async function leaveInPhase(phase: LeavingPhase, port: number, callsStaying: number) {
   const leavers = new LeavingClients()
   await leavers.ask(port, phase.model, LEAVERS)
   const reached = (await msUntil(() => phase.reached(leavers), REACH_LIMIT_MS)) < REACH_LIMIT_MS
@@ -79,7 +61,16 @@ async function leaveInPhase(phase: LeavingPhase, port: number, callsStaying: num
   const gaugeMs = gauge === Number.POSITIVE_INFINITY ? gauge : performance.now() - begin
   await sleep(CLOSED_WITHIN_MS)
   const moreLater = await phase.more()
-  return { phase: phase.name, reached, closedMs, gaugeMs, moreLater, crossed: leavers.crossed, early }
+  return {
+    phase: phase.name,
+    reached,
+    closedMs,
+    /** Until the gateway's own gauge of calls said zero. */
+    gaugeMs,
+    moreLater,
+    crossed: leavers.crossed,
+    early,
+  }
 }
 
 /** Phases at the mock; `aborted` counts closed connections of unfinished calls, whoever else is calling. */
@@ -112,7 +103,8 @@ function connectPhase(name: string, model: string, port: number): LeavingPhase {
   }
 }
 
-async function startSilentUpstreams({ staging }: TrialContext): Promise<SilentUpstreams> {
+/** The upstreams that never get as far as an answer: one of TLS, and one whose queue is full. */
+async function startSilentUpstreams({ staging }: TrialContext) {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     // It reads what it is sent and never says hello back.
@@ -126,7 +118,12 @@ async function startSilentUpstreams({ staging }: TrialContext): Promise<SilentUp
   for (let filler = 0; filler < BACKLOG_FILLERS; filler++)
     void Connection.open(backlogPort, 120_000).catch(() => {})
   await sleep(200)
-  return { tlsPort, backlogPort, close: () => server.close() }
+  return {
+    tlsPort,
+    backlogPort,
+    /** Closes the one of TLS. */
+    close: () => server.close(),
+  }
 }
 
 /** States of /proc/net/tcp in which a side still holds a socket; TIME_WAIT belongs to the kernel alone. */
@@ -161,16 +158,9 @@ async function askTagged(port: number): Promise<{ crossed: number; failed: numbe
   return { crossed, failed: failed + Math.max(0, TAGGED_CALLS - next) }
 }
 
-interface LeavingRound {
-  readonly phases: readonly LeavingResult[]
-  /** Sockets the mock and the gauge counted once the first thousand had gone and nobody else had called yet. */
-  readonly socketsAtMock: number
-  readonly socketsByGauge: number
-  readonly stayers: CheckedStreamFigures
-  readonly tagged: { readonly crossed: number; readonly failed: number }
-}
+type LeavingRound = Awaited<ReturnType<typeof oneRound>>
 
-async function oneRound(context: TrialContext): Promise<LeavingRound> {
+async function oneRound(context: TrialContext) {
   const silent = await startSilentUpstreams(context)
   const tls = {
     name: 'mute-tls',
@@ -206,7 +196,14 @@ async function oneRound(context: TrialContext): Promise<LeavingRound> {
   const tagged = await askTagged(server.port)
   await stage.stop()
   silent.close()
-  return { phases, socketsAtMock, socketsByGauge, stayers, tagged }
+  return {
+    phases,
+    /** Sockets the mock and the gauge counted once the first thousand had gone and nobody else had called yet. */
+    socketsAtMock,
+    socketsByGauge,
+    stayers,
+    tagged,
+  }
 }
 
 function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: LeavingResult): TrialBar[] {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
-import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
@@ -15,18 +14,9 @@ const LOAD = { model: 'bench/paced-64', streams: STREAMS, seconds: SECONDS, spre
 const SAMPLE_MS = 100
 const SETTLE_MS = 500
 
-interface PacedRound {
-  readonly through: CheckedStreamFigures
-  /** The same load at the mock itself: what generator and mock are late by themselves. */
-  readonly direct: CheckedStreamFigures
-  /** Resident bytes of the worker for each stream, while all of them run. */
-  readonly perStream: number
-  readonly perStreamMost: number
-  readonly residentBefore: number
-  readonly cpuShare: number
-}
+type PacedRound = Awaited<ReturnType<typeof measureRound>>
 
-async function measureRound({ mock, server }: GatewayStage): Promise<PacedRound> {
+async function measureRound({ mock, server }: GatewayStage) {
   // The engine compiles and the heap finds its first size; a thousand streams at a time have not been there yet.
   await runStreams(server.port, { model: 'bench/stream-64', streams: 8, seconds: 1, spreadMs: 0 })
   await sleep(SETTLE_MS)
@@ -47,7 +37,16 @@ async function measureRound({ mock, server }: GatewayStage): Promise<PacedRound>
   const direct = await runStreams(mock.port, { ...LOAD, to: BARE_TARGET })
   const perStream = (median(samples) - residentBefore) / STREAMS
   const perStreamMost = (Math.max(...samples) - residentBefore) / STREAMS
-  return { through, direct, perStream, perStreamMost, residentBefore, cpuShare }
+  return {
+    through,
+    /** The same load at the mock itself: what generator and mock are late by themselves. */
+    direct,
+    /** Resident bytes of the worker for each stream, while all of them run. */
+    perStream,
+    perStreamMost,
+    residentBefore,
+    cpuShare,
+  }
 }
 
 export const gatewayPaced: Trial = {

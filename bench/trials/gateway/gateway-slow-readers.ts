@@ -2,9 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { residentBytes } from '../../harness/machine/proc.js'
-import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
-import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
 import { runStreams } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
@@ -61,26 +60,19 @@ class SlowReader {
   }
 }
 
-interface NormalStreams {
-  readonly streams: CheckedStreamFigures
-  /** Median of the worker's resident memory meanwhile, bytes. */
-  readonly resident: number
-}
+type NormalStreams = Awaited<ReturnType<typeof measureNormal>>
 
-interface SlowReadersRound extends WatchedRound {
-  readonly alone: NormalStreams
-  readonly beside: NormalStreams
-  readonly slowLeft: number
-  readonly slowTaken: number
-}
-
-async function measureNormal({ server }: GatewayStage): Promise<NormalStreams> {
+async function measureNormal({ server }: GatewayStage) {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
   const settings = { model: 'bench/paced-64', streams: NORMAL, seconds: SECONDS, spreadMs: SPREAD_MS }
   const streams = await runStreams(server.port, settings)
   clearInterval(timer)
-  return { streams, resident: median(samples) }
+  return {
+    streams,
+    /** Median of the worker's resident memory meanwhile, bytes. */
+    resident: median(samples),
+  }
 }
 
 async function measureBeside(stage: GatewayStage): Promise<[NormalStreams, SlowReader[]]> {
@@ -104,7 +96,7 @@ async function warmUp(stage: GatewayStage): Promise<void> {
 }
 
 /** A server of its own for each round, alone first: memory that the slow ones needed would otherwise count for both. */
-async function oneRound(context: TrialContext): Promise<SlowReadersRound> {
+async function oneRound(context: TrialContext) {
   const stage = await stageGateway(context)
   await warmUp(stage)
   const endWatch = watchProcesses(context, stage.server.pids, [stage.mock.pid])

@@ -1,25 +1,13 @@
 /** A gateway under trial, with the mock upstream as its provider. */
 import { requestOnce } from '../../harness/http/connection.js'
 import type { CorePlan } from '../../harness/machine/pinning.js'
-import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { type ExtraProvider, gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
 import type { MockState } from '../../performance/gateway/mock-upstream.js'
 import { getRequest } from '../requests.js'
-import type { HelperProcess } from '../staging.js'
 import type { TrialContext } from '../trial.js'
 
-/** The mock upstream as a trial sees it. */
-interface MockProcess extends HelperProcess {
-  /** Asks it what it holds. Faults: Error when it does not answer. */
-  state(): Promise<MockState>
-}
-
-export interface GatewayStage {
-  readonly mock: MockProcess
-  readonly server: SluiceServer
-  stop(): Promise<void>
-}
+export type GatewayStage = Awaited<ReturnType<typeof stageGateway>>
 
 const STATE = getRequest('/state')
 const METRICS = getRequest('/metrics')
@@ -53,7 +41,7 @@ async function requireAnswer(port: number, request: Buffer, who: string): Promis
 export async function stageGateway(
   { staging }: TrialContext,
   { workers = 1, extra = [], mockBeside = 'generator', environment: more = {} }: StageSettings = {},
-): Promise<GatewayStage> {
+) {
   const mock = await staging.startHelper(mockBeside, MOCK)
   const { port } = mock
   const upstream = `http://127.0.0.1:${port}`
@@ -68,18 +56,18 @@ export async function stageGateway(
   return { mock: { ...mock, state }, server, stop }
 }
 
-/** What the gateway says it holds open towards its upstreams, all workers together. */
-interface UpstreamGauges {
-  /** Open sockets, idle ones included. */
-  readonly sockets: number
-  /** Calls under way. */
-  readonly calls: number
-}
-
-/** Reads the gauges from `/metrics`. Faults: Error when there is no such page; a gauge that is missing is NaN. */
-export async function readGauges(port: number): Promise<UpstreamGauges> {
+/**
+ * What the gateway says it holds open towards its upstreams, all workers together, by `/metrics`. Faults: Error when
+ * there is no such page; a gauge that is missing is NaN.
+ */
+export async function readGauges(port: number) {
   const text = await requireAnswer(port, METRICS, '/metrics')
-  return { sockets: sumOf(text, 'sluice_upstream_sockets'), calls: sumOf(text, 'sluice_upstream_calls') }
+  return {
+    /** Open sockets, idle ones included. */
+    sockets: sumOf(text, 'sluice_upstream_sockets'),
+    /** Calls under way. */
+    calls: sumOf(text, 'sluice_upstream_calls'),
+  }
 }
 
 function sumOf(text: string, name: string): number {

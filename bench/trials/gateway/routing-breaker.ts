@@ -28,16 +28,7 @@ interface TimedAnswer {
   readonly ms: number
 }
 
-interface BreakerRound {
-  readonly death: EndpointDeath
-  readonly failed: number
-  readonly p99Before: number
-  readonly p99After: number
-  /** Of the seconds after the death, those in which the p99 was over the bar. */
-  readonly slowSeconds: number
-  readonly probes: number
-  readonly mostProbesAtOnce: number
-}
+type BreakerRound = Awaited<ReturnType<typeof playRound>>
 
 function p99Between(answers: readonly TimedAnswer[], from: number, to: number): number {
   const within = answers.filter(({ at }) => at >= from && at < to)
@@ -47,7 +38,7 @@ function p99Between(answers: readonly TimedAnswer[], from: number, to: number): 
   )
 }
 
-async function playRound(context: TrialContext, death: EndpointDeath): Promise<BreakerRound> {
+async function playRound(context: TrialContext, death: EndpointDeath) {
   const { server, providers, stop } = await stageRouting(context, ANSWER_MS)
   const [dying] = providers
   const answers: TimedAnswer[] = []
@@ -77,6 +68,7 @@ async function playRound(context: TrialContext, death: EndpointDeath): Promise<B
     failed: failedRequests(result),
     p99Before,
     p99After: p99After(BACK_AFTER_S, DEAD_S),
+    /** Of the seconds after the death, those in which the p99 was over the bar. */
     slowSeconds: seconds.filter((ms) => ms > 1.2 * p99Before).length,
     probes: probed.lateCalls,
     mostProbesAtOnce: probed.mostAtOnce,

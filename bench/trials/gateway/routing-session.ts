@@ -25,16 +25,7 @@ class SessionLog {
   }
 }
 
-interface SessionRound {
-  readonly homes: number
-  readonly strayed: number
-  readonly movedOnce: number
-  readonly disturbed: number
-  readonly failed: number
-  readonly leastRequests: number
-  /** Milliseconds until a new session was served by the one that had been dead. */
-  readonly backMs: number
-}
+type SessionRound = Awaited<ReturnType<typeof playRound>>
 
 async function callOnce(connection: Connection, session: SessionLog): Promise<void> {
   const answer = await connection.send(routedCall(session.name))
@@ -68,7 +59,7 @@ async function repeatFor(
   return performance.now() - begun
 }
 
-async function playRound({ server, providers }: RoutingStage): Promise<SessionRound> {
+async function playRound({ server, providers }: RoutingStage) {
   const [one] = providers
   const connections = await Connection.openAll(server.port, CONNECTIONS)
   const sessions = Array.from({ length: SESSIONS }, (_, at) => new SessionLog(`session ${at}`))
@@ -101,6 +92,7 @@ async function playRound({ server, providers }: RoutingStage): Promise<SessionRo
     disturbed: sessions.filter((session) => !atOne.has(session) && session.moves > 0).length,
     failed: over([...sessions, ...fresh]).sum('failed'),
     leastRequests: over(workers).min(({ requests }) => requests.total),
+    /** Milliseconds until a new session was served by the one that had been dead. */
     backMs,
   }
 }

@@ -148,17 +148,6 @@ const ITEMS = 100_000
 const SEARCHERS = 4
 const SEARCH = apiRequest('GET', '/search?q=no%20such%20cargo')
 
-interface SearchRound extends WatchedRound {
-  /** Median latency of one search at a time, milliseconds. */
-  readonly aloneP50: number
-  /** Server CPU of one search, milliseconds. */
-  readonly aloneCpu: number
-  /** Searches per second of several connections. */
-  readonly rate: number
-  readonly health: LoadResult
-  readonly failures: number
-}
-
 /** Counts answers that are not an empty list after visiting every item. */
 class ScanCheck {
   wrong = 0
@@ -169,11 +158,7 @@ class ScanCheck {
   }
 }
 
-async function measureSearches(
-  { port, pids }: SluiceServer,
-  check: ScanCheck,
-  context: TrialContext,
-): Promise<SearchRound> {
+async function measureSearches({ port, pids }: SluiceServer, check: ScanCheck, context: TrialContext) {
   const settings = { port, seconds: SECONDS, request: SEARCH, onAnswer: check.see }
   const before = cpuMs(pids)
   const endAlone = watchProcesses(context, pids)
@@ -186,8 +171,11 @@ async function measureSearches(
     callHealth(port),
   ])
   return {
+    /** Median latency of one search at a time, milliseconds. */
     aloneP50: alone.latency.quantile(0.5),
+    /** Server CPU of one search, milliseconds. */
     aloneCpu,
+    /** Searches per second of several connections. */
     rate: searches.answered / searches.seconds,
     health,
     failures: over([alone, searches, health]).sum(failedRequests),

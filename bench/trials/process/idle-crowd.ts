@@ -5,7 +5,7 @@ import { median } from '../../harness/figures/statistics.js'
 import { Connection } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
-import { failedRequests, type LoadResult, openLoop } from '../load.js'
+import { failedRequests, openLoop } from '../load.js'
 import { readItemRequest } from '../requests.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
 
@@ -19,14 +19,7 @@ const IDLE = 1_000
 const HALF_OF_EACH_KIND = 100
 const CLOSED_WITHIN_MS = 30_000
 
-interface MeasuredLoad extends WatchedRound {
-  readonly load: LoadResult
-  /**
-   * The p99 of each second, milliseconds. Their median forgives the few seconds in which something else on the
-   * machine stood in the way, which a p99 over everything would show and nothing else.
-   */
-  readonly p99s: readonly number[]
-}
+type MeasuredLoad = Awaited<ReturnType<typeof measureLoad>>
 
 interface CrowdPair extends WatchedRound {
   readonly baseline: MeasuredLoad
@@ -35,7 +28,7 @@ interface CrowdPair extends WatchedRound {
   readonly stayed: number
 }
 
-async function measureLoad(server: SluiceServer, context: TrialContext): Promise<MeasuredLoad> {
+async function measureLoad(server: SluiceServer, context: TrialContext) {
   const endWatch = watchProcesses(context, server.pids)
   const seconds = Array.from({ length: SECONDS }, () => new Histogram())
   let start = 0
@@ -50,7 +43,15 @@ async function measureLoad(server: SluiceServer, context: TrialContext): Promise
     },
     onAnswer: (_, ms) => seconds[Math.floor((performance.now() - start) / 1_000)]?.record(ms),
   })
-  return { load, p99s: seconds.map((second) => second.quantile(0.99)), disturbed: endWatch() }
+  return {
+    load,
+    /**
+     * The p99 of each second, milliseconds. Their median forgives the few seconds in which something else on the
+     * machine stood in the way, which a p99 over everything would show and nothing else.
+     */
+    p99s: seconds.map((second) => second.quantile(0.99)),
+    disturbed: endWatch(),
+  }
 }
 
 const HALF_HEADER = 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: '

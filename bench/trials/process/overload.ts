@@ -4,8 +4,8 @@ import { Connection, requestOnce } from '../../harness/http/connection.js'
 import type { HttpResponse } from '../../harness/http/raw-connection.js'
 import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
-import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
+import { closedLoop, countStatuses, openLoop } from '../load.js'
 import { HEALTH, hashRequest } from '../requests.js'
 import {
   atLeast,
@@ -28,39 +28,7 @@ const CAPACITY_S = 5
 const MIB = 2 ** 20
 
 /** One overload and what came before and after it. Rates are per second, times milliseconds. */
-interface OverloadRound extends WatchedRound {
-  readonly connections: number
-  /** The mean of the capacities before and after, so that a drift of the machine cancels out. */
-  readonly capacity: number
-  readonly capacityBefore: number
-  readonly capacityAfter: number
-  readonly offered: number
-  readonly notOffered: number
-  readonly accepted: number
-  readonly slowestAcceptedMs: number
-  readonly refused: number
-  readonly badRefusals: number
-  readonly otherAnswers: number
-  readonly lost: number
-  readonly lateMs: number
-  /** Hashes for each second of server CPU: other programs on the machine cannot touch these figures. */
-  readonly calmPerCpu: number
-  readonly loadedPerCpu: number
-  /** What one refusal cost the server beside the hashes, microseconds of CPU. */
-  readonly refusalUs: number
-  /** Resident memory of all server processes at each full second, MiB. */
-  readonly resident: readonly number[]
-  readonly calmMs: number
-  readonly recoveredMs: number
-}
-
-interface OverloadAnswers {
-  readonly load: LoadResult
-  readonly acceptedInTime: number
-  readonly slowestAcceptedMs: number
-  readonly badRefusals: number
-  readonly resident: readonly number[]
-}
+type OverloadRound = Awaited<ReturnType<typeof overloadRound>>
 
 /** Median time of `count` hashes one after the other, milliseconds; NaN when one of them was not answered with 200. */
 async function medianHashMs(port: number, count: number): Promise<number> {
@@ -87,12 +55,9 @@ function hasRetryAfter(answer: HttpResponse): boolean {
   return /^\d+$/.test(answer.headers.get('retry-after') ?? '')
 }
 
-async function offerOverload(
-  server: SluiceServer,
-  perSecond: number,
-  connections: number,
-): Promise<OverloadAnswers> {
+async function offerOverload(server: SluiceServer, perSecond: number, connections: number) {
   const processes = server.pids
+  /** Resident memory of all server processes at each full second, MiB. */
   const resident: number[] = []
   const sample = (): void => {
     if (resident.length <= OVERLOAD_S) resident.push(residentBytes(processes) / MIB)
@@ -136,13 +101,8 @@ async function msUntilRecovered(port: number, calmMs: number): Promise<number> {
   return Number.POSITIVE_INFINITY
 }
 
-interface Capacity {
-  readonly perSecond: number
-  readonly perCpuSecond: number
-}
-
 /** Hashes per second of a closed loop that keeps the pool busy, and per second of server CPU. */
-async function measureCapacity({ port, pids }: SluiceServer): Promise<Capacity> {
+async function measureCapacity({ port, pids }: SluiceServer) {
   const before = cpuMs(pids)
   const load = await closedLoop({ port, connections: 4, seconds: CAPACITY_S, request: HASH })
   const hashes = countStatuses(load, 200)
@@ -153,7 +113,7 @@ async function measureCapacity({ port, pids }: SluiceServer): Promise<Capacity> 
  * One round on a fresh server: unloaded latency, capacity, overload, recovery, capacity again.
  * Faults: ConnectionLost, Error.
  */
-async function overloadRound(context: TrialContext): Promise<OverloadRound> {
+async function overloadRound(context: TrialContext) {
   const server = await context.staging.start()
   const { port, pids } = server
   await medianHashMs(port, 50)
@@ -177,6 +137,7 @@ async function overloadRound(context: TrialContext): Promise<OverloadRound> {
   return {
     ...rest,
     connections,
+    /** The mean of the capacities before and after, so that a drift of the machine cancels out. */
     capacity: (early.perSecond + late.perSecond) / 2,
     capacityBefore: early.perSecond,
     capacityAfter: late.perSecond,
@@ -187,8 +148,10 @@ async function overloadRound(context: TrialContext): Promise<OverloadRound> {
     otherAnswers: load.answered - hashed - refused,
     lost: load.lost,
     lateMs: load.lateness.quantile(0.99),
+    /** Hashes for each second of server CPU: other programs on the machine cannot touch these figures. */
     calmPerCpu,
     loadedPerCpu: (1_000 * hashed) / cpuDuring,
+    /** What one refusal cost the server beside the hashes, microseconds of CPU. */
     refusalUs: (1_000 * (cpuDuring - (1_000 * hashed) / calmPerCpu)) / refused,
     calmMs,
     recoveredMs,

@@ -3,14 +3,7 @@ import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { HEALTH, STATS } from '../requests.js'
 
 /** How a server came back after a kill; milliseconds since the moment the caller named. */
-export interface Recovery {
-  /** From then on every fresh connection was served. */
-  readonly servingMs: number
-  /** Enough different workers had answered; null when that did not happen in time. */
-  readonly completeMs: number | null
-  readonly probes: number
-  readonly failedProbes: number
-}
+export type Recovery = Awaited<ReturnType<typeof awaitRecovery>>
 
 const PROBE_GAP_MS = 4
 const PROBE_TIMEOUT_MS = 2_000
@@ -41,12 +34,7 @@ async function probeServer(port: number): Promise<{ servedAt: number; pid: numbe
  * Probes with fresh connections until `workers` different processes, none of them in `killed`, have answered and
  * a row of probes succeeded without a failure; gives up after 15 s. `since` is a `performance.now()` value.
  */
-export async function awaitRecovery(
-  port: number,
-  since: number,
-  workers: number,
-  killed: readonly number[],
-): Promise<Recovery> {
+export async function awaitRecovery(port: number, since: number, workers: number, killed: readonly number[]) {
   const seen = new Set<number>()
   let servingMs = Number.POSITIVE_INFINITY
   let completeMs: number | null = null
@@ -66,5 +54,12 @@ export async function awaitRecovery(
     if (!killed.includes(answer.pid)) seen.add(answer.pid)
     if (seen.size >= workers) completeMs ??= performance.now() - since
   }
-  return { servingMs, completeMs, probes, failedProbes }
+  return {
+    /** From then on every fresh connection was served. */
+    servingMs,
+    /** Enough different workers had answered; null when that did not happen in time. */
+    completeMs,
+    probes,
+    failedProbes,
+  }
 }

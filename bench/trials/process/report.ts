@@ -1,22 +1,14 @@
 import { quantileOfSorted } from '../../harness/figures/statistics.js'
 import { cpuMs } from '../../harness/machine/proc.js'
-import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
-import { closedLoop, failedRequests, type LoadResult } from '../load.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
+import { closedLoop, failedRequests } from '../load.js'
 import { REPORT } from '../requests.js'
 import { below, exactly, figure, near, over, type Trial, type TrialContext } from '../trial.js'
 
 const CONNECTIONS = 500
 const SECONDS = 10
 
-interface ReportRound extends WatchedRound {
-  readonly load: LoadResult
-  /** Every latency, in ascending order: the bars are tighter than the buckets of a histogram. */
-  readonly sorted: Float64Array
-  /** Share of one core, per cent. */
-  readonly cpu: number
-}
-
-async function oneRound(context: TrialContext): Promise<ReportRound> {
+async function oneRound(context: TrialContext) {
   const server = await context.staging.start({ seedItems: 100 })
   const { port, pids } = server
   await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: REPORT })
@@ -35,7 +27,14 @@ async function oneRound(context: TrialContext): Promise<ReportRound> {
   const cpu = (100 * (cpuMs(pids) - cpuBefore)) / (load.seconds * 1_000)
   const disturbed = endWatch()
   await server.stop()
-  return { load, sorted: load.latency.sorted(), cpu, disturbed }
+  return {
+    load,
+    /** Every latency, in ascending order: the bars are tighter than the buckets of a histogram. */
+    sorted: load.latency.sorted(),
+    /** Share of one core, per cent. */
+    cpu,
+    disturbed,
+  }
 }
 
 export const report: Trial = {

@@ -143,18 +143,11 @@ const SILENT = 4
 /** The server's default drain deadline. */
 const DEADLINE_MS = 10_000
 
-interface DrainResult {
-  readonly tally: DrainTally
-  readonly exitMs: number
-  readonly code: number | null
-  readonly orphans: number
-}
-
 /**
  * One server, one signal. The resting connections ask `restMs` apart from each other after it; the silent ones
  * never ask again, as the spare connections of a client's pool do.
  */
-async function drainOnce({ staging }: TrialContext, restMs: number): Promise<DrainResult> {
+async function drainOnce({ staging }: TrialContext, restMs: number) {
   const server = await staging.start({ workers: 2, seedItems: 10 })
   const tally = new DrainTally()
   let signalSent = (): void => {}

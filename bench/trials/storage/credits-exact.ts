@@ -7,13 +7,6 @@ const WORKERS = 2
 const CALLS = 500
 const AFFORDABLE = 100
 
-interface CreditsRound {
-  /** How many calls had which status; 0 is no answer. */
-  readonly statuses: ReadonlyMap<number, number>
-  readonly balance: number
-  readonly seconds: number
-}
-
 async function callAll(connections: readonly Connection[], request: Buffer): Promise<Map<number, number>> {
   const statuses = new Map<number, number>()
   const call = async (connection: Connection): Promise<void> => {
@@ -27,7 +20,7 @@ async function callAll(connections: readonly Connection[], request: Buffer): Pro
   return statuses
 }
 
-async function playRound(origin: string, port: number): Promise<CreditsRound> {
+async function playRound(origin: string, port: number) {
   const { admin, key } = await createOrganization(origin, AFFORDABLE * CALL_PRICE)
   const connections = await Connection.openAll(port, CALLS)
   const startedAt = performance.now()
@@ -35,7 +28,12 @@ async function playRound(origin: string, port: number): Promise<CreditsRound> {
   const seconds = (performance.now() - startedAt) / 1000
   for (const connection of connections) connection.drop()
   const { total_credits, total_usage } = await readCredits(admin)
-  return { statuses, balance: Math.round((total_credits - total_usage) * 1e9), seconds }
+  return {
+    /** How many calls had which status; 0 is no answer. */
+    statuses,
+    balance: Math.round((total_credits - total_usage) * 1e9),
+    seconds,
+  }
 }
 
 export const creditsExact: Trial = {

@@ -124,16 +124,7 @@ async function makeFile({ files, accounts }: Store, bytes: number): Promise<Made
   return { ...record, sha256: hash.digest('hex') }
 }
 
-interface DownloadRound {
-  /** Bytes per second. */
-  readonly ours: number
-  readonly floor: number
-  readonly gainedQuick: number
-  readonly gainedSlow: number
-  readonly wrong: number
-}
-
-async function oneRound(context: TrialContext): Promise<DownloadRound> {
+async function oneRound(context: TrialContext) {
   const { server, floor, store, stop } = await stageFiles(context, BYTES)
   const file = await makeFile(store, BYTES)
   const wish = { port: server.port, path: `/api/v1/files/${file.id}/content` }
@@ -154,6 +145,7 @@ async function oneRound(context: TrialContext): Promise<DownloadRound> {
   await stop()
   const isRight = ({ status, sha256 }: Download): boolean => status === 200 && sha256 === file.sha256
   return {
+    /** Bytes per second. */
     ours: quick.value.median('ours'),
     floor: quick.value.median('floor'),
     gainedQuick: quick.gained,

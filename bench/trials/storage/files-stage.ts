@@ -1,6 +1,5 @@
 /** What the trials of files share: the server beside a floor, rounds of throughput, and the memory gained meanwhile. */
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
-import type { Store } from '../../../src/store/store.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { ADMIN_ENVIRONMENT } from '../../performance/gateway/calls.js'
@@ -21,14 +20,7 @@ export function startFloor(
 }
 
 /** The server, a floor beside it on the same core, and the server's own store, opened from here. */
-interface FilesStage {
-  readonly server: SluiceServer
-  readonly floor: HelperProcess
-  readonly store: Store
-  stop(): Promise<void>
-}
-
-export async function stageFiles({ staging }: TrialContext, downloadBytes?: number): Promise<FilesStage> {
+export async function stageFiles({ staging }: TrialContext, downloadBytes?: number) {
   const dataFolder = staging.freshFolder()
   const server = await staging.start({ dataFolder, environment: ADMIN_ENVIRONMENT })
   const floor = await startFloor(staging, 'server', downloadBytes)

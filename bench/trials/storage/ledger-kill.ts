@@ -75,15 +75,6 @@ class SteadyCaller {
   }
 }
 
-interface LedgerCheck {
-  readonly missing: number
-  readonly wrongCost: number
-  /** Credits less all rows, less what the service says is left. */
-  readonly difference: number
-  readonly rows: number
-  readonly cutOff: number
-}
-
 /**
  * Waits until the journals of the dead are taken, with which their open calls are closed; how long that took.
  * A journal goes away when all of it is in the ledger, on the disk.
@@ -98,13 +89,14 @@ async function checkLedger(
   admin: AdminClient,
   organizationId: string,
   { answered }: SteadyCaller,
-): Promise<LedgerCheck> {
+) {
   const { total_credits, total_usage } = await readCredits(admin)
   const rows = books.rows()
   const own = [...rows.values()].filter((row) => row.organizationId === organizationId)
   return {
     missing: answered.filter((id) => !rows.has(id)).length,
     wrongCost: answered.filter((id) => rows.has(id) && rows.get(id)!.cost !== CALL_NANOS).length,
+    /** Credits less all rows, less what the service says is left. */
     difference:
       Math.round((total_credits - total_usage) * 1e9) -
       (Math.round(total_credits * 1e9) - over(own).sum('cost')),

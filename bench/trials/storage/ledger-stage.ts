@@ -34,20 +34,18 @@ export function chatCall(key: string, model = EXACT_MODEL): Buffer {
   return apiRequest('POST', '/chat/completions', { model, max_tokens: 4, messages }, key)
 }
 
-interface Organization {
-  readonly id: string
-  /** Whoever manages it. */
-  readonly admin: AdminClient
-  /** Of its calls. */
-  readonly key: string
-}
-
 /** An organization with credits of its own, and a key of it. */
-export async function createOrganization(origin: string, credits: number): Promise<Organization> {
+export async function createOrganization(origin: string, credits: number) {
   const founder = new AdminClient(origin)
   const { data, key } = await founder.requireSuccess('POST', '/organizations', { name: 'trial', credits })
   const admin = founder.withCredential(key)
-  return { id: data.id, admin, key: (await admin.newKey()).key }
+  return {
+    id: data.id,
+    /** Whoever manages it. */
+    admin,
+    /** Of its calls. */
+    key: (await admin.newKey()).key,
+  }
 }
 
 /** Credits given and used, in dollars. */

@@ -82,17 +82,7 @@ interface UploadCrowd {
   readonly answers: readonly UploadResult[]
 }
 
-interface UploadRound {
-  /** Bytes per second. */
-  readonly ours: number
-  readonly floor: number
-  readonly gained: number
-  readonly wrong: number
-  /** Medians of each target. */
-  readonly targets: readonly (UploadTarget & Pick<UploadCrowd, 'perSecond' | 'cpu'>)[]
-}
-
-async function oneRound(stage: UploadStage): Promise<UploadRound> {
+async function oneRound(stage: UploadStage) {
   const content = randomBytes(BYTES)
   const uploadAtOnce = async (target: UploadTarget): Promise<UploadCrowd> => {
     const cpuBefore = cpuMs(target.pids)
@@ -118,7 +108,15 @@ async function oneRound(stage: UploadStage): Promise<UploadRound> {
     const { median } = over(crowds[index]!)
     return { ...target, perSecond: median('perSecond'), cpu: median('cpu') }
   })
-  return { ours: targets[0]!.perSecond, floor: targets[1]!.perSecond, gained, wrong, targets }
+  return {
+    /** Bytes per second. */
+    ours: targets[0]!.perSecond,
+    floor: targets[1]!.perSecond,
+    gained,
+    wrong,
+    /** Medians of each target. */
+    targets,
+  }
 }
 
 function uploadTrial(
