@@ -71,7 +71,7 @@ function explainFromConfig({ gateway }: Config, body: object): RoutingExplanatio
     createProvider: () => NEVER_CALLED,
     messagesOver: messagesOverChat,
   })
-  const routing = composeRouting(gateway.routing, 0, systemClock, null)
+  const routing = composeRouting({ config: { gateway }, worker: 0, clock: systemClock, broadcast: null })
   try {
     const request = requestToExplain(body)
     return explainRouting(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)

@@ -1,43 +1,25 @@
 /** Accounting in a worker: its journal, its leases of limits, and the ledger as the operations on usage read it. */
-import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
+import type { Config } from '../config/config.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases } from '../limits/quota-leases.js'
 import { QuotaServer } from '../limits/quota-server.js'
-import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../process/ipc/messages.js'
+import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger.js'
+import type { WorkerContext } from './worker-context.js'
 
-interface AccountingOptions {
-  readonly dataDir: string
-  /** Name of the journal this process writes. */
-  readonly journal: string
-  readonly accounts: AccountStore
-  readonly clock: Clock
-  readonly log: Log
-  /** Public base URL, for the place where credits are bought. */
-  readonly baseUrl: string
-  /** False when there is no supervisor. */
-  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
-}
-
-export interface AccountingParts {
-  readonly accounting: Accounting
-  readonly ledger: UsageLedger
-  /** For limits by client address. */
-  readonly addressLeases: QuotaLeases
-  onMessage(message: LedgerMessageToWorker): void
-  /** Writes what there is. Safe at any time, also at the exit of the process. */
-  flush(): void
-  close(): Promise<void>
+interface AccountingOptions
+  extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl' | 'sendToSupervisor'> {
+  readonly config: Pick<Config, 'dataDir'>
+  readonly store: { readonly accounts: AccountStore }
 }
 
 /** A supervisor that answers later than this is busy or gone. */
@@ -51,9 +33,9 @@ export function openLedger(dataDir: string): { readonly ledger: WritableLedger; 
   return { ledger: openLmdbLedger(database), journals }
 }
 
-export function composeAccounting(options: AccountingOptions): AccountingParts {
-  const { dataDir, journal: name, accounts, clock, log, baseUrl, sendToSupervisor } = options
-  const { ledger, journals } = openLedger(dataDir)
+export function composeAccounting(options: AccountingOptions) {
+  const { config, journal: name, store, clock, log, baseUrl, sendToSupervisor } = options
+  const { ledger, journals } = openLedger(config.dataDir)
   const writer = new JournalWriter({
     folder: journals,
     journal: name,
@@ -93,7 +75,7 @@ export function composeAccounting(options: AccountingOptions): AccountingParts {
         },
       },
       leases,
-      accounts,
+      accounts: store.accounts,
       clock,
       creditsUrl: `${baseUrl}/credits`,
     }),
@@ -103,7 +85,7 @@ export function composeAccounting(options: AccountingOptions): AccountingParts {
       spentIn: (payer, period) => ledger.spentIn(payer, period),
       sync: () => {
         writer.flush()
-        return new Promise((resolve, reject) => {
+        return new Promise<void>((resolve, reject) => {
           const send = (id: number): boolean => sendToSupervisor({ type: 'sync-ledger', id })
           const detail = 'the ledger cannot be brought up to date'
           syncs.ask(SYNC_MS, send, (done) => {
@@ -112,15 +94,17 @@ export function composeAccounting(options: AccountingOptions): AccountingParts {
           })
         })
       },
-    },
+    } satisfies UsageLedger,
+    /** For limits by client address. */
     addressLeases,
-    onMessage: (message) => {
+    onMessage: (message: LedgerMessageToWorker): void => {
       if (message.type === 'quota-grant') grants.receive(message.id, message.grant)
       else if (message.type === 'quota-revocation') leases.onRevoke(message.name)
       else syncs.receive(message.id, message.done)
     },
+    /** Writes what there is. Safe at any time, also at the exit of the process. */
     flush: () => writer.flush(),
-    close: async () => {
+    close: async (): Promise<void> => {
       writer.close()
       await ledger.close()
     },

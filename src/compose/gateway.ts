@@ -1,12 +1,9 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
-import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { CallLog, CallLogLine, Log } from '../base/log.js'
+import { type CallLogLine, createCallLog } from '../base/log.js'
 import { VERSION } from '../base/version.js'
-import type { Config } from '../config/config.js'
-import type { CpuPool } from '../cpu-pool/pool.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
-import { buildCatalog, type Catalog } from '../gateway/catalog/catalog.js'
+import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
@@ -23,39 +20,17 @@ import type { Store } from '../store/store.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
-import type { UpstreamClient } from '../upstream/port.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
+import type { WorkerContext } from './worker-context.js'
 
-interface InferenceParts {
-  readonly gateway: Gateway
-  readonly upstream: UpstreamClient
-  /** The catalogue of this moment. */
-  readonly catalog: () => Catalog
-  readonly permissions: () => ReadonlyMap<string, 'key' | 'management'>
-  readonly stats: InferenceStats
-  /** Before the first call. */
-  start(): Promise<void>
-  close(): Promise<void>
-  /** Calls that begin from now on see the new one; calls under way keep what they began with. */
-  configure(config: GatewayConfig): void
-}
-
-interface InferenceOptions {
-  readonly config: Config
-  readonly worker: number
-  readonly pool: CpuPool
-  readonly clock: Clock
-  readonly log: Log
-  readonly calls: CallLog
-  readonly routing: RoutingParts
-  readonly accounting: Accounting
-  readonly store: Pick<Store, 'files' | 'accounts'>
-}
-
-export function composeInference(options: InferenceOptions): InferenceParts {
-  const { config, worker, pool, clock, log, calls, routing, accounting, store } = options
+export function composeInference(
+  { config, worker, pool, clock, log, store }: WorkerContext,
+  routing: RoutingParts,
+  accounting: Accounting,
+) {
   const version = VERSION
+  const calls = createCallLog(config.logLevel, `worker-${worker}`)
   const onDefect = (err: unknown): void =>
     log.error({ err }, 'a defect at the end of an inference; it was settled')
   const upstream = createUpstreamClient({
@@ -96,24 +71,24 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   return {
     gateway,
     upstream,
+    /** The catalogue of this moment. */
     catalog: () => catalog,
     permissions: () => permissions,
     stats,
-    start: async () => {
+    /** Before the first call. */
+    start: async (): Promise<void> => {
       const { otlpEndpoint: endpoint } = config
       if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version, worker, log })
     },
     close: async () => telemetry?.close(),
-    configure: (renewed) => {
+    /** Calls that begin from now on see the new one; calls under way keep what they began with. */
+    configure: (renewed: GatewayConfig): void => {
       catalog = buildCatalog(renewed, parts)
       permissions = permissionMap(renewed)
-      routing.configure(renewed.routing, endpointKeys(catalog))
+      const keys = catalog.models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key))
+      routing.configure(renewed.routing, new Set(keys))
     },
   }
-}
-
-function endpointKeys({ models }: Catalog): ReadonlySet<string> {
-  return new Set(models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key)))
 }
 
 function countInference(

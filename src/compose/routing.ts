@@ -1,31 +1,19 @@
 /** What the gateway of a worker knows about endpoints and sessions, kept in step with the other workers. */
-import type { Clock } from '../base/clock.js'
 import type { RoutingConfig } from '../gateway/catalog/configuration.js'
 import { HealthRegistry } from '../gateway/health/health-registry.js'
 import { RetryBudget } from '../gateway/routing/retry.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { SessionAffinity } from '../gateway/routing/session.js'
+import type { WorkerContext } from './worker-context.js'
 
-export interface RoutingParts {
-  readonly health: HealthRegistry
-  readonly sessions: SessionAffinity
-  readonly retries: RetryBudget
-  readonly random: () => number
-  /** Takes what the worker of that number has learnt. */
-  applyPeerUpdate(from: number, update: RoutingUpdate): void
-  /** `endpoints`: the keys of those that exist from now on; what is known of others is forgotten. */
-  configure(config: RoutingConfig, endpoints: ReadonlySet<string>): void
-  close(): void
+export type RoutingParts = ReturnType<typeof composeRouting>
+
+interface RoutingOptions extends Pick<WorkerContext, 'worker' | 'clock' | 'broadcast'> {
+  readonly config: { readonly gateway: { readonly routing: RoutingConfig } }
 }
 
-/** @param broadcast sends to all other workers; null when this one is alone */
-export function composeRouting(
-  initial: RoutingConfig,
-  worker: number,
-  clock: Clock,
-  broadcast: ((update: RoutingUpdate) => void) | null,
-): RoutingParts {
-  let config = initial
+export function composeRouting({ config: { gateway }, worker, clock, broadcast }: RoutingOptions) {
+  let config = gateway.routing
   const random = Math.random
   const health = new HealthRegistry({
     clock,
@@ -38,12 +26,14 @@ export function composeRouting(
     sessions,
     retries: new RetryBudget(() => config, random),
     random,
-    applyPeerUpdate: (from, update) => {
+    /** Takes what the worker of that number has learnt. */
+    applyPeerUpdate: (from: number, update: RoutingUpdate): void => {
       // Of two workers that would both probe an endpoint, the one with the lower number does.
       if (update.about === 'health') health.applyPeerUpdate(update.health, from < worker)
       else sessions.applyPeerMove(update.session)
     },
-    configure: (renewed, endpoints) => {
+    /** `endpoints`: the keys of those that exist from now on; what is known of others is forgotten. */
+    configure: (renewed: RoutingConfig, endpoints: ReadonlySet<string>): void => {
       config = renewed
       health.keepOnly(endpoints)
     },

@@ -194,7 +194,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the only place that chooses implementations and connects them',
     `src/base/ src/store/ src/config/ src/http/ src/identity/ src/federation/ src/limits/ src/ledger/
      src/gateway/ src/simulator/ src/upstream/ src/telemetry/ src/cpu-pool/ src/lab/ src/features/
-     src/app.ts type:src/transport/exchange.ts type:src/process/ipc/`,
+     src/app.ts type:src/process/ipc/`,
   ),
   rule(
     'src/process/',

@@ -45,9 +45,11 @@ test('the row of a call is in the journal before what it has left over is given 
     return lines.some((line) => line.startsWith('C '))
   }
   const parts = composeAccounting({
-    dataDir,
+    config: { dataDir },
     journal: JOURNAL,
-    accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
+    store: {
+      accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
+    },
     clock: systemClock,
     log: createLog('fatal', 'test'),
     baseUrl: 'http://localhost',

@@ -1,0 +1,36 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import type { CpuPool } from '../cpu-pool/pool.js'
+import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
+import type { LedgerMessageToSupervisor } from '../process/ipc/messages.js'
+import type { Store } from '../store/store.js'
+import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
+
+/** What a worker process brings to its composition. */
+export interface WorkerSettings {
+  readonly config: Config
+  readonly worker: number
+  readonly poolThreads: number
+  readonly log: Log
+  /** Snapshots of all workers, this one included. */
+  readonly collect: () => Promise<readonly WorkerSnapshot[]>
+  readonly connections: () => number
+  /** URL of the address the server listens on. */
+  readonly listeningUrl: string
+  /** Name of the journal that this worker writes. */
+  readonly journal: string
+  /** Sends to the supervisor; false when there is none. */
+  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
+  /** Tells all other workers what this one has learnt; null when it is alone. */
+  readonly broadcast: ((update: RoutingUpdate) => void) | null
+}
+
+/** What its parts are composed with. */
+export interface WorkerContext extends WorkerSettings {
+  readonly clock: Clock
+  readonly store: Store
+  readonly pool: CpuPool
+  /** Public base URL: the configured one, or the address the server listens on (contract/decisions 35). */
+  readonly baseUrl: string
+}
