@@ -1,7 +1,7 @@
 /** Turns the bytes of a body into a value: JSON read by a schema, or the fields of a form. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import type { z } from 'zod'
-import { Fault, ValidationIssue, type ValidationRule } from '../base/fault.js'
+import { Fault, notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
 import type { IncomingBody } from '../transport/exchange.js'
 import { noteOf, type RuleParams } from './fields.js'
 import { fastReaderOf } from './first-violation.js'
@@ -28,10 +28,6 @@ export function readWholeBody(body: IncomingBody): Promise<Buffer> {
 
 function bufferView(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-function bodyIssue(note: string, loc: readonly string[] = BODY): ValidationIssue {
-  return new ValidationIssue(loc, 'other', undefined, note)
 }
 
 // ── JSON ────────────────────────────────────────────────────────────────────
@@ -150,15 +146,15 @@ export function parseForm(
   if (!isForm(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
   }
-  if (!isUtf8(body)) return bodyIssue('must be UTF-8')
+  if (!isUtf8(body)) return notedIssue(BODY, 'must be UTF-8')
   const found: Record<string, string> = Object.create(null)
   for (const pair of bufferView(body).toString().split('&')) {
     const equals = pair.indexOf('=')
     const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1))
-    if (name === null || value === null) return bodyIssue('must be well encoded')
+    if (name === null || value === null) return notedIssue(BODY, 'must be well encoded')
     if (!known.includes(name)) continue
-    if (found[name] !== undefined) return bodyIssue('must come once', ['body', name])
+    if (found[name] !== undefined) return notedIssue(['body', name], 'must come once')
     found[name] = value
   }
   for (const name in found) if (found[name] === '') delete found[name]

@@ -82,10 +82,11 @@ function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
   const answerAfter = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
     // The body is there in this turn only. What is wrong with it is told after what the limit says.
-    const input = capture(() => read(call))
+    const input = (async () => read(call))()
+    input.catch(() => {})
     try {
       await waiting
-      return await handle(input() as EndpointInput<never, never, never>, call)
+      return await handle((await input) as EndpointInput<never, never, never>, call)
     } catch (error) {
       return renderFault(error, call)
     }
@@ -138,18 +139,6 @@ function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
       }
     },
   })
-}
-
-/** Does it now; what came of it, value or error, comes when the returned function is called. */
-function capture<T>(deed: () => T): () => T {
-  try {
-    const value = deed()
-    return () => value
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
 }
 
 function hasBody({ body, form }: Endpoint): boolean {

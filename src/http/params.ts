@@ -2,7 +2,7 @@
  * Text schemas for path and query parameters. They are strict where number parsing usually is not: no empty
  * text, spaces, plus signs, exponents or hex (contract/practice 1), and they document themselves.
  */
-import { ValidationIssue } from '../base/fault.js'
+import { notedIssue, ValidationIssue } from '../base/fault.js'
 import type { JsonSchema } from './json-schema.js'
 
 /** What a parameter's raw text can be: absent, not decodable, or text. */
@@ -100,18 +100,27 @@ export function idParam(description: string): TextField<string> {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** A UUID that may be absent, in lower case. */
-export function optionalUuidParam(description: string): TextField<string | null> {
+/** What `parse` makes of text that may be absent, `fallback` then; null of it breaks the rule that `note` tells. */
+export function parsedParam<T, F>(
+  schema: JsonSchema,
+  fallback: F,
+  note: string,
+  parse: (text: string) => T | null,
+): TextField<T | F> {
   return {
     required: false,
-    schema: { type: 'string', format: 'uuid', description },
+    schema,
     read: (raw, loc) => {
-      if (raw === undefined) return null
-      if (raw === UNDECODABLE || !UUID.test(raw))
-        return new ValidationIssue(loc, 'other', undefined, 'must be a UUID')
-      return raw.toLowerCase()
+      if (raw === undefined) return fallback
+      return (raw === UNDECODABLE ? null : parse(raw)) ?? notedIssue(loc, note)
     },
   }
+}
+
+/** A UUID that may be absent, in lower case. */
+export function optionalUuidParam(description: string): TextField<string | null> {
+  const schema = { type: 'string', format: 'uuid', description }
+  return parsedParam(schema, null, 'must be a UUID', (text) => (UUID.test(text) ? text.toLowerCase() : null))
 }
 
 export function isUuid(text: string): boolean {
@@ -124,15 +133,9 @@ export function choiceParam<T extends string, F>(
   fallback: F,
   description: string,
 ): TextField<T | F> {
-  return {
-    required: false,
-    schema: { type: 'string', enum: words, description },
-    read: (raw, loc) => {
-      if (raw === undefined) return fallback
-      const word = words.find((each) => each === raw)
-      return word ?? new ValidationIssue(loc, 'other', undefined, `must be one of ${words.join(', ')}`)
-    },
-  }
+  const schema = { type: 'string', enum: words, description }
+  const note = `must be one of ${words.join(', ')}`
+  return parsedParam(schema, fallback, note, (text) => words.find((each) => each === text) ?? null)
 }
 
 /** `true` or `false`. Absent it is false, unless it is required. */

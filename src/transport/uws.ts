@@ -177,13 +177,15 @@ function nativeHandler(
   isHead: IsHead,
 ): NativeHandler {
   const guard = new FramingGuard(options.allowChunked)
-  const collected = new CollectedHeaders(route.headers)
+  const declared = new Set(route.headers)
+  /** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
+  let headers: Record<string, string> = Object.create(null)
   const see =
-    route.headers.length === 0
+    declared.size === 0
       ? (name: string, value: string): void => guard.addField(name, value)
       : (name: string, value: string): void => {
           guard.addField(name, value)
-          collected.addField(name, value)
+          if (declared.has(name)) headers[name] ??= value
         }
   const copy = requestCopier(route, options)
   const { cutoff: lastAnswer } = server
@@ -195,7 +197,8 @@ function nativeHandler(
     try {
       route.onArrival(exchange.arrivedAt)
       guard.reset()
-      collected.reset()
+      // Each call gets an object of its own: it outlives the turn.
+      if (declared.size > 0) headers = Object.create(null)
       req.forEach(see)
       exchange.closeRequest = guard.closeRequest
       const verdict = guard.verdict()
@@ -203,35 +206,12 @@ function nativeHandler(
         exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)
         return
       }
-      exchange.headers = collected.values
+      exchange.headers = headers
       copy(exchange, req, res) // rule 1
       exchange.begin(guard.bodyLength)
     } catch (error) {
       exchange.onDefect(error)
     }
-  }
-}
-
-/** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
-class CollectedHeaders {
-  readonly #wanted: ReadonlySet<string>
-  #values: Record<string, string> = Object.create(null)
-
-  constructor(names: readonly string[]) {
-    this.#wanted = new Set(names)
-  }
-
-  /** Each call gets an object of its own: it outlives the turn. */
-  reset(): void {
-    if (this.#wanted.size > 0) this.#values = Object.create(null)
-  }
-
-  addField(name: string, value: string): void {
-    if (this.#wanted.has(name)) this.#values[name] ??= value
-  }
-
-  get values(): Readonly<Record<string, string>> {
-    return this.#values
   }
 }
 

@@ -1,13 +1,13 @@
 /** Which files a call is about: its query (contract/gateway 8), and what the caller may see. */
-import { Fault, invalidInput, notedIssue } from '../../base/fault.js'
+import { Fault, invalidInput } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import {
   choiceParam,
   type FieldValues,
   integerParam,
   optionalUuidParam,
+  parsedParam,
   type TextField,
-  UNDECODABLE,
 } from '../../http/params.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileListQuery } from '../../store/file-store.js'
@@ -16,14 +16,8 @@ const FILE_ID = /^[\w-]{1,256}$/
 
 /** A place in a list. It need not exist any more. */
 function fileIdText(description: string): TextField<string | null> {
-  return {
-    required: false,
-    schema: { type: 'string', pattern: FILE_ID.source, description },
-    read: (raw, loc) => {
-      if (raw === undefined) return null
-      return raw !== UNDECODABLE && FILE_ID.test(raw) ? raw : notedIssue(loc, 'must be the id of a file')
-    },
-  }
+  const schema = { type: 'string', pattern: FILE_ID.source, description }
+  return parsedParam(schema, null, 'must be the id of a file', (text) => (FILE_ID.test(text) ? text : null))
 }
 
 /** Whose files: every operation takes these. */

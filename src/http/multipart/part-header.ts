@@ -1,6 +1,6 @@
 /** What the headers of a multipart body and of its parts say (RFC 7578 sections 4.2 to 4.7). */
 import { isUtf8 } from 'node:buffer'
-import { Fault, ValidationIssue } from '../../base/fault.js'
+import { type Fault, invalidInput } from '../../base/fault.js'
 
 /** Lines of the same name, in order; values with one character per byte. */
 export type PartHeaderLines = ReadonlyMap<string, readonly string[]>
@@ -92,8 +92,7 @@ function parseMediaType(value: string | undefined): string {
 
 /** What is wrong with a multipart body. `field` is the name of a part where one is to blame, and a known one. */
 export function multipartFault(note: string, field?: string): Fault {
-  const loc = field === undefined ? ['body'] : ['body', field]
-  return new Fault('invalid-input', { issues: [new ValidationIssue(loc, 'other', undefined, note)] })
+  return invalidInput(field === undefined ? ['body'] : ['body', field], note)
 }
 
 // ── The body's own header ───────────────────────────────────────────────────
