@@ -5,7 +5,7 @@
 import { connect } from 'node:net'
 import { createBehaviourSelector, findSetupProblem, runDrill } from '../drill/drill.js'
 import { drillConfiguration } from '../drill/drill-configuration.js'
-import { FaultyProvider } from '../drill/faulty-provider.js'
+import { type FaultyProvider, startFaultyProvider } from '../drill/faulty-provider.js'
 import type { GatewayAddress } from '../drill/gateway-client.js'
 import type { ScenarioResult } from '../drill/judge.js'
 import { DEAD_PORT } from '../drill/roles.js'
@@ -176,7 +176,7 @@ async function runDrillCommand(args: DrillArgs, run: DrillRunOptions): Promise<C
 
 async function startProvider(scenarios: readonly DrillScenario[], port: number): Promise<FaultyProvider> {
   try {
-    return await FaultyProvider.start(port, createBehaviourSelector(scenarios))
+    return await startFaultyProvider(port, createBehaviourSelector(scenarios))
   } catch (error) {
     const reason = (error as Error).message
     return failCommand(`the faulty provider cannot listen on port ${port} of 127.0.0.1: ${reason}`)

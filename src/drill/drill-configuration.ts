@@ -38,14 +38,12 @@ function providerSettings(role: EndpointRole, providerPort: number): object {
 function modelSettings({ endpoints, contextLength }: DrillModel): object {
   return {
     ...(contextLength === undefined ? {} : { context_length: contextLength }),
-    endpoints: endpoints.map((role) => ({ provider: providerSlugOf(role), prices: priceSettings(role) })),
+    endpoints: endpoints.map((role) => {
+      const { prompt, completion } = ROLES[role].prices
+      const prices = { prompt: dollarsPerToken(prompt), completion: dollarsPerToken(completion) }
+      return { provider: providerSlugOf(role), prices }
+    }),
   }
-}
-
-/** Dollars per token. */
-function priceSettings(role: EndpointRole): object {
-  const { prompt, completion } = ROLES[role].prices
-  return { prompt: dollarsPerToken(prompt), completion: dollarsPerToken(completion) }
 }
 
 function dollarsPerToken(dollarsPerMillion: number): string {

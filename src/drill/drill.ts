@@ -24,7 +24,7 @@ import {
 
 interface DrillPorts {
   readonly gateway: GatewayAddress
-  readonly provider: Pick<FaultyProvider, 'calls'>
+  readonly provider: FaultyProvider
   /** Fires when the drill is to end: what is under way ends at once. */
   readonly signal: AbortSignal
   /** Called with each result as it comes. */
@@ -120,7 +120,7 @@ async function observeCall(
   step: ScenarioStep,
   mode: DeliveryMode,
   caller: GatewayClient,
-  provider: Pick<FaultyProvider, 'calls'>,
+  provider: FaultyProvider,
 ): Promise<CallObservation> {
   const before = providerCallsOf(provider, scenario, mode).length
   const response = await caller.sendChat(chatRequestFor(scenario, mode))
@@ -137,7 +137,7 @@ async function observeCall(
 }
 
 function providerCallsOf(
-  { calls }: Pick<FaultyProvider, 'calls'>,
+  { calls }: FaultyProvider,
   { models }: DrillScenario,
   mode: DeliveryMode,
 ): readonly ProviderCall[] {

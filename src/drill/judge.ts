@@ -1,7 +1,6 @@
 /** Holds what was seen of one call against what its scenario asks for, and weighs what disagrees. */
 import { FULL_TEXT } from './behaviours.js'
 import { findUntruths } from './find-untruths.js'
-import type { GatewayResponse } from './gateway-client.js'
 import { numberMember, objectMember, type ParsedAnswer, textMember } from './parse-answer.js'
 import {
   type CallObservation,
@@ -56,17 +55,14 @@ function findHarms(step: ScenarioStep, { response, answer, attempts }: CallObser
   const most = step.ms.most * FAR_TOO_LATE
   if (response.endMs > most)
     harms.push(`it took ${Math.round(response.endMs)} ms, and at most ${step.ms.most} were due`)
-  if (answer.fault === null && looksComplete(response, answer) && !isComplete(step.ending, answer)) {
+  const looksComplete = response.status === 200 && answer.error === null
+  if (answer.fault === null && looksComplete && !isComplete(step.ending, answer)) {
     harms.push(`${quoteValue(answer.text)} is passed off as a complete answer`)
   }
   const paid = countBillableAttempts(attempts)
   if (paid > 1)
     harms.push(`${paid} endpoints were asked that may all bill it (${describeAttempts(attempts)})`)
   return harms
-}
-
-function looksComplete({ status }: GatewayResponse, { error }: ParsedAnswer): boolean {
-  return status === 200 && error === null
 }
 
 function isComplete(ending: ExpectedEnding, { text, finish }: ParsedAnswer): boolean {

@@ -82,25 +82,19 @@ const REQUIRED_FIELDS: Readonly<Partial<Record<LabFaultKind, readonly (keyof Fau
 
 function validateFaultRequest(request: FaultRequest, operations: ReadonlySet<string>): void {
   const { kind, op, forMs, everyMs } = request
+  const refuse = (field: string, sentence: string): never => {
+    throw new LabRequestError(400, `${field}: ${sentence}`, field)
+  }
   const missing = (REQUIRED_FIELDS[kind] ?? []).find((field) => request[field] === undefined)
-  if (missing !== undefined) throw new LabRequestError(400, `${missing}: ${kind} needs one`, missing)
-  if (op !== '*' && !operations.has(op)) {
-    throw new LabRequestError(400, `op: there is no operation ${JSON.stringify(op.slice(0, 100))}`, 'op')
-  }
-  if ((SERVER_FAULTS as readonly string[]).includes(kind) && op !== '*') {
-    throw new LabRequestError(
-      400,
-      `op: ${kind} meets the whole server, so that no operation can be named`,
-      'op',
-    )
-  }
-  if (kind === 'block' && forMs! > MOST_BLOCK_MS) {
-    throw new LabRequestError(400, `forMs: a block lasts ${MOST_BLOCK_MS} ms at most`, 'forMs')
-  }
+  if (missing !== undefined) refuse(missing, `${kind} needs one`)
+  if (op !== '*' && !operations.has(op))
+    refuse('op', `there is no operation ${JSON.stringify(op.slice(0, 100))}`)
+  if (SERVER_FAULTS.some((each) => each === kind) && op !== '*')
+    refuse('op', `${kind} meets the whole server, so that no operation can be named`)
+  if (kind === 'block' && forMs! > MOST_BLOCK_MS) refuse('forMs', `a block lasts ${MOST_BLOCK_MS} ms at most`)
   if (everyMs === undefined) return
-  if (forMs === undefined) throw new LabRequestError(400, 'forMs: everyMs needs one', 'forMs')
-  if (everyMs < forMs)
-    throw new LabRequestError(400, 'everyMs: must be at least forMs, or windows overlap', 'everyMs')
+  if (forMs === undefined) refuse('forMs', 'everyMs needs one')
+  else if (everyMs < forMs) refuse('everyMs', 'must be at least forMs, or windows overlap')
 }
 
 function planFault(request: FaultRequest, now: number): FaultPlan {

@@ -9,15 +9,10 @@ interface StallLogPorts {
   schedule(time: number, action: () => void): void
 }
 
-interface StallEntry {
-  readonly kind: StallSnapshot['kind']
-  readonly start: number
-  end: number | null
-  before: number
-  during: number
-  within5: number
-  within100: number
-  connections: number
+/** A stall whose times are still of this process. */
+type StallEntry = { -readonly [K in keyof StallSnapshot]: StallSnapshot[K] } & {
+  /** Arrivals before it. */
+  readonly before: number
 }
 
 /** Stalls that are kept: a schedule of short ones may go on for hours. */
@@ -64,40 +59,38 @@ export class StallLog {
   /** @param to infinite for no bound */
   snapshot(from: number, to: number, toMonotonic: number): StallSnapshot[] {
     return this.#entries
-      .filter(({ start, end }) => start < to && (end === null || end > from))
-      .map((entry) => ({
-        kind: entry.kind,
-        startMs: entry.start + toMonotonic,
-        endMs: entry.end === null ? null : entry.end + toMonotonic,
-        arrivalsDuring: entry.end === null ? this.#ports.arrivals() - entry.before : entry.during,
-        arrivals5msAfter: entry.within5,
-        arrivals100msAfter: entry.within100,
-        connectionsAfter: entry.connections,
+      .filter(({ startMs, endMs }) => startMs < to && (endMs === null || endMs > from))
+      .map(({ before, ...stall }) => ({
+        ...stall,
+        startMs: stall.startMs + toMonotonic,
+        endMs: stall.endMs === null ? null : stall.endMs + toMonotonic,
+        arrivalsDuring: stall.endMs === null ? this.#ports.arrivals() - before : stall.arrivalsDuring,
       }))
   }
 
-  #open(kind: StallSnapshot['kind'], start: number): StallEntry {
+  #open(kind: StallSnapshot['kind'], startMs: number): StallEntry {
     const before = this.#ports.arrivals()
-    const entry = { kind, start, end: null, before, during: 0, within5: 0, within100: 0, connections: 0 }
+    const none = { arrivalsDuring: 0, arrivals5msAfter: 0, arrivals100msAfter: 0, connectionsAfter: 0 }
+    const entry = { kind, startMs, endMs: null, ...none, before }
     this.#entries.push(entry)
     if (this.#entries.length > KEPT) this.#entries.shift()
     return entry
   }
 
-  #close(entry: StallEntry, end: number): void {
-    if (entry.end !== null) return
+  #close(entry: StallEntry, endMs: number): void {
+    if (entry.endMs !== null) return
     const { arrivals, connections, schedule } = this.#ports
-    entry.end = end
+    entry.endMs = endMs
     const during = arrivals()
-    entry.during = during - entry.before
-    if (end === Number.POSITIVE_INFINITY) return
-    schedule(end + SOON_MS, () => {
-      entry.within5 = arrivals() - during
+    entry.arrivalsDuring = during - entry.before
+    if (endMs === Number.POSITIVE_INFINITY) return
+    schedule(endMs + SOON_MS, () => {
+      entry.arrivals5msAfter = arrivals() - during
     })
-    schedule(end + LATER_MS, () => {
-      entry.within100 = arrivals() - during
+    schedule(endMs + LATER_MS, () => {
+      entry.arrivals100msAfter = arrivals() - during
       // An upper bound: the native server does not tell which connection a call came on.
-      entry.connections = Math.min(entry.within100, connections())
+      entry.connectionsAfter = Math.min(entry.arrivals100msAfter, connections())
     })
   }
 }

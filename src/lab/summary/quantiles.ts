@@ -44,19 +44,19 @@ export function occupiedBuckets({ buckets, max }: HistogramSnapshot, scale: Hist
 }
 
 /**
- * Values at rising shares (0..1). Inside a bucket the values are taken for evenly spread: with 20 of them in a bucket
+ * Values at rising percentiles (0 to 100). Inside a bucket the values are taken for evenly spread: with 20 of them in a bucket
  * of 4 ms, that is nearer to the truth than any one point of it.
  */
-export function quantileValues(
+export function valuesAtPercentiles(
   snapshot: HistogramSnapshot,
-  shares: readonly number[],
+  percentiles: readonly number[],
   scale: HistogramUnit,
 ): number[] {
   const all = occupiedBuckets(snapshot, scale)
   let seen = 0
   let at = 0
-  return shares.map((share) => {
-    const rank = Math.max(1, Math.ceil(share * snapshot.count))
+  return percentiles.map((percentile) => {
+    const rank = Math.max(1, Math.ceil((percentile / 100) * snapshot.count))
     while (at < all.length && seen + all[at]!.count < rank) seen += all[at++]!.count
     const cell = all[at]
     if (cell === undefined) return 0
@@ -72,11 +72,7 @@ export function summarizeDistribution(
   scale: HistogramUnit = MILLISECONDS,
 ): DistributionSummary {
   const { count, sum, max } = snapshot
-  const values = quantileValues(
-    snapshot,
-    PERCENTILES.map((percentile) => percentile / 100),
-    scale,
-  )
+  const values = valuesAtPercentiles(snapshot, PERCENTILES, scale)
   return {
     count,
     mean: count === 0 ? 0 : sum / count,
@@ -96,10 +92,6 @@ export function percentileSpectrum(
   for (let left = 1, i = 0; left * count >= 0.5 && i < 60; i++, left = 2 ** (-i / 4)) {
     percents.push(100 * (1 - left))
   }
-  const values = quantileValues(
-    snapshot,
-    percents.map((percent) => percent / 100),
-    scale,
-  )
+  const values = valuesAtPercentiles(snapshot, percents, scale)
   return percents.map((percent, i) => [percent, values[i]!])
 }

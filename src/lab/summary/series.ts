@@ -8,7 +8,7 @@ import {
   STEP_MS,
   type WorkerSeriesSnapshot,
 } from '../worker-snapshots.js'
-import { MILLISECONDS, quantileValues } from './quantiles.js'
+import { MILLISECONDS, valuesAtPercentiles } from './quantiles.js'
 
 interface SeriesQuestion {
   /** Start of the first step, ms on the shared clock; `atMs` counts from `originMs`. */
@@ -85,7 +85,7 @@ const COLUMNS = [...OPERATION_STEP_COLUMNS, 'connections', 'lagMax', 'cpuShare']
 
 function toSeriesStep(figures: readonly StepFigures[], atMs: number): SeriesStep {
   const histogram = expandHalfBuckets(figures.flatMap(({ histograms }) => histograms))
-  const [p50 = 0, p99 = 0] = quantileValues(histogram, [0.5, 0.99], MILLISECONDS)
+  const [p50 = 0, p99 = 0] = valuesAtPercentiles(histogram, [50, 99], MILLISECONDS)
   return {
     atMs,
     ...sumMembers(figures, COLUMNS),

@@ -24,32 +24,24 @@ export interface PlannedStalls {
 
 /** Null when no request was ever held nor the loop ever blocked on purpose. */
 export function plannedStalls(truth: RunSummary): PlannedStalls | null {
-  const planned = truth.stalls.filter(isPlanned)
+  // A pause of accepting stops new connections only: what flows on open ones says nothing about the loop.
+  const planned = truth.stalls.filter(({ kind }) => kind === 'hold' || kind === 'block')
   if (planned.length === 0) return null
   const stops = planned.map((stall) => toWorkerStop(truth, stall))
   const lengths = stops.map(({ fromMs, toMs }) => toMs - fromMs)
   return {
     stops,
     longestMs: Math.max(...lengths),
-    totalMs: addUp(lengths) / workerCount(truth),
+    totalMs: addUp(lengths) / Math.max(1, truth.workers.length),
     arrivals: sumOf(planned, arrivalsIn),
     burst: sumOf(planned, (stall) => stall.arrivals5msAfter),
     kinds: [...new Set(planned.map(({ kind }) => kind as 'hold' | 'block'))],
   }
 }
 
-/** A pause of accepting stops new connections only: what flows on open ones says nothing about the loop. */
-function isPlanned({ kind }: RunStall): boolean {
-  return kind === 'hold' || kind === 'block'
-}
-
 /** All stalls that clients could feel, unplanned ones included. */
 export function stopsClientsFelt(truth: RunSummary): WorkerStop[] {
   return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => toWorkerStop(truth, stall))
-}
-
-function workerCount({ workers }: RunSummary): number {
-  return Math.max(1, workers.length)
 }
 
 function toWorkerStop({ window }: RunSummary, { worker, startNs, endNs }: RunStall): WorkerStop {

@@ -41,14 +41,6 @@ export class OperationStats {
     this.#load = load
   }
 
-  get count(): number {
-    return this.#count
-  }
-
-  get inFlight(): number {
-    return this.#inFlight
-  }
-
   recordArrival(): void {
     this.#count++
     this.#inFlight++

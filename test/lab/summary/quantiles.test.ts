@@ -5,9 +5,9 @@ import { encodeHdrV2, formatHgrm } from '../../../src/lab/control/histogram-form
 import {
   MILLISECONDS,
   percentileSpectrum,
-  quantileValues,
   summarizeDistribution,
   THINGS,
+  valuesAtPercentiles,
 } from '../../../src/lab/summary/quantiles.js'
 
 /** Durations 1, 2 … n, in milliseconds times `unit`. */
@@ -20,7 +20,7 @@ function rampHistogram(n: number, unit = 1): ReturnType<Histogram['snapshot']> {
 test('quantiles lie far nearer than a bucket is wide when values are even', async (t) => {
   const snapshot = rampHistogram(2_000, 0.2)
   for (const q of [0.01, 0.1, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999]) {
-    const [value = 0] = quantileValues(snapshot, [q], MILLISECONDS)
+    const [value = 0] = valuesAtPercentiles(snapshot, [100 * q], MILLISECONDS)
     t.ok(Math.abs(value - q * 400) < 0.5, `p${q * 100}: ${value}`)
   }
   const { count, mean, max, percentiles } = summarizeDistribution(snapshot)
@@ -78,7 +78,7 @@ test('what HdrHistogram reads back has the same counts and percentiles, in micro
   const back = decodeFromCompressedBase64(encodeHdrV2(snapshot, MILLISECONDS))
   t.equal(back.totalCount, 5_000)
   for (const p of [50, 90, 99]) {
-    const [expected = 0] = quantileValues(snapshot, [p / 100], MILLISECONDS)
+    const [expected = 0] = valuesAtPercentiles(snapshot, [p], MILLISECONDS)
     t.ok(Math.abs(back.getValueAtPercentile(p) / 1000 / expected - 1) < 0.005, `p${p}`)
   }
 })
