@@ -1,84 +1,62 @@
 import type { SeededRandom } from '../random.js'
 
-type PatternNode =
-  | { readonly kind: 'characters'; readonly characters: readonly string[] }
-  | { readonly kind: 'sequence' | 'choice'; readonly nodes: readonly PatternNode[] }
-  | { readonly kind: 'repeat'; readonly node: PatternNode; readonly min: number; readonly max: number }
+/** One text in the making. */
+interface PatternDraw {
+  readonly random: SeededRandom
+  /** How far repetitions may go beyond their least number. */
+  readonly reach: number
+  /** Parts of the pattern that it may still go through; repetitions of repetitions multiply. */
+  partsLeft: number
+}
+
+/** Makes a text that matches one part of a pattern; not the whole of it once the draw has no parts left. */
+type TextGenerator = (draw: PatternDraw) => string
 
 /** Characters tried for a class, the plain ones first. */
 const CANDIDATES = Array.from(
   'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. /:@,+#!?()é世',
 )
 
-/** Deepest nesting of groups that is read. */
+/** Longest pattern, and deepest nesting of groups, that is read. */
+export const MAX_PATTERN_LENGTH = 1000
 const MAX_DEPTH = 50
 
-/** Parts of a pattern that one text may go through; repetitions of repetitions multiply. */
+/** Parts of a pattern that one text may go through. */
 const MAX_PARTS = 40_000
 
 /** A group's beginning, a quantifier, one of `)|^$`, or an atom: an escape, a class, or one character. */
 const TOKEN =
   /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|^$]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(]/gsu
 
-/**
- * A regular expression of a caller's schema (ECMA-262 with the `u` flag), for making texts that match. Understood are
- * characters, classes, groups, alternatives and quantifiers, with `^` and `$` at the ends of the whole; look-around, back
- * references and word boundaries are not. No text is ever matched, so no pattern can hold up the worker.
- */
-export class Pattern {
-  /** Longest pattern that is read. */
-  static readonly MAX_LENGTH = 1000
-
-  readonly #node: PatternNode
+/** A regular expression of a caller's schema, for making texts that match. */
+export interface Pattern {
   /** Whether a text that matches may go on behind the match. */
   readonly openEnded: boolean
-  #partsLeft = 0
+  /** A text, or null when it would be too much work. `parts` is what the work was. */
+  generate(random: SeededRandom, reach: number): { readonly text: string | null; readonly parts: number }
+}
 
-  private constructor(node: PatternNode, openEnded: boolean) {
-    this.#node = node
-    this.openEnded = openEnded
-  }
-
-  /** Null for what is no regular expression, or is outside the subset. */
-  static parse(source: string): Pattern | null {
-    if (source.length > Pattern.MAX_LENGTH) return null
-    try {
-      new RegExp(source, 'u')
-      return new Pattern(new PatternParser(source).parseChoice(0), !source.includes('$'))
-    } catch (error) {
-      if (error instanceof SyntaxError) return null
-      throw error
+/**
+ * Reads a regular expression (ECMA-262 with the `u` flag). Understood are characters, classes, groups, alternatives and
+ * quantifiers, with `^` and `$` at the ends of the whole; look-around, back references and word boundaries are not. No text
+ * is ever matched, so no pattern can hold up the worker. Null for what is no regular expression, or outside the subset.
+ */
+export function parsePattern(source: string): Pattern | null {
+  if (source.length > MAX_PATTERN_LENGTH) return null
+  try {
+    new RegExp(source, 'u')
+    const generator = new PatternParser(source).parseChoice(0)
+    return {
+      openEnded: !source.includes('$'),
+      generate: (random, reach) => {
+        const draw = { random, reach, partsLeft: MAX_PARTS }
+        const text = generator(draw)
+        return { text: draw.partsLeft > 0 ? text : null, parts: MAX_PARTS - draw.partsLeft }
+      },
     }
-  }
-
-  /**
-   * A text that matches, or null when it would be too much work; `reach` is how far repetitions may go beyond their
-   * least number. `parts` is what the work was.
-   */
-  generate(random: SeededRandom, reach: number): { readonly text: string | null; readonly parts: number } {
-    this.#partsLeft = MAX_PARTS
-    const text = this.#generate(this.#node, random, reach)
-    return { text: this.#partsLeft > 0 ? text : null, parts: MAX_PARTS - this.#partsLeft }
-  }
-
-  #generate(node: PatternNode, random: SeededRandom, reach: number): string {
-    if (this.#partsLeft <= 0) return ''
-    this.#partsLeft--
-    switch (node.kind) {
-      case 'characters':
-        return node.characters[random.nextBelow(node.characters.length)]!
-      case 'sequence':
-        return node.nodes.map((inner) => this.#generate(inner, random, reach)).join('')
-      case 'choice':
-        return this.#generate(node.nodes[random.nextBelow(node.nodes.length)]!, random, reach)
-      case 'repeat': {
-        const times = node.min + random.nextBelow(1 + Math.min(reach, node.max - node.min))
-        let text = ''
-        for (let i = 0; i < times && this.#partsLeft > 0; i++)
-          text += this.#generate(node.node, random, reach)
-        return text
-      }
-    }
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
   }
 }
 
@@ -89,49 +67,62 @@ class PatternParser {
 
   constructor(source: string) {
     this.#tokens = source.match(TOKEN) ?? []
-    if (this.#tokens.join('') !== source)
-      throw new SyntaxError('look-around, or an escape that is not supported')
+    if (this.#tokens.join('') !== source) throw new SyntaxError('look-around, or an unknown escape')
   }
 
-  parseChoice(depth: number): PatternNode {
+  parseChoice(depth: number): TextGenerator {
     if (depth > MAX_DEPTH) throw new SyntaxError('nested too deeply')
-    const nodes = [this.#parseSequence(depth)]
-    while (this.#skip('|')) nodes.push(this.#parseSequence(depth))
-    return { kind: 'choice', nodes }
+    const branches = [this.#parseSequence(depth)]
+    while (this.#skip('|')) branches.push(this.#parseSequence(depth))
+    if (branches.length === 1) return branches[0]!
+    return (draw) => {
+      draw.partsLeft--
+      return branches[draw.random.nextBelow(branches.length)]!(draw)
+    }
   }
 
-  #parseSequence(depth: number): PatternNode {
-    const nodes: PatternNode[] = []
+  #parseSequence(depth: number): TextGenerator {
+    const items: TextGenerator[] = []
     if (depth === 0) this.#skip('^')
     while (this.#at < this.#tokens.length && !this.#isNext('|', ')')) {
-      if (this.#isNext('^')) throw new SyntaxError('an anchor inside')
-      if (this.#skip('$')) {
-        if (depth > 0 || !(this.#at === this.#tokens.length || this.#isNext('|'))) {
-          throw new SyntaxError('an anchor inside')
-        }
-      } else nodes.push(this.#parseQuantified(depth))
+      if (!this.#isNext('^', '$')) items.push(this.#parseQuantified(depth))
+      else if (depth > 0 || !this.#skip('$') || (this.#at < this.#tokens.length && !this.#isNext('|'))) {
+        throw new SyntaxError('an anchor inside')
+      }
     }
-    return { kind: 'sequence', nodes }
+    return (draw) => items.map((item) => item(draw)).join('')
   }
 
-  #parseQuantified(depth: number): PatternNode {
-    const node = this.#parseAtom(depth)
+  #parseQuantified(depth: number): TextGenerator {
+    const item = this.#parseAtom(depth)
     const match = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??$/.exec(this.#tokens[this.#at] ?? '')
-    if (match === null) return node
+    if (match === null) return item
     this.#at++
     const [, sign, least, comma, most] = match
     const isUnbounded = sign === '*' || sign === '+' || (comma === ',' && most === '')
     const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0
     const max = isUnbounded ? Number.POSITIVE_INFINITY : sign === '?' ? 1 : Number(most || least)
-    return { kind: 'repeat', node, min, max }
+    return (draw) => {
+      draw.partsLeft--
+      const times = min + draw.random.nextBelow(1 + Math.min(draw.reach, max - min))
+      let text = ''
+      for (let i = 0; i < times && draw.partsLeft-- > 0; i++) text += item(draw)
+      return text
+    }
   }
 
-  #parseAtom(depth: number): PatternNode {
+  #parseAtom(depth: number): TextGenerator {
     const token = this.#tokens[this.#at++]!
-    if (!token.startsWith('(')) return { kind: 'characters', characters: charactersOf(token) }
-    const node = this.parseChoice(depth + 1)
-    this.#skip(')')
-    return node
+    if (token.startsWith('(')) {
+      const group = this.parseChoice(depth + 1)
+      this.#skip(')')
+      return group
+    }
+    const characters = charactersOf(token)
+    return (draw) => {
+      draw.partsLeft--
+      return characters[draw.random.nextBelow(characters.length)]!
+    }
   }
 
   #isNext(...tokens: readonly string[]): boolean {

@@ -1,5 +1,5 @@
-import { isObject, ownMember, type SchemaObject } from './json-values.js'
-import { Pattern } from './pattern.js'
+import { ownMember, type SchemaObject } from './json-values.js'
+import { MAX_PATTERN_LENGTH, type Pattern, parsePattern } from './pattern.js'
 
 /**
  * Steps that one schema may take altogether, over all attempts. A step stands for about a microsecond, and all that
@@ -37,8 +37,8 @@ export class SchemaContext {
   readonly #patterns = new Map<string, Pattern | null>()
   readonly #targets = new Map<string, unknown>()
   /** Sizes of objects and lists of the schema, which may be met many thousand times. */
-  readonly #entries = new WeakMap<object, number>()
-  readonly #characters = new WeakMap<object, number>()
+  readonly #entries = memoized(entriesOf)
+  readonly #characters = memoized(charactersOf)
   #left = STEP_BUDGET
   #exhausted = false
 
@@ -72,21 +72,20 @@ export class SchemaContext {
 
   /** Pays for a look at one schema object: its keywords, and what stands in their lists and maps. */
   visit(schema: SchemaObject): void {
-    this.spendOnEntries(memoizeSize(this.#entries, schema, entriesOf))
+    this.spendOnEntries(this.#entries(schema))
   }
 
   /** Pays for a value that stands in the schema and is compared, or becomes a part of the answer. */
   spendOnValue(value: unknown): void {
-    const isCompound = typeof value === 'object' && value !== null
-    this.spendOnText(isCompound ? memoizeSize(this.#characters, value, charactersOf) : charactersOf(value))
+    this.spendOnText(this.#characters(value))
   }
 
   /** Null for a pattern outside the supported subset. */
   pattern(source: string): Pattern | null {
     const known = this.#patterns.get(source)
     if (known !== undefined) return known
-    this.spend(2 * Math.min(source.length, Pattern.MAX_LENGTH))
-    const pattern = Pattern.parse(source)
+    this.spend(2 * Math.min(source.length, MAX_PATTERN_LENGTH))
+    const pattern = parsePattern(source)
     this.#patterns.set(source, pattern)
     return pattern
   }
@@ -117,25 +116,21 @@ export function findUnsupportedKeyword(schema: SchemaObject): string | null {
   return null
 }
 
-function memoizeSize<T extends object>(
-  sizes: WeakMap<object, number>,
-  of: T,
-  measure: (of: T) => number,
-): number {
-  const known = sizes.get(of)
-  if (known !== undefined) return known
-  const size = measure(of)
-  sizes.set(of, size)
-  return size
+/** Measures each object or list once; what is measured must not change. */
+function memoized(measure: (value: unknown) => number): (value: unknown) => number {
+  const sizes = new WeakMap<object, number>()
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return measure(value)
+    const size = sizes.get(value) ?? measure(value)
+    sizes.set(value, size)
+    return size
+  }
 }
 
-function entriesOf(schema: SchemaObject): number {
-  let entries = 0
-  for (const name of Object.keys(schema)) {
-    const value = schema[name]
-    entries += 1 + (Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0)
-  }
-  return entries
+function entriesOf(schema: unknown): number {
+  const sizeOf = (value: unknown) =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+  return Object.values(schema as SchemaObject).reduce<number>((sum, value) => sum + 1 + sizeOf(value), 0)
 }
 
 /** Characters of a value as JSON, about: names and texts, and one for everything else. */
