@@ -191,19 +191,6 @@ function toToolCall({ id, name, argumentTokens }: PlannedToolCall): ToolCall {
 
 const UTF8 = new TextEncoder()
 
-/** Of every token that prose is made of; an answer with alternatives names each a hundred times. */
-const BYTES: ReadonlyMap<string, readonly number[]> = new Map(
-  Object.values(TOKEN_FORMS).flatMap((forms) => forms.map((token) => [token, encodeUtf8(token)] as const)),
-)
-
-function encodeUtf8(token: string): readonly number[] {
-  return Array.from(UTF8.encode(token))
-}
-
-function utf8BytesOf(token: string): readonly number[] {
-  return BYTES.get(token) ?? encodeUtf8(token)
-}
-
 /** Made-up log probabilities of an answer's tokens, in their order. */
 class LogprobGenerator {
   readonly #random: SeededRandom
@@ -217,7 +204,7 @@ class LogprobGenerator {
 
   /** The chosen token comes first among its alternatives; the others are ever less likely and all different. */
   next(token: string): TokenLogprob {
-    const bytes = utf8BytesOf(token)
+    const bytes = Array.from(UTF8.encode(token))
     let logprob = -0.001 - this.#random.nextUnit()
     const chosen = { token, logprob, bytes }
     if (this.#alternatives === 0) return { ...chosen, top_logprobs: [] }
@@ -228,7 +215,7 @@ class LogprobGenerator {
       const other = TOKEN_FORMS.plain[word]!
       if (other === token) continue
       logprob -= 0.05 + this.#random.nextUnit()
-      top.push({ token: other, logprob, bytes: utf8BytesOf(other) })
+      top.push({ token: other, logprob, bytes: Array.from(UTF8.encode(other)) })
     }
     return { ...chosen, top_logprobs: top }
   }

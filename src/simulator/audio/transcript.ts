@@ -51,11 +51,14 @@ function inventText(source: string | Uint8Array, seconds: number, seed: number):
 
 /** Every character takes the same time. */
 function transcriptOf(text: string, duration: number, request: TranscriptionRequest): Transcript {
-  const secondsAt = (index: number): number => roundToMilliseconds((duration * index) / text.length)
+  const times = ({ start, end }: TextPassage) => ({
+    start: roundToMilliseconds((duration * start) / text.length),
+    end: roundToMilliseconds((duration * end) / text.length),
+  })
   const sentences = passagesOf(text, SENTENCE)
-  const speakerAt = (index: number): SpeakerLabel => {
+  const speakerOf = ({ start }: TextPassage): SpeakerLabel => {
     if (request.diarize !== true) return {}
-    const sentence = sentences.findIndex(({ end }) => index < end)
+    const sentence = sentences.findIndex(({ end }) => start < end)
     const speaker = Math.max(0, sentence) % SPEAKERS
     return { speaker, speaker_label: `speaker_${speaker}` }
   }
@@ -66,8 +69,17 @@ function transcriptOf(text: string, duration: number, request: TranscriptionRequ
     language_confidence: 0.98,
     duration: roundToMilliseconds(duration),
     confidence: 0.97,
-    segments: sentences.map((sentence, id) => segmentOf(sentence, id, secondsAt, speakerAt(sentence.start))),
-    words: passagesOf(text, WORD).map((word) => wordOf(word, keyterms, secondsAt, speakerAt(word.start))),
+    segments: sentences.map((sentence, id) => ({
+      ...segmentOf(sentence.text, id, times(sentence)),
+      ...speakerOf(sentence),
+    })),
+    words: passagesOf(text, WORD).map((word) => ({
+      word: word.text,
+      ...times(word),
+      confidence: confidenceOf(word.text, keyterms),
+      type: 'word',
+      ...speakerOf(word),
+    })),
     entities: findEntities(text),
     usage: transcriptionUsage(duration),
   }
@@ -94,43 +106,29 @@ function passagesOf(text: string, pattern: RegExp): TextPassage[] {
 }
 
 function segmentOf(
-  { start, end, text }: TextPassage,
+  text: string,
   id: number,
-  secondsAt: (index: number) => number,
-  speaker: SpeakerLabel,
+  times: Pick<TranscriptSegment, 'start' | 'end'>,
 ): TranscriptSegment {
   return {
     id,
     // Whisper counts frames of ten milliseconds.
-    seek: Math.floor(secondsAt(start) * 100),
-    start: secondsAt(start),
-    end: secondsAt(end),
+    seek: Math.floor(times.start * 100),
+    ...times,
     text,
     tokens: Array.from(Buffer.from(text)),
     temperature: 0,
     avg_logprob: -0.1,
     compression_ratio: 1,
     no_speech_prob: 0.01,
-    ...speaker,
   }
 }
 
-function wordOf(
-  { start, end, text }: TextPassage,
-  keyterms: ReadonlySet<string>,
-  secondsAt: (index: number) => number,
-  speaker: SpeakerLabel,
-): TranscriptWord {
-  const bare = text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '').toLowerCase()
-  const invented = 0.9 + (Buffer.from(bare).reduce((sum, byte) => sum + byte, 0) % 90) / 1000
-  return {
-    word: text,
-    start: secondsAt(start),
-    end: secondsAt(end),
-    confidence: keyterms.has(bare) ? 1 : invented,
-    type: 'word',
-    ...speaker,
-  }
+/** A key term is certain; any other word is by what it is made of. */
+function confidenceOf(word: string, keyterms: ReadonlySet<string>): number {
+  const bare = word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '').toLowerCase()
+  if (keyterms.has(bare)) return 1
+  return 0.9 + (Buffer.from(bare).reduce((sum, byte) => sum + byte, 0) % 90) / 1000
 }
 
 const ENTITIES: readonly (readonly [type: string, pattern: RegExp])[] = [
