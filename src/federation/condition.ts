@@ -91,42 +91,33 @@ export class ConditionEvaluator {
     claims: ConditionClaims,
     caller: Cancellation,
   ): Promise<ConditionOutcome> {
-    const waiting = new CallerWithDeadline(caller)
+    // At the deadline the pool drops a task that has not begun, as it does when the caller leaves.
+    let abortTask = (): void => {}
+    const waiting: Cancellation = {
+      onAbort: (abort) => {
+        abortTask = abort
+        caller.onAbort(abort)
+      },
+    }
+    let cancelDeadline = (): void => {}
     const late = new Promise<ConditionOutcome>((resolve) => {
-      waiting.cancelDeadline = this.#clock.runAfter(this.#deadlineMs, () => {
+      cancelDeadline = this.#clock.runAfter(this.#deadlineMs, () => {
         resolve(RAN_LATE)
-        waiting.abort()
+        abortTask()
       })
     })
     try {
       const result = this.#pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
       const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
-      if (outcome !== RAN_LATE && outcome !== BROKEN) this.#remember(key, outcome)
+      if (outcome !== RAN_LATE && outcome !== BROKEN) {
+        if (this.#outcomes.size >= this.#maxOutcomes)
+          this.#outcomes.delete(this.#outcomes.keys().next().value!)
+        this.#outcomes.set(key, outcome)
+      }
       return outcome
     } finally {
-      waiting.cancelDeadline()
+      cancelDeadline()
     }
-  }
-
-  #remember(key: string, outcome: ConditionOutcome): void {
-    if (this.#outcomes.size >= this.#maxOutcomes) this.#outcomes.delete(this.#outcomes.keys().next().value!)
-    this.#outcomes.set(key, outcome)
-  }
-}
-
-/** Stops waiting when the caller does, or at the deadline: the pool drops a task that has not begun. */
-class CallerWithDeadline implements Cancellation {
-  readonly #caller: Cancellation
-  abort: () => void = () => {}
-  cancelDeadline: () => void = () => {}
-
-  constructor(caller: Cancellation) {
-    this.#caller = caller
-  }
-
-  onAbort(abort: () => void): void {
-    this.abort = abort
-    this.#caller.onAbort(abort)
   }
 }
 

@@ -91,16 +91,13 @@ async function importPublicKey(jwk: JsonObject, algorithm: string): Promise<Cryp
 }
 
 function isStrongEnoughKey(key: CryptoKey): boolean {
-  const { modulusLength, publicExponent } = key.algorithm as Partial<RsaAlgorithmParameters>
+  // Only an RSA key has these; the exponent is big-endian.
+  const { modulusLength, publicExponent } = key.algorithm as {
+    readonly modulusLength?: number
+    readonly publicExponent?: Uint8Array
+  }
   if (modulusLength === undefined || publicExponent === undefined) return true
   if (modulusLength < LEAST_RSA_BITS || modulusLength > MOST_RSA_BITS) return false
   const exponent = BigInt(`0x0${Buffer.from(publicExponent).toString('hex')}`)
   return exponent >= 3n && exponent % 2n === 1n && exponent < LARGEST_EXPONENT
-}
-
-/** What Web Cryptography says of an RSA key. */
-interface RsaAlgorithmParameters {
-  readonly modulusLength: number
-  /** Big-endian. */
-  readonly publicExponent: Uint8Array
 }

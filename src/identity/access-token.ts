@@ -135,7 +135,8 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
       this.noticeKeyChange()
       if (edition !== this.edition) continue
       if (verified === null || !this.isUnexpired(verified)) return null
-      this.remember(name, verified)
+      if (this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
+      this.remembered.set(name, verified)
       return verified.keyHash
     }
   }
@@ -155,11 +156,6 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     this.edition = edition
   }
 
-  private remember(name: string, verified: VerifiedAccessToken): void {
-    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
-    this.remembered.set(name, verified)
-  }
-
   /** The claims for the audit are not read: they say where a token comes from, not what it may do. */
   private async verify(
     token: string,
@@ -177,25 +173,20 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
   }
 }
 
-/** A token whose header is one of ours. */
 interface DecodedAccessToken {
   readonly kid: string
   readonly payload: Uint8Array
 }
 
+/** Null for a token whose header is not that of an access token (RFC 9068 section 4). */
 function decodeAccessToken(token: string): DecodedAccessToken | null {
   const parts = isCompactJws(token) ? decodeCompactJws(token) : null
-  const kid = parts === null ? null : readAccessTokenKid(parts.header)
-  return parts === null || kid === null ? null : { kid, payload: parts.payload }
-}
-
-/** The key a header names when it is the header of an access token (RFC 9068 section 4); null otherwise. */
-function readAccessTokenKid(bytes: Buffer): string | null {
-  const header = parseStrictJsonObject(bytes)
-  if (header === null || ownMember(header, 'alg') !== 'ES256') return null
+  const header = parts && parseStrictJsonObject(parts.header)
+  if (parts === null || header === null || ownMember(header, 'alg') !== 'ES256') return null
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null
   const typ = ownMember(header, 'typ')
   const kid = ownMember(header, 'kid')
   if (typeof typ !== 'string' || typeof kid !== 'string') return null
-  return typ.toLowerCase().replace(/^application\//, '') === 'at+jwt' ? kid : null
+  const isAccessToken = typ.toLowerCase().replace(/^application\//, '') === 'at+jwt'
+  return isAccessToken ? { kid, payload: parts.payload } : null
 }

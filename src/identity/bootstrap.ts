@@ -62,7 +62,9 @@ export async function bootstrapAccounts(
   const [apiKey = null, firstOperatorKey = null] = isFirstStart
     ? await createFirstAccounts(accounts, configured, now)
     : []
-  const slots = findKeySlots(accounts, configured)
+  const [organization] = accounts.organizations()
+  const [workspace] = accounts.workspacesOf(organization!.id)
+  const slots = buildKeySlots(configured, organization!.id, workspace!.id)
   const hints = []
   for (const slot of slots) hints.push(await ensureConfiguredKey(accounts, slot, now))
   const withdrawn = await withdrawFormerKeys(accounts, slots, now)
@@ -91,13 +93,6 @@ function buildKeySlots(configured: ConfiguredKeys, organizationId: string, works
       spec: { kind: 'management', name: 'operator', organizationId, workspaceId: null, operator: true },
     },
   ]
-}
-
-/** The slots as they lie in the first workspace of the first organization. */
-function findKeySlots(accounts: AccountStore, configured: ConfiguredKeys): KeySlot[] {
-  const [organization] = accounts.organizations()
-  const [workspace] = accounts.workspacesOf(organization!.id)
-  return buildKeySlots(configured, organization!.id, workspace!.id)
 }
 
 /** An organization with its workspace, called "default". */

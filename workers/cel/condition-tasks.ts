@@ -67,41 +67,49 @@ function createEnvironment(): Environment {
 
 /** Whether a text may be saved as a condition, and if not, why and where. */
 export function checkCondition({ text }: TaskInput<'check-condition'>): TaskOutcome<'check-condition'> {
-  const judged = compileCondition(text, scratchEnvironment())
-  if (!(judged instanceof ConditionRejection)) return { ok: true, value: { defect: null } }
-  const position = [...text.slice(0, judged.position)].length
+  const program = orRejection(() => compileCondition(text, scratchEnvironment()))
+  if (!(program instanceof ConditionRejection)) return { ok: true, value: { defect: null } }
+  const position = [...text.slice(0, program.position)].length
   // A reason can name what stands in the text, which may be long or half a character.
-  const reason = judged.reason.slice(0, MAX_REASON).toWellFormed()
+  const reason = program.reason.slice(0, MAX_REASON).toWellFormed()
   return { ok: true, value: { defect: { reason, position } } }
 }
 
-/** Parses, walks, then checks types: the library's checker is not asked about trees that the walk refuses. */
-function compileCondition(text: string, into: Environment): CompiledCondition | ConditionRejection {
-  // Twice as many units as points at most: a long text is not taken apart to learn that it is too long.
-  if (text.length > 2 * MAX_POINTS || [...text].length > MAX_POINTS) {
-    return new ConditionRejection(`a condition has at most ${MAX_POINTS} characters`, 0)
+function orRejection<T>(attempt: () => T): T | ConditionRejection {
+  try {
+    return attempt()
+  } catch (error) {
+    if (error instanceof ConditionRejection) return error
+    throw error
   }
-  if (!text.isWellFormed()) return new ConditionRejection('the text holds half a character', 0)
-  const run = parseCondition(text, into)
-  if (run instanceof ConditionRejection) return run
-  const judgement = estimateCost(run.ast as CelNode, text, USUAL_SIZE)
-  if (judgement instanceof ConditionRejection) return judgement
-  const { valid, type, error } = run.check()
-  if (valid && type === 'bool') return { ...judgement, run, text }
-  return new ConditionRejection(
-    error?.summary ?? `the condition has to be a bool, not ${type}`,
-    error?.range?.start ?? 0,
-  )
 }
 
-function parseCondition(text: string, into: Environment): ParseResult | ConditionRejection {
+/**
+ * Parses, walks, then checks types: the library's checker is not asked about trees that the walk refuses. Throws a
+ * `ConditionRejection`.
+ */
+function compileCondition(text: string, into: Environment): CompiledCondition {
+  // Twice as many units as points at most: a long text is not taken apart to learn that it is too long.
+  if (text.length > 2 * MAX_POINTS || [...text].length > MAX_POINTS) {
+    throw new ConditionRejection(`a condition has at most ${MAX_POINTS} characters`, 0)
+  }
+  if (!text.isWellFormed()) throw new ConditionRejection('the text holds half a character', 0)
+  const run = parseCondition(text, into)
+  const estimate = estimateCost(run.ast as CelNode, text, USUAL_SIZE)
+  const { valid, type, error } = run.check()
+  if (valid && type === 'bool') return { ...estimate, run, text }
+  const reason = error?.summary ?? `the condition has to be a bool, not ${type}`
+  throw new ConditionRejection(reason, error?.range?.start ?? 0)
+}
+
+function parseCondition(text: string, into: Environment): ParseResult {
   try {
     return into.parse(text)
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
     const tooLarge = error.code === 'limit_exceeded'
     const reason = tooLarge ? 'the condition is nested too deeply or has too many parts' : error.summary
-    return new ConditionRejection(reason, error.range?.start ?? 0)
+    throw new ConditionRejection(reason, error.range?.start ?? 0)
   }
 }
 
@@ -120,7 +128,7 @@ export function evaluateCondition({
 function cachedProgramOf(text: string): CompiledCondition | null {
   const known = programs.get(text)
   if (known !== undefined) return known
-  const program = compileCondition(text, lastingEnvironment)
+  const program = orRejection(() => compileCondition(text, lastingEnvironment))
   const kept = program instanceof ConditionRejection ? null : program
   programs.set(text, kept, kept?.nodes ?? 0)
   return kept
@@ -144,7 +152,7 @@ function claimsDefect(program: CompiledCondition, claims: ConditionClaims): stri
     audiences: Math.max(audience.length, USUAL_SIZE.audiences),
     typeChars: Math.max(token_type.length, USUAL_SIZE.typeChars),
   }
-  const again = estimateCost(program.run.ast as CelNode, program.text, size)
+  const again = orRejection(() => estimateCost(program.run.ast as CelNode, program.text, size))
   return again instanceof ConditionRejection ? 'the token is too large for this condition' : null
 }
 

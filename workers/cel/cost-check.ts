@@ -30,7 +30,6 @@ import { applyNegation, applyOperator } from './operators.js'
 import {
   type BinaryNode,
   type CelNode,
-  ConditionRejection,
   type MapNode,
   type MethodNode,
   rejectCondition,
@@ -75,20 +74,11 @@ export interface TokenSizeLimits {
 }
 
 /**
- * Judges a parsed condition for tokens of up to a size; a `ConditionRejection` says what is wrong and where. `source`
- * is the text of the tree.
+ * Judges a parsed condition for tokens of up to a size. Throws a `ConditionRejection` that says what is wrong and where.
+ * `source` is the text of the tree.
  */
-export function estimateCost(
-  tree: CelNode,
-  source: string,
-  size: TokenSizeLimits,
-): CostEstimate | ConditionRejection {
-  try {
-    return new CostWalk(source, size).estimate(tree)
-  } catch (error) {
-    if (error instanceof ConditionRejection) return error
-    throw error
-  }
+export function estimateCost(tree: CelNode, source: string, size: TokenSizeLimits): CostEstimate {
+  return new CostWalk(source, size).estimate(tree)
 }
 
 class CostWalk {

@@ -18,7 +18,7 @@ import {
 } from './abstract-value.js'
 import { type BinaryNode, type CelNode, rejectCondition } from './syntax-tree.js'
 
-interface CelOperatorResult {
+interface OperatorResult {
   readonly value: AbstractValue
   /** Some operands make it fail. */
   readonly fails?: boolean
@@ -27,7 +27,7 @@ interface CelOperatorResult {
 }
 
 /** Null when the operator takes no such values. */
-type CelOperator = (left: AbstractValue, right: AbstractValue, node: BinaryNode) => CelOperatorResult | null
+type CelOperator = (left: AbstractValue, right: AbstractValue, node: BinaryNode) => OperatorResult | null
 
 const OPERATORS: Readonly<Record<BinaryNode['op'], CelOperator>> = {
   '==': compareEqual,
@@ -45,11 +45,7 @@ const OPERATORS: Readonly<Record<BinaryNode['op'], CelOperator>> = {
 }
 
 /** What an operator makes of two values; ends the walk when it takes no such values. */
-export function applyOperator(
-  node: BinaryNode,
-  left: AbstractValue,
-  right: AbstractValue,
-): CelOperatorResult {
+export function applyOperator(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult {
   const result = OPERATORS[node.op](left, right, node)
   return result ?? rejectCondition(`${typeName(left)} ${node.op} ${typeName(right)} is not defined`, node)
 }
@@ -63,7 +59,7 @@ export function applyNegation(node: CelNode, { kind, of, range }: AbstractValue)
 }
 
 /** The library takes a list for equal to itself, NaN inside or not. */
-function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNode): CelOperatorResult | null {
+function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
   if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
   const isOfDoubles = left.of === 'double' || right.of === 'double'
   if (isOfDoubles) rejectCondition('lists and maps of double cannot be compared', node)
@@ -71,7 +67,7 @@ function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNod
 }
 
 /** The library orders texts by UTF-16 units. */
-function compareOrder({ kind }: AbstractValue, right: AbstractValue): CelOperatorResult | null {
+function compareOrder({ kind }: AbstractValue, right: AbstractValue): OperatorResult | null {
   if (kind !== right.kind || kind === 'list' || kind === 'map' || kind === 'null') return null
   return { value: BOOL_VALUE, ascii: kind === 'string' }
 }
@@ -82,7 +78,7 @@ function canBeMember({ kind }: AbstractValue, right: AbstractValue): boolean {
   return right.of === kind || right.of === null
 }
 
-function concatenate(left: AbstractValue, right: AbstractValue): CelOperatorResult | null {
+function concatenate(left: AbstractValue, right: AbstractValue): OperatorResult | null {
   if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
   const chars = left.chars + right.chars
   if (left.kind === 'string') return { value: textValue(chars) }
@@ -91,11 +87,7 @@ function concatenate(left: AbstractValue, right: AbstractValue): CelOperatorResu
   return { value: collectionValue('list', left.of ?? right.of, left.items + right.items, chars, longest) }
 }
 
-function applyArithmetic(
-  left: AbstractValue,
-  right: AbstractValue,
-  node: BinaryNode,
-): CelOperatorResult | null {
+function applyArithmetic(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
   if (left.kind !== right.kind) return null
   if (left.kind === 'uint') return { value: UINT_VALUE, fails: true }
   if (left.kind === 'double') return node.op === '%' ? null : { value: DOUBLE_VALUE }
@@ -103,11 +95,7 @@ function applyArithmetic(
 }
 
 /** The library does not see that the least number divided by -1 is out of range. */
-function applyIntegerArithmetic(
-  left: AbstractValue,
-  right: AbstractValue,
-  node: BinaryNode,
-): CelOperatorResult {
+function applyIntegerArithmetic(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult {
   const divides = node.op === '/' || node.op === '%'
   const byMinusOne = right.range.low <= -1n && right.range.high >= -1n
   if (divides && byMinusOne && left.range.low === MIN_INT) {
