@@ -13,7 +13,6 @@ import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData } 
 import type { Cancellation } from '../base/cancellation.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
-import type { PoolSnapshot } from './pool-snapshot.js'
 
 interface PoolOptions {
   readonly threads: number
@@ -63,6 +62,9 @@ const POOL_FULL = [1, 2, 3].map(
 )
 const POOL_CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
 const IDLE_THREAD = { tasks: 0, busyMs: 0 }
+
+/** What the pool says of itself. */
+export type PoolSnapshot = ReturnType<CpuPool['snapshot']>
 
 export class CpuPool {
   readonly #piscina: Piscina<readonly PoolJob[], readonly PoolJobReport[]>
@@ -133,13 +135,16 @@ export class CpuPool {
     }) as Promise<TaskResult<N>>
   }
 
-  snapshot(): PoolSnapshot {
+  snapshot() {
     return {
       threads: this.#options.threads,
+      /** Tasks that wait for a thread. */
       queue: this.#waiting,
+      /** Work that waits, in PBKDF2 rounds. */
       queuedCost: this.#queuedCost,
       completed: this.#completed,
       rejected: this.#rejected,
+      /** Tasks dropped before they started because their caller had gone. */
       dropped: this.#dropped,
       waitMs: this.#waitMs.snapshot(),
       runMs: this.#runMs.snapshot(),

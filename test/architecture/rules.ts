@@ -32,7 +32,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule('src/upstream/', 'the HTTP client, the address guard, event streams', 'src/base/'),
   rule('src/store/', 'the store ports, and LMDB and files behind them', 'src/base/'),
   rule('src/cpu-pool/', 'the pool of threads and its queue', 'src/base/ type:workers/tasks.ts'),
-  rule('src/telemetry/counters/', 'what each worker counts', 'src/base/ type:src/cpu-pool/pool-snapshot.ts'),
+  rule('src/telemetry/counters/', 'what each worker counts', 'src/base/ type:src/cpu-pool/pool.ts'),
   rule(
     'src/telemetry/prometheus/',
     'the counters as Prometheus text, and the address that serves it',

@@ -1,24 +1,19 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
 import type { MessagesApi, Provider } from '../providers/port/provider.js'
-import type { Prices } from './configuration/prices.js'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from './configuration.js'
 
 export type { Prices } from './configuration/prices.js'
 
+type EndpointConfig = ModelConfig['endpoints'][number]
+
 /** One provider serving one model. */
-export interface ModelEndpoint {
+export interface ModelEndpoint
+  extends Omit<EndpointConfig, 'provider' | 'supportedParameters' | 'serviceTiers' | 'quantization'> {
   /** The same in every process and over reloads, as long as model, provider and upstream name are. */
   readonly key: string
   readonly model: Model
   readonly provider: CatalogProvider
-  /** Name of the model at the provider. */
-  readonly upstreamModel: string
-  readonly prices: Prices
-  /** Dollars per token as decimal texts, as configured, for the models operation. */
-  readonly pricing: Readonly<Record<string, string>>
-  readonly contextLength: number | null
-  readonly maxCompletionTokens: number | null
   readonly quantization: string | null
   /** Parameters of the request the endpoint supports. */
   readonly supportedParameters: ReadonlySet<string>
@@ -29,37 +24,20 @@ export interface ModelEndpoint {
   readonly hasBreaker: boolean
   /** Service tiers that it has; null when that is not known. */
   readonly serviceTiers: ReadonlySet<string> | null
-  /** Behaviour of a simulated endpoint, already validated; null for real ones. */
-  readonly simulation: unknown
 }
 
-export interface Model {
-  /** `vendor/name`. */
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  /** Unix seconds. */
-  readonly created: number
-  readonly contextLength: number | null
+export interface Model extends Omit<ModelConfig, 'endpoints' | 'inputModalities' | 'outputModalities'> {
   readonly inputModalities: readonly string[]
   readonly outputModalities: readonly string[]
-  /** Of models that speak; null when they are not known. */
-  readonly supportedVoices: readonly string[] | null
-  /** A date. */
-  readonly knowledgeCutoff?: string | null
-  readonly huggingFaceId?: string | null
   readonly endpoints: readonly ModelEndpoint[]
 }
 
-export interface CatalogProvider {
+export interface CatalogProvider
+  extends Readonly<
+    Pick<ProviderConfig, 'name' | 'kind' | 'privacyPolicyUrl' | 'termsOfServiceUrl' | 'statusPageUrl'>
+  > {
   /** Short name in the configuration and in `provider.order`. */
   readonly slug: string
-  /** Display name. */
-  readonly name: string
-  readonly kind: ProviderConfig['kind']
-  readonly privacyPolicyUrl: string | null
-  readonly termsOfServiceUrl: string | null
-  readonly statusPageUrl: string | null
   readonly provider: Provider
   /** The provider's own messages format, or a translation to its chat. */
   readonly messages: MessagesApi

@@ -110,20 +110,13 @@ function gatewayFileKeys(simulation: SimulatorPart) {
 }
 
 /** The gateway part of the file: its schema by keys, and its reader. */
-export interface GatewayFileReader {
-  readonly keys: GatewayFileKeys
-  /**
-   * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
-   * built-in provider and models added. Members of other parts are skipped. All faults at once, never a value in one.
-   */
-  read(file: Readonly<Record<string, unknown>>, environment: EnvironmentVariables): GatewayReadResult
-}
+export type GatewayFileReader = ReturnType<typeof gatewayFileReader>
 
 type GatewayReadResult =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayConfigFault[] }
 
-export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader {
+export function gatewayFileReader(simulation: SimulatorPart) {
   const keys = gatewayFileKeys(simulation)
   const schema = z.object({
     providers: keys.providers.default({}),
@@ -133,7 +126,14 @@ export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader 
     routing: routing.prefault({}),
     limits: limits.prefault({}),
   })
-  const read: GatewayFileReader['read'] = (file, environment) => {
+  /**
+   * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
+   * built-in provider and models added. Members of other parts are skipped. All faults at once, never a value in one.
+   */
+  const read = (
+    file: Readonly<Record<string, unknown>>,
+    environment: EnvironmentVariables,
+  ): GatewayReadResult => {
     const checked = schema.safeParse(file, { error: issueMessage })
     const faults = [
       ...(checked.success ? [] : describeIssues(checked.error)),

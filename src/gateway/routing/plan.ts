@@ -17,7 +17,7 @@ export interface Plan {
   readonly total: number
 }
 
-/** What planning noted down, for who asks why. */
+/** What planning noted down, for an explanation. */
 export interface PlanTrace {
   readonly excluded: { readonly endpoint: ModelEndpoint; readonly reason: string }[]
   readonly reasons: RankReasons
@@ -33,29 +33,23 @@ export function planFor(
   request: RoutedRequest,
   caller: Principal,
   serves: (endpoint: ModelEndpoint) => boolean,
-  situation: RoutingState,
-  findings: PlanTrace | null = null,
+  state: RoutingState,
+  trace: PlanTrace | null = null,
 ): Plan {
   const models = requestedModels(catalog, request)
   const requested = request.model ?? request.models![0]!
   const { provider } = request
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
-  const only = models.length === 1 && first.length === 1 && isAbsent(provider) && findings === null
+  const only = models.length === 1 && first.length === 1 && isAbsent(provider) && trace === null
   if (only && serves(first[0]!)) {
     return { requested, endpoints: first, total: 1 }
   }
   if (!isAbsent(provider)) requireKnownProviders(catalog, provider)
-  const reasons = findings?.reasons ?? null
+  const reasons = trace?.reasons ?? null
   const endpoints = partitionEndpoints(models, request).flatMap((group) => {
     const session = sessionName(request, caller, group)
-    return rankEndpoints(
-      filterAllowed(group, request, serves, findings),
-      request,
-      session,
-      situation,
-      reasons,
-    )
+    return rankEndpoints(filterAllowed(group, request, serves, trace), request, session, state, reasons)
   })
   if (endpoints.length === 0) throw noEndpointFault(requested, models, serves)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
@@ -119,7 +113,7 @@ function filterAllowed(
   group: readonly ModelEndpoint[],
   request: RoutedRequest,
   serves: (endpoint: ModelEndpoint) => boolean,
-  findings: PlanTrace | null,
+  trace: PlanTrace | null,
 ): readonly ModelEndpoint[] {
   const { provider } = request
   return group.filter((endpoint) => {
@@ -129,7 +123,7 @@ function filterAllowed(
         ? null
         : exclusionReason(endpoint, provider, request)
       : WRONG_OPERATION
-    if (reason !== null) findings?.excluded.push({ endpoint, reason })
+    if (reason !== null) trace?.excluded.push({ endpoint, reason })
     return reason === null
   })
 }

@@ -1,5 +1,5 @@
 import { Histogram, type HistogramSnapshot, type QuantileSummary } from '../../base/histogram.js'
-import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
+import type { PoolSnapshot } from '../../cpu-pool/pool.js'
 import type { OperationSnapshot } from './operation-stats.js'
 import type { WorkerSnapshot } from './worker-stats.js'
 

@@ -4,7 +4,7 @@ import {
   monitorEventLoopDelay,
   performance,
 } from 'node:perf_hooks'
-import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
+import type { PoolSnapshot } from '../../cpu-pool/pool.js'
 import type { InferenceSnapshot } from './inference-stats.js'
 import { type InFlightTotal, type OperationSnapshot, OperationStats } from './operation-stats.js'
 

@@ -161,6 +161,8 @@ function modelOf(
     inputModalities: ['text'],
     outputModalities: ['text'],
     supportedVoices: null,
+    knowledgeCutoff: null,
+    huggingFaceId: null,
     endpoints,
   }
   for (const { slug, ...more } of wishes) {

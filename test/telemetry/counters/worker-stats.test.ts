@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import type { PoolSnapshot } from '../../../src/cpu-pool/pool-snapshot.js'
+import type { PoolSnapshot } from '../../../src/cpu-pool/pool.js'
 import { WorkerStats } from '../../../src/telemetry/counters/worker-stats.js'
 import { workerSnapshot } from '../../support/models/worker-snapshot.js'
 import { eventually } from '../../support/timing/eventually.js'

@@ -2,23 +2,6 @@
 import { z } from 'zod'
 import { nanosPerMillion } from '../../../base/money.js'
 
-/** Nano-dollars per million tokens, and per request. What absent kinds cost is said in `price.ts`. */
-export interface Prices {
-  readonly prompt: number
-  readonly completion: number
-  readonly inputCacheRead: number | null
-  readonly inputCacheWrite: number | null
-  readonly internalReasoning: number | null
-  readonly inputAudio: number | null
-  readonly outputAudio: number | null
-  /** Nano-dollars per million seconds of audio. */
-  readonly audioSecond: number | null
-  /** Nano-dollars per million characters of spoken text. */
-  readonly inputCharacter: number | null
-  /** Nano-dollars per request. */
-  readonly request: number
-}
-
 const PER_TOKEN = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
 const PER_REQUEST =
   'must be dollars per request as a decimal: not negative, at most 9 places, at most 9 dollars'
@@ -78,8 +61,10 @@ export const pricesSchema = priceTexts.transform((texts) => ({
   pricing: wirePricing(texts),
 }))
 
-/** The texts as integers. */
-function parsePrices(texts: PriceTexts): Prices {
+/** Nano-dollars per million tokens, and per request. What absent kinds cost is said in `price.ts`. */
+export type Prices = Readonly<ReturnType<typeof parsePrices>>
+
+function parsePrices(texts: PriceTexts) {
   return {
     prompt: nanosPerMillion(texts.prompt) ?? 0,
     completion: nanosPerMillion(texts.completion) ?? 0,
@@ -88,8 +73,11 @@ function parsePrices(texts: PriceTexts): Prices {
     internalReasoning: optionalNanos(texts.internal_reasoning),
     inputAudio: optionalNanos(texts.input_audio),
     outputAudio: optionalNanos(texts.output_audio),
+    /** Per million seconds of audio. */
     audioSecond: optionalNanos(texts.audio_second),
+    /** Per million characters of spoken text. */
     inputCharacter: optionalNanos(texts.input_character),
+    /** Per request. */
     request: (optionalNanos(texts.request) ?? 0) / MILLION,
   }
 }
