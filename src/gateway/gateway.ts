@@ -19,7 +19,7 @@ import { Generation } from './run/generation.js'
 import type { RunPorts, StreamListener } from './run/ports.js'
 import { InferenceRun } from './run/run.js'
 
-export type { InferenceOutcome } from './formats/outcome.js'
+export type { InferenceOutcome } from './formats/canonical.js'
 export type { StreamListener } from './run/ports.js'
 
 /** What a caller asks for. */

@@ -9,8 +9,7 @@ import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
-import { block, cached, systemBlock, textBlock } from './schema-blocks.js'
-import { tool, toolChoice } from './schema-tools.js'
+import { block, cached, systemBlock, textBlock, tool, toolChoice } from './schema-blocks.js'
 
 const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: safeInteger() })
 const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: safeInteger() })

@@ -12,7 +12,7 @@ import {
   type LimitCoverage,
   NO_LIMIT_COVERAGE,
 } from '../../store/ledger-store.js'
-import type { InferenceOutcome } from '../formats/outcome.js'
+import type { InferenceOutcome } from '../formats/canonical.js'
 import { type Reservation, reservationFor } from '../pricing/reserve.js'
 import type { Admission } from '../run/ports.js'
 import { claimsFor, coverageFor, type QuotaClaim, type QuotaClaimKind, refusalFault } from './claims.js'

@@ -6,8 +6,7 @@ import type {
   LimitCoverage,
   OpenLedgerEntry,
 } from '../../store/ledger-store.js'
-import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { InferenceOutcome } from '../formats/outcome.js'
+import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
 import type { Generation } from '../run/generation.js'
 
 export type AnyGeneration = Generation<RoutedRequest>

@@ -5,6 +5,7 @@
  * widest of the formats, so nothing is lost on the way into it, and the commonest pair (a chat caller, an
  * OpenAI-compatible provider) crosses without a copy. Answers are canonical events or a canonical completion.
  */
+import type { Fault } from '../../base/fault.js'
 
 export interface TextPart {
   readonly type: 'text'
@@ -317,3 +318,18 @@ export function latestEffortUpdate(messages: readonly ChatMessage[]): ReasoningE
   }
   return undefined
 }
+
+/** What kind of call it is: the format that it is asked and answered in. */
+export type InferenceOperation = 'chat' | 'messages' | 'speech' | 'transcription'
+
+/** Why an answer ended: in the words of its format, and in the provider's own where they are known. */
+export interface AnswerFinish {
+  readonly reason: string
+  readonly native: string | null
+}
+
+/** How an inference ended. `aborted`: the caller left before the end. */
+export type InferenceOutcome =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failed'; readonly fault: Fault }
+  | { readonly kind: 'aborted' }

@@ -1,8 +1,12 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it. */
-
 import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
-import { NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
-import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
+import {
+  type AnswerFinish,
+  type InferenceOperation,
+  NO_USAGE,
+  type RoutedRequest,
+  type Usage,
+} from '../formats/canonical.js'
 import type { ProviderApi } from '../providers/port/provider.js'
 
 /**

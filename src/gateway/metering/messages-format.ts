@@ -1,5 +1,6 @@
 /** The third-party messages format (contract/gateway 5) as the gateway runs and meters it. */
 
+import type { AnswerFinish } from '../formats/canonical.js'
 import { contentLeafText, forEachContentLeaf } from '../formats/content-parts.js'
 import type {
   ContentBlock,
@@ -9,7 +10,6 @@ import type {
   MessagesRequest,
   StopInfo,
 } from '../formats/messages.js'
-import type { AnswerFinish } from '../formats/outcome.js'
 import {
   type CountTokens,
   estimateUsage,

@@ -3,7 +3,6 @@
  * balances unusable, and nothing at all would let concurrent calls spend the same money. What an answer costs beyond
  * it is charged all the same.
  */
-
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import {
   maxTranscriptionUsage,
@@ -11,9 +10,8 @@ import {
   speechUsage,
   type TranscriptionRequest,
 } from '../formats/audio.js'
-import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { InferenceOperation, RoutedRequest, Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
-import type { InferenceOperation } from '../formats/outcome.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
 import { costOf } from './price.js'
 

@@ -1,8 +1,13 @@
 /** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { ChatRequest, RoutedRequest, Usage } from '../formats/canonical.js'
-import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
+import type {
+  AnswerFinish,
+  ChatRequest,
+  InferenceOperation,
+  RoutedRequest,
+  Usage,
+} from '../formats/canonical.js'
 import type { Cost } from '../pricing/price.js'
 import type { ConnectionWaits } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'

@@ -1,8 +1,7 @@
 /** What a run of an inference needs, and whom it tells. */
 import type { Clock } from '../../base/clock.js'
 import type { Fault } from '../../base/fault.js'
-import type { RoutedRequest } from '../formats/canonical.js'
-import type { InferenceOutcome } from '../formats/outcome.js'
+import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { HealthRegistry } from '../health/health-registry.js'
 import type { CountTokens } from '../metering/format.js'
 import type { RetryBudget } from '../routing/retry.js'

@@ -1,8 +1,7 @@
 /** One inference: admission, the attempts, the events of its answer, and the end that comes once. */
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { InferenceOutcome } from '../formats/outcome.js'
+import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
 import { type InferenceFormat, OutputSample, type StreamTotals } from '../metering/format.js'
 import { chargeableCost, costOf } from '../pricing/price.js'
 import { guessUsage } from '../pricing/reserve.js'

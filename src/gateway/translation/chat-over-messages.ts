@@ -2,9 +2,8 @@
 import type { ChatRequest } from '../formats/canonical.js'
 import type { MessagesRequest } from '../formats/messages.js'
 import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provider.js'
-import { toCompletion } from './chat-over-messages/answer.js'
+import { MessagesToChatStream, toCompletion } from './chat-over-messages/answer.js'
 import { toMessagesRequest } from './chat-over-messages/request.js'
-import { MessagesToChatStream } from './chat-over-messages/stream.js'
 import { rejectOnFault, Translation, tierForMessages } from './translation.js'
 
 /**

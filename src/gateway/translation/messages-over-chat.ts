@@ -2,10 +2,9 @@
 import type { ChatRequest } from '../formats/canonical.js'
 import type { MessagesRequest } from '../formats/messages.js'
 import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provider.js'
-import { toMessagesAnswer } from './messages-over-chat/answer.js'
+import { ChatToMessagesStream, toMessagesAnswer } from './messages-over-chat/answer.js'
 import { hidesThinking } from './messages-over-chat/reasoning.js'
 import { toChatRequest } from './messages-over-chat/request.js'
-import { ChatToMessagesStream } from './messages-over-chat/stream.js'
 import { rejectOnFault, Translation, tierForChat } from './translation.js'
 
 /**

@@ -13,7 +13,7 @@ import type {
   ProviderCall,
   ProviderFailure,
 } from '../../../src/gateway/providers/port/provider.js'
-import { BlockAssembler } from '../../../src/gateway/translation/block-assembler.js'
+import { BlockAssembler } from '../../../src/gateway/translation/messages-over-chat/block-writer.js'
 import { callOf, Streamed } from './openai-calls.js'
 
 export const messagesCall = (

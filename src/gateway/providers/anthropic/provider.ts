@@ -7,8 +7,7 @@ import type { StreamFormat } from '../http/provider-exchange.js'
 import { ProviderServer, type ServerOptions } from '../http/server.js'
 import { UsageReader } from '../http/usage-reader.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
-import { answerEvents, parseMessage } from './answer.js'
-import { isMessageStop, MessageEventReader } from './message-reader.js'
+import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 import { buildCountBody, buildMessagesBody } from './request.js'
 
 /** `baseUrl` goes up to and without `/v1/messages`. */

@@ -1,10 +1,24 @@
 /** Speech and transcription of an OpenAI-compatible server (contract/gateway 6 and 7). */
+
+import { randomBytes } from 'node:crypto'
 import { Fault } from '../../../base/fault.js'
-import type { SpeechEvent, SpeechRequest, TranscriptionRequest } from '../../formats/audio.js'
+import type { StreamedRequestBody } from '../../../upstream/port.js'
+import {
+  type SpeechEvent,
+  type SpeechRequest,
+  type Transcript,
+  type TranscriptEntity,
+  type TranscriptionRequest,
+  type TranscriptSegment,
+  type TranscriptWord,
+  transcriptionUsage,
+} from '../../formats/audio.js'
+import type { Usage } from '../../formats/canonical.js'
+import { asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { DocumentExchange, isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
-import type { FailureSource, ResponseHeaders } from '../port/failure.js'
-import { rejectCall } from '../port/failure.js'
+import { UsageReader } from '../http/usage-reader.js'
+import { type FailureSource, type ResponseHeaders, rejectCall } from '../port/failure.js'
 import type {
   ProviderCall,
   ProviderFailure,
@@ -12,8 +26,6 @@ import type {
   StreamReceiver,
   TranscriptionApi,
 } from '../port/provider.js'
-import { parseTranscript } from './transcript.js'
-import { transcriptionForm } from './transcription-form.js'
 
 // ── Speech ──────────────────────────────────────────────────────────────────
 
@@ -102,4 +114,188 @@ function refuseUnsupported({ request, endpoint }: ProviderCall<TranscriptionRequ
     return new Fault('bad-request', { note: `${endpoint.model.id} does not support ${name}` })
   }
   return null
+}
+
+// ── What a server has heard (contract/gateway 6.3) ─────────────────────────────
+
+/** Null when the body has no text. Members of a wrong type count as absent. */
+export function parseTranscript(body: Members): Transcript | null {
+  const text = nonEmptyText(body.text)
+  if (text === undefined) return null
+  const segments = parseList(body.segments, parseSegment)
+  const words = parseList(body.words, parseWord)
+  const entities = parseList(body.entities, parseEntity)
+  return {
+    text,
+    ...optionalMember('language', nonEmptyText(body.language)),
+    ...optionalMember('language_confidence', finiteNumber(body.language_confidence)),
+    ...optionalMember('duration', finiteNumber(body.duration)),
+    ...optionalMember('confidence', finiteNumber(body.confidence)),
+    ...(segments !== null && { segments }),
+    ...(words !== null && { words }),
+    ...(entities !== null && { entities }),
+    usage: transcriptUsage(body),
+  }
+}
+
+/** Tokens, or seconds; a server that says neither but how long the audio was is paid by that. */
+function transcriptUsage(body: Members): Transcript['usage'] {
+  const read = new UsageReader()
+  const usage = readTranscriptUsage(body, read)
+  return read.isPlausible ? usage : 'unbelievable'
+}
+
+function readTranscriptUsage(body: Members, read: UsageReader): Usage | null {
+  const usage = asObject(body.usage)
+  const input = read.tokens(usage?.input_tokens)
+  if (input !== undefined) {
+    const details = asObject(usage?.input_token_details)
+    return {
+      ...transcriptionUsage(0),
+      milliseconds: 0,
+      prompt: input,
+      completion: read.tokens(usage?.output_tokens) ?? 0,
+      promptAudio: Math.min(input, read.tokens(details?.audio_tokens) ?? 0),
+    }
+  }
+  const seconds = read.seconds(usage?.seconds) ?? read.seconds(body.duration)
+  return seconds === undefined ? null : transcriptionUsage(seconds)
+}
+
+function parseSegment(value: Members, at: number): TranscriptSegment | null {
+  const start = finiteNumber(value.start)
+  const end = finiteNumber(value.end)
+  const text = nonEmptyText(value.text)
+  if (start === undefined || end === undefined || text === undefined) return null
+  return {
+    id: finiteNumber(value.id) ?? at,
+    // Some clients refuse a segment without any of these (contract/gateway 12.4).
+    seek: finiteNumber(value.seek) ?? 0,
+    start,
+    end,
+    text,
+    tokens: Array.isArray(value.tokens) ? value.tokens.filter((token) => Number.isInteger(token)) : [],
+    temperature: finiteNumber(value.temperature) ?? 0,
+    avg_logprob: finiteNumber(value.avg_logprob) ?? 0,
+    compression_ratio: finiteNumber(value.compression_ratio) ?? 0,
+    no_speech_prob: finiteNumber(value.no_speech_prob) ?? 0,
+    ...speakerMembers(value),
+  }
+}
+
+function parseWord(value: Members): TranscriptWord | null {
+  const start = finiteNumber(value.start)
+  const end = finiteNumber(value.end)
+  const word = nonEmptyText(value.word)
+  if (start === undefined || end === undefined || word === undefined) return null
+  const { type } = value
+  return {
+    word,
+    start,
+    end,
+    ...optionalMember('confidence', finiteNumber(value.confidence)),
+    ...speakerMembers(value),
+    ...((type === 'word' || type === 'audio_event') && { type }),
+  }
+}
+
+function parseEntity(value: Members): TranscriptEntity | null {
+  const text = nonEmptyText(value.text)
+  const type = nonEmptyText(value.type)
+  const from = finiteNumber(value.start_char)
+  const to = finiteNumber(value.end_char)
+  if (text === undefined || type === undefined || from === undefined || to === undefined) return null
+  return { text, type, start_char: from, end_char: to }
+}
+
+function speakerMembers(value: Members): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
+  return {
+    ...optionalMember('speaker', finiteNumber(value.speaker)),
+    ...optionalMember('speaker_label', nonEmptyText(value.speaker_label)),
+    ...optionalMember('channel', finiteNumber(value.channel)),
+  }
+}
+
+function parseList<T>(value: unknown, read: (member: Members, at: number) => T | null): T[] | null {
+  if (!Array.isArray(value)) return null
+  return value.flatMap((each, at) => {
+    const members = asObject(each)
+    const made = members === null ? null : read(members, at)
+    return made === null ? [] : [made]
+  })
+}
+
+function finiteNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+// ── The request as multipart/form-data (RFC 7578), its file read while it is sent ───
+
+interface TranscriptionForm {
+  readonly contentType: string
+  /** Of the whole body, in bytes. */
+  readonly length: number
+  readonly body: StreamedRequestBody
+}
+
+export function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
+  const boundary = `sluice-${randomBytes(18).toString('base64url')}`
+  const { audio } = call.request
+  const fields = formFields(call).map(([name, value]) => formField(boundary, name, value))
+  const end = `--${boundary}--\r\n`
+  if (audio.kind === 'url') {
+    const text = Buffer.from(fields.join('') + formField(boundary, 'source_url', audio.url) + end)
+    return createForm(boundary, text.byteLength, async function* () {
+      yield text
+    })
+  }
+  const { bytes, filename } = audio
+  const before = Buffer.from(fields.join('') + filePartHead(boundary, filename))
+  const after = Buffer.from(`\r\n${end}`)
+  return createForm(boundary, before.byteLength + bytes.size + after.byteLength, async function* () {
+    yield before
+    yield* bytes.read()
+    yield after
+  })
+}
+
+function createForm(
+  boundary: string,
+  length: number,
+  read: () => AsyncIterable<Uint8Array>,
+): TranscriptionForm {
+  return { contentType: `multipart/form-data; boundary=${boundary}`, length, body: { read } }
+}
+
+function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): [string, string][] {
+  const { language, temperature, timestamp_granularities: granularities, diarize, keyterms } = request
+  const fields: [string, string][] = [
+    ['model', endpoint.upstreamModel],
+    ['response_format', request.response_format],
+  ]
+  if (language !== undefined) fields.push(['language', language])
+  if (temperature !== undefined) fields.push(['temperature', String(temperature)])
+  // Without effect otherwise, and some servers refuse them then (contract/gateway 6.1).
+  const timed = request.response_format === 'verbose_json' ? (granularities ?? []) : []
+  for (const each of timed) fields.push(['timestamp_granularities[]', each])
+  if (diarize === true) fields.push(['diarize', 'true'])
+  for (const each of keyterms ?? []) fields.push(['keyterms[]', each])
+  return fields
+}
+
+function formField(boundary: string, name: string, value: string): string {
+  return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+}
+
+function filePartHead(boundary: string, filename: string): string {
+  const disposition = `form-data; name="file"; filename="${escapeFilename(filename)}"`
+  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`
+}
+
+/** As browsers write names: what would end the name or the line is percent-encoded. */
+function escapeFilename(name: string): string {
+  return name.replace(
+    /[\r\n"]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )
 }

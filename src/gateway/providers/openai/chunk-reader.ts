@@ -11,7 +11,7 @@ import {
   parseImages,
   parseLogprobs,
   parseReasoningDetails,
-} from './message-members.js'
+} from './completion.js'
 import { ToolCallStream } from './tool-calls.js'
 import { updateChatUsage } from './usage.js'
 

@@ -1,7 +1,22 @@
 /** A whole answer of the messages format as a chat completion (contract/gateway 5.6 and 3). */
-import type { AssistantMessage, Completion, ReasoningDetail, ToolCall } from '../../formats/canonical.js'
+import type {
+  AssistantMessage,
+  ChatDelta,
+  ChatEvent,
+  Completion,
+  ReasoningDetail,
+  ToolCall,
+} from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
-import type { ContentBlock, MessagesAnswer, StopInfo } from '../../formats/messages.js'
+import type {
+  ContentBlock,
+  ContentBlockEvent,
+  MessagesAnswer,
+  MessagesEvent,
+  StopInfo,
+} from '../../formats/messages.js'
+import type { StreamReceiver } from '../../providers/port/provider.js'
+import { StreamAdapter } from '../../providers/port/stream-adapter.js'
 import { finishReasonFor, servedTierForChat, type Translation } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
@@ -95,4 +110,123 @@ export function dropCitations(citations: unknown, translation: Translation): voi
 export function dropBlock({ type }: ContentBlock, translation: Translation): void {
   // A word of the provider's, and told to the caller: only as long as it looks like one.
   translation.drop(/^[a-z0-9_]{1,64}$/.test(type) ? `answer.${type}` : 'answer.content')
+}
+
+// ── Streams (contract/gateway 5.8 and 4) ───────────────────────────────────────
+
+export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent> {
+  readonly #translation: Translation
+  #reasonings = 0
+  #calls = 0
+  /** The call under way has told arguments. */
+  #argued = false
+  #block: ContentBlock | null = null
+
+  constructor(receiver: StreamReceiver<ChatEvent>, translation: Translation) {
+    super(receiver)
+    this.#translation = translation
+  }
+
+  onEvent(event: MessagesEvent): void {
+    switch (event.type) {
+      case 'block':
+        this.#blockEvent(event.event)
+        break
+      case 'stop':
+        this.#stop(event.stop)
+        break
+      case 'usage': {
+        const tier = nonEmptyText(event.wire?.service_tier)
+        if (tier !== undefined) this.emit({ type: 'tier', serviceTier: servedTierForChat(tier) })
+        this.emit({ type: 'usage', usage: event.usage })
+        break
+      }
+      case 'start':
+        break
+    }
+  }
+
+  #add(delta: ChatDelta): void {
+    this.emit({ type: 'delta', choice: 0, delta })
+  }
+
+  #blockEvent(event: ContentBlockEvent): void {
+    if (event.type === 'content_block_delta') this.#delta(event.delta)
+    else if (event.type === 'content_block_start') this.#begin(event.content_block)
+    else this.#end()
+  }
+
+  #begin(block: ContentBlock): void {
+    this.#block = block
+    switch (block.type) {
+      case 'text':
+        if (nonEmptyText(block.text) !== undefined) this.#add({ content: block.text as string })
+        break
+      case 'thinking':
+        this.#reasonings++
+        if (nonEmptyText(block.thinking) !== undefined) this.#thought(block.thinking as string)
+        break
+      case 'redacted_thinking':
+        this.#add({ reasoning_details: [encryptedDetail(this.#reasonings++, String(block.data ?? ''))] })
+        break
+      case 'tool_use':
+        this.#argued = false
+        this.#call(block)
+        break
+      default:
+        dropBlock(block, this.#translation)
+    }
+  }
+
+  #call({ id, name }: ContentBlock): void {
+    const called = { name: String(name), arguments: '' }
+    this.#add({ tool_calls: [{ index: this.#calls++, id: String(id), type: 'function', function: called }] })
+  }
+
+  #delta(delta: ContentBlock): void {
+    switch (delta.type) {
+      case 'text_delta':
+        if (delta.text !== '') this.#add({ content: String(delta.text) })
+        break
+      case 'input_json_delta':
+        this.#argue(String(delta.partial_json ?? ''))
+        break
+      case 'thinking_delta':
+        if (delta.thinking !== '') this.#thought(String(delta.thinking))
+        break
+      case 'signature_delta': {
+        const signature = String(delta.signature ?? '')
+        this.#add({ reasoning_details: [textDetail(this.#reasonings - 1, { signature })] })
+        break
+      }
+      case 'citations_delta':
+        dropCitations([delta.citation], this.#translation)
+        break
+    }
+  }
+
+  #thought(text: string): void {
+    this.#add({ reasoning: text, reasoning_details: [textDetail(this.#reasonings - 1, { text })] })
+  }
+
+  /** Arguments of tools that the server runs itself are nobody's business here. */
+  #argue(json: string): void {
+    if (json === '' || this.#block?.type !== 'tool_use') return
+    this.#argued = true
+    this.#add({ tool_calls: [{ index: this.#calls - 1, function: { arguments: json } }] })
+  }
+
+  /** A call without arguments streams none, and chat wants the empty object all the same. */
+  #end(): void {
+    const block = this.#block
+    if (block?.type === 'tool_use' && !this.#argued) this.#argue(JSON.stringify(block.input ?? {}))
+    this.#block = null
+  }
+
+  #stop(stop: StopInfo): void {
+    const refusal = refusalText(stop)
+    if (refusal !== null) this.#add({ refusal })
+    const native = stop.stop_reason
+    this.emit({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
+  }
 }
