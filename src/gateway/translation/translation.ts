@@ -4,20 +4,35 @@ import type { FinishReason } from '../formats/canonical.js'
 import { rejectCall } from '../providers/port/failure.js'
 import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
 
-/** Keeps account of one request on its way into the other format. */
+/** Keeps account of one request on its way into the other format, or of a part of it at `path`. */
 export class Translation {
   /** `droppedFields` is the list of the call: names of fields, each once. */
-  constructor(private readonly droppedFields: string[]) {}
+  constructor(
+    private readonly droppedFields: string[],
+    private readonly path = '',
+  ) {}
 
-  /** The field changes nothing that the caller could not do without: it is left out and named. */
+  /** The same for a part of this part. */
+  at(path: string | number): Translation {
+    return new Translation(this.droppedFields, this.#join(path))
+  }
+
+  #join(path: string | number): string {
+    return this.path === '' || path === '' ? `${this.path}${path}` : `${this.path}.${path}`
+  }
+
+  /** The field of the request changes nothing that the caller could not do without: it is left out and named. */
   drop(field: string): void {
     if (!this.droppedFields.includes(field)) this.droppedFields.push(field)
   }
 
-  /** Leaving the field out would change what was asked: the call ends before anything is sent. */
+  /**
+   * Leaving the field of this part out, or with `''` the part itself, would change what was asked: the call ends
+   * before anything is sent.
+   */
   refuse(field: string, why = 'cannot be carried out by this provider'): never {
     throw new Fault('bad-request', {
-      note: `${field} ${why}`,
+      note: `${this.#join(field)} ${why}`,
       metadata: { error_type: 'invalid_request' },
     })
   }

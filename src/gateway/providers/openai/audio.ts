@@ -14,7 +14,7 @@ import {
   transcriptionUsage,
 } from '../../formats/audio.js'
 import type { Usage } from '../../formats/canonical.js'
-import { asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import { asList, asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { DocumentExchange, isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
 import { UsageReader } from '../http/usage-reader.js'
@@ -128,9 +128,7 @@ export function parseTranscript(body: Members): Transcript | null {
   return {
     text,
     ...optionalMember('language', nonEmptyText(body.language)),
-    ...optionalMember('language_confidence', finiteNumber(body.language_confidence)),
-    ...optionalMember('duration', finiteNumber(body.duration)),
-    ...optionalMember('confidence', finiteNumber(body.confidence)),
+    ...numbersIn(body, ['language_confidence', 'duration', 'confidence']),
     ...(segments !== null && { segments }),
     ...(words !== null && { words }),
     ...(entities !== null && { entities }),
@@ -162,58 +160,39 @@ function readTranscriptUsage(body: Members, read: UsageReader): Usage | null {
   return seconds === undefined ? null : transcriptionUsage(seconds)
 }
 
+/** Some clients refuse a segment without any of these (contract/gateway 12.4). */
+const SEGMENT_FIGURES = { seek: 0, temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0 }
+
 function parseSegment(value: Members, at: number): TranscriptSegment | null {
-  const start = finiteNumber(value.start)
-  const end = finiteNumber(value.end)
+  const { start, end, id = at } = numbersIn(value, ['start', 'end', 'id'])
   const text = nonEmptyText(value.text)
   if (start === undefined || end === undefined || text === undefined) return null
-  return {
-    id: finiteNumber(value.id) ?? at,
-    // Some clients refuse a segment without any of these (contract/gateway 12.4).
-    seek: finiteNumber(value.seek) ?? 0,
-    start,
-    end,
-    text,
-    tokens: Array.isArray(value.tokens) ? value.tokens.filter((token) => Number.isInteger(token)) : [],
-    temperature: finiteNumber(value.temperature) ?? 0,
-    avg_logprob: finiteNumber(value.avg_logprob) ?? 0,
-    compression_ratio: finiteNumber(value.compression_ratio) ?? 0,
-    no_speech_prob: finiteNumber(value.no_speech_prob) ?? 0,
-    ...speakerMembers(value),
-  }
+  const tokens = asList(value.tokens).filter((token): token is number => Number.isInteger(token))
+  const figures = { ...SEGMENT_FIGURES, ...numbersIn(value, Object.keys(SEGMENT_FIGURES)) }
+  return { id, start, end, text, tokens, ...figures, ...speakerMembers(value) }
 }
 
 function parseWord(value: Members): TranscriptWord | null {
-  const start = finiteNumber(value.start)
-  const end = finiteNumber(value.end)
+  const { start, end, ...confidence } = numbersIn(value, ['start', 'end', 'confidence'])
+  const { type } = value
   const word = nonEmptyText(value.word)
   if (start === undefined || end === undefined || word === undefined) return null
-  const { type } = value
-  return {
-    word,
-    start,
-    end,
-    ...optionalMember('confidence', finiteNumber(value.confidence)),
-    ...speakerMembers(value),
-    ...((type === 'word' || type === 'audio_event') && { type }),
-  }
+  const known = (type === 'word' || type === 'audio_event') && { type }
+  return { word, start, end, ...confidence, ...speakerMembers(value), ...known }
 }
 
 function parseEntity(value: Members): TranscriptEntity | null {
+  const { start_char, end_char } = numbersIn(value, ['start_char', 'end_char'])
   const text = nonEmptyText(value.text)
   const type = nonEmptyText(value.type)
-  const from = finiteNumber(value.start_char)
-  const to = finiteNumber(value.end_char)
-  if (text === undefined || type === undefined || from === undefined || to === undefined) return null
-  return { text, type, start_char: from, end_char: to }
+  if (text === undefined || type === undefined || start_char === undefined || end_char === undefined)
+    return null
+  return { text, type, start_char, end_char }
 }
 
 function speakerMembers(value: Members): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
-  return {
-    ...optionalMember('speaker', finiteNumber(value.speaker)),
-    ...optionalMember('speaker_label', nonEmptyText(value.speaker_label)),
-    ...optionalMember('channel', finiteNumber(value.channel)),
-  }
+  const label = optionalMember('speaker_label', nonEmptyText(value.speaker_label))
+  return { ...numbersIn(value, ['speaker', 'channel']), ...label }
 }
 
 function parseList<T>(value: unknown, read: (member: Members, at: number) => T | null): T[] | null {
@@ -225,8 +204,10 @@ function parseList<T>(value: unknown, read: (member: Members, at: number) => T |
   })
 }
 
-function finiteNumber(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+/** Those of the members that are finite numbers. */
+function numbersIn<K extends string>(value: Members, names: readonly K[]): { readonly [N in K]?: number } {
+  const found = names.filter((name) => Number.isFinite(value[name]))
+  return Object.fromEntries(found.map((name) => [name, value[name]])) as { readonly [N in K]?: number }
 }
 
 // ── The request as multipart/form-data (RFC 7578), its file read while it is sent ───

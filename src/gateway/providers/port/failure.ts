@@ -1,7 +1,7 @@
 /** How a provider call failed, as the fault the caller sees (contract/gateway 1.5) and the class a retry reads. */
 import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
-import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import { asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { sanitizeCode, sanitizeReason } from './error-text.js'
 import type { CallHandle, FailureClass, FailureReceiver, ProviderFailure } from './provider.js'
 
@@ -15,6 +15,7 @@ export interface FailureSource {
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
 
+/** What a caller is told of a failure. */
 interface FaultMapping {
   readonly kind: FaultKind
   readonly type: GatewayErrorType
@@ -22,34 +23,70 @@ interface FaultMapping {
   readonly note?: string
   /** Whether the caller can mend it, so that the provider's reason is told. */
   readonly mendable?: true
+  /** Whether the caller is told when to come back. */
+  readonly waits?: true
+}
+
+interface FailureDetail {
+  readonly source: FailureSource
+  readonly class: FailureClass
+  readonly status: number
+  readonly code: string
+  /** For the log. */
+  readonly detail: string
+  readonly cause?: unknown
+  readonly error?: Members
+  /** Seconds. */
   readonly retryAfter?: number
+}
+
+function createFailure(
+  { kind, type, note, mendable, waits }: FaultMapping,
+  { source, class: failureClass, status, code, detail, cause, error, retryAfter = 1 }: FailureDetail,
+): ProviderFailure {
+  const raw = mendable && error !== undefined ? sanitizeReason(error.message, source.secrets) : undefined
+  const fault = new Fault(kind, {
+    metadata: {
+      error_type: type,
+      provider_code: code,
+      provider_name: source.name,
+      ...optionalMember('raw', raw),
+    },
+    detail: `${source.name}: ${detail}`,
+    ...optionalMember('note', note),
+    ...(waits && { retryAfter }),
+    ...optionalMember('cause', cause),
+  })
+  return { fault, class: failureClass, status }
 }
 
 // ── Without an answer ───────────────────────────────────────────────────────
 
 /** The connection failed, broke or stayed silent, or there was none to be had. */
 export function transportFailure(
-  failure: UpstreamFailure,
+  { reason, phase, cause, requestSent }: UpstreamFailure,
   source: FailureSource,
   status: number,
 ): ProviderFailure {
-  if (failure.reason === 'timeout' && failure.phase === 'queue') return noFreeConnection(source)
-  const late = failure.reason === 'timeout' && failure.phase !== 'connect'
-  const verdict = late ? TIMED_OUT : failure.reason === 'closing' ? SHUTTING_DOWN : FAILED
-  const detail = `${failure.reason} in phase ${failure.phase}`
-  const told = { code: late ? 'timeout' : failure.reason, detail, cause: failure.cause }
-  return createFailure(verdict, source, failure.requestSent ? 'maybe-processed' : 'not-sent', status, told)
-}
-
-/** Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named. */
-function noFreeConnection(source: FailureSource): ProviderFailure {
-  const detail = `${source.name}: no connection became free in time`
-  return { fault: new Fault('unavailable', { retryAfter: 1, detail }), class: 'not-sent', status: 0 }
+  if (reason === 'timeout' && phase === 'queue') {
+    // Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named.
+    const detail = `${source.name}: no connection became free in time`
+    return { fault: new Fault('unavailable', { retryAfter: 1, detail }), class: 'not-sent', status: 0 }
+  }
+  const late = reason === 'timeout' && phase !== 'connect'
+  return createFailure(late ? TIMED_OUT : reason === 'closing' ? SHUTTING_DOWN : FAILED, {
+    source,
+    class: requestSent ? 'maybe-processed' : 'not-sent',
+    status,
+    code: reason,
+    detail: `${reason} in phase ${phase}`,
+    cause,
+  })
 }
 
 /** The provider answered something that is no answer, or did not finish it. `detail` is for the log, our own words. */
 export function malformedAnswer(detail: string, source: FailureSource, status: number): ProviderFailure {
-  return createFailure(FAILED, source, 'maybe-processed', status, { code: String(status), detail })
+  return createFailure(FAILED, { source, class: 'maybe-processed', status, code: String(status), detail })
 }
 
 /** The end of a call that cannot even begin, told in a later turn: the provider has seen nothing of it. */
@@ -60,6 +97,9 @@ export function rejectCall(fault: Fault, receiver: FailureReceiver): CallHandle 
 
 // ── With an error for an answer ─────────────────────────────────────────────
 
+/** Statuses of a server in between that lost sight of the request. */
+const MAYBE_PROCESSED: ReadonlySet<number> = new Set([408, 504, 522, 524])
+
 /** The provider answered with a status that is no success; `body` is what could be read of its body. */
 export function refusedCall(
   status: number,
@@ -69,41 +109,33 @@ export function refusedCall(
   unixMs: number,
 ): ProviderFailure {
   const error = parseErrorBody(body)
-  const verdict = mapStatus(status, error, retryAfterSeconds(headers, unixMs))
-  const told = { code: providerCode(error, source) ?? String(status), detail: `answered ${status}`, error }
-  return createFailure(
-    verdict,
+  return createFailure(mapStatus(status, error), {
     source,
-    MAYBE_PROCESSED.has(status) ? 'maybe-processed' : 'refused',
+    class: MAYBE_PROCESSED.has(status) ? 'maybe-processed' : 'refused',
     status,
-    told,
-  )
+    code: providerCode(error, source) ?? String(status),
+    detail: `answered ${status}`,
+    error,
+    retryAfter: retryAfterSeconds(headers, unixMs),
+  })
 }
 
 /**
  * An error inside an answer that had begun as a success: in a body, or as an event. It counts as the status that it
  * means, or as 502 when it does not say.
  */
-export function errorInAnswer(value: unknown, source: FailureSource, status: number): ProviderFailure {
+export function errorInAnswer(value: unknown, source: FailureSource, answered: number): ProviderFailure {
   const error = asObject(value) ?? { message: value }
-  const meant = impliedStatus(error)
-  const verdict = mapStatus(meant, error, 1)
-  const told = {
-    code: providerCode(error, source) ?? String(meant),
-    detail: `error within a ${status}`,
-    error,
-  }
-  return createFailure(
-    verdict,
+  const status = impliedStatus(error)
+  return createFailure(mapStatus(status, error), {
     source,
-    meant < 500 && meant >= 400 ? 'refused' : 'maybe-processed',
-    meant,
-    told,
-  )
+    class: status < 500 ? 'refused' : 'maybe-processed',
+    status,
+    code: providerCode(error, source) ?? String(status),
+    detail: `error within a ${answered}`,
+    error,
+  })
 }
-
-/** Statuses of a server in between that lost sight of the request. */
-const MAYBE_PROCESSED: ReadonlySet<number> = new Set([408, 504, 522, 524])
 
 function parseErrorBody(body: string): Members {
   try {
@@ -118,6 +150,13 @@ function parseErrorBody(body: string): Members {
   }
 }
 
+/** The provider's own code, or its kind of error, when it is a word. */
+function providerCode({ code, type }: Members, { secrets }: FailureSource): string | undefined {
+  const said = typeof code === 'number' ? String(code) : (nonEmptyText(code) ?? nonEmptyText(type))
+  return sanitizeCode(said, secrets)
+}
+
+/** Always from 400 to 599. */
 function impliedStatus(error: Members): number {
   const said = [error.code, error.status, error.status_code].map((code) =>
     typeof code === 'string' ? Number(code) : code,
@@ -143,54 +182,38 @@ function statusFromErrorName(error: Members): number {
 /** Our credential, our credit, our path: what the provider refuses there is not the caller's doing. */
 const FAILED: FaultMapping = { kind: 'provider-failed', type: 'provider_unavailable' }
 /** Ours: the process is about to end. */
-const SHUTTING_DOWN: FaultMapping = { kind: 'unavailable', type: 'provider_unavailable', retryAfter: 1 }
+const SHUTTING_DOWN: FaultMapping = { kind: 'unavailable', type: 'provider_unavailable', waits: true }
 const TIMED_OUT: FaultMapping = { kind: 'provider-timeout', type: 'timeout' }
+const BAD_REQUEST = { kind: 'bad-request', mendable: true } as const
+
 const CONTEXT_TOO_LONG: FaultMapping = {
-  kind: 'bad-request',
+  ...BAD_REQUEST,
   type: 'context_length_exceeded',
   note: 'The request exceeds the context length of the model',
-  mendable: true,
 }
 const POLICY_VIOLATION: FaultMapping = {
-  kind: 'bad-request',
+  ...BAD_REQUEST,
   type: 'content_policy_violation',
   note: 'The provider refused the content of the request',
-  mendable: true,
 }
 
-function mapStatus(status: number, error: Members, retryAfter: number): FaultMapping {
-  switch (status) {
-    case 400:
-      return mapBadRequest(error)
-    case 408:
-    case 504:
-    case 522:
-    case 524:
-      return TIMED_OUT
-    case 413:
-      return isContextTooLong(error)
-        ? CONTEXT_TOO_LONG
-        : { kind: 'payload-too-large', type: 'payload_too_large' }
-    case 422:
-      return isContextTooLong(error)
-        ? CONTEXT_TOO_LONG
-        : { kind: 'unprocessable', type: 'unprocessable', mendable: true }
-    case 429:
-      return { kind: 'rate-limited', type: 'rate_limit_exceeded', retryAfter }
-    case 503:
-      return { kind: 'unavailable', type: 'provider_overloaded', retryAfter }
-    case 529:
-      return { kind: 'provider-overloaded', type: 'provider_overloaded', retryAfter }
-    default:
-      return FAILED
-  }
+const STATUS_FAULTS: Readonly<Record<number, FaultMapping>> = {
+  400: { ...BAD_REQUEST, type: 'invalid_request', note: 'The provider rejected the request' },
+  408: TIMED_OUT,
+  413: { kind: 'payload-too-large', type: 'payload_too_large' },
+  422: { kind: 'unprocessable', type: 'unprocessable', mendable: true },
+  429: { kind: 'rate-limited', type: 'rate_limit_exceeded', waits: true },
+  503: { kind: 'unavailable', type: 'provider_overloaded', waits: true },
+  504: TIMED_OUT,
+  522: TIMED_OUT,
+  524: TIMED_OUT,
+  529: { kind: 'provider-overloaded', type: 'provider_overloaded', waits: true },
 }
 
-function mapBadRequest(error: Members): FaultMapping {
-  if (isContextTooLong(error)) return CONTEXT_TOO_LONG
-  if (isPolicyViolation(error)) return POLICY_VIOLATION
-  const note = 'The provider rejected the request'
-  return { kind: 'bad-request', type: 'invalid_request', note, mendable: true }
+function mapStatus(status: number, error: Members): FaultMapping {
+  if ((status === 400 || status === 413 || status === 422) && isContextTooLong(error)) return CONTEXT_TOO_LONG
+  if (status === 400 && isPolicyViolation(error)) return POLICY_VIOLATION
+  return STATUS_FAULTS[status] ?? FAILED
 }
 
 function isContextTooLong(error: Members): boolean {
@@ -217,46 +240,4 @@ function retryAfterSeconds(headers: ResponseHeaders, unixMs: number): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - unixMs) / 1000
   if (Number.isNaN(seconds)) return 1
   return Math.min(MAX_RETRY_AFTER_S, Math.max(1, Math.ceil(seconds)))
-}
-
-// ── Making ──────────────────────────────────────────────────────────────────
-
-interface FailureDetail {
-  readonly code: string
-  readonly detail: string
-  readonly cause?: unknown
-  readonly error?: Members
-}
-
-function createFailure(
-  verdict: FaultMapping,
-  source: FailureSource,
-  kind: FailureClass,
-  status: number,
-  { code, detail, cause, error }: FailureDetail,
-): ProviderFailure {
-  const raw =
-    verdict.mendable && error !== undefined ? sanitizeReason(error.message, source.secrets) : undefined
-  const fault = new Fault(verdict.kind, {
-    metadata: {
-      error_type: verdict.type,
-      provider_code: code,
-      provider_name: source.name,
-      ...(raw === undefined ? {} : { raw }),
-    },
-    detail: `${source.name}: ${detail}`,
-    ...(verdict.note === undefined ? {} : { note: verdict.note }),
-    ...(verdict.retryAfter === undefined ? {} : { retryAfter: verdict.retryAfter }),
-    ...(cause === undefined ? {} : { cause }),
-  })
-  return { fault, class: kind, status }
-}
-
-/** The provider's own code, or its kind of error, when it is a word. */
-function providerCode(error: Members, source: FailureSource): string | undefined {
-  const said =
-    typeof error.code === 'number'
-      ? String(error.code)
-      : (nonEmptyText(error.code) ?? nonEmptyText(error.type))
-  return sanitizeCode(said, source.secrets)
 }

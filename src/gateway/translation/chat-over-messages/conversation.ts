@@ -43,8 +43,8 @@ function toSystemPrompt(
   if (first === undefined) return undefined
   const system =
     more.length === 0
-      ? toMessagesContent(first.content, 'messages.0.content', translation)
-      : instructions.flatMap(({ content }, at) => toBlocks(content, `messages.${at}.content`, translation))
+      ? toMessagesContent(first.content, translation.at('messages.0.content'))
+      : instructions.flatMap(({ content }, at) => toBlocks(content, translation.at(`messages.${at}.content`)))
   return system.length === 0 ? undefined : system
 }
 
@@ -80,7 +80,7 @@ function toTurn(
   if (message.name !== undefined) translation.drop('messages.name')
   if (message.role === 'assistant') return toAssistantTurn(message, at, translation)
   const role = message.role === 'user' ? 'user' : 'system'
-  return { role, content: toMessagesContent(message.content, `messages.${at}.content`, translation) }
+  return { role, content: toMessagesContent(message.content, translation.at(`messages.${at}.content`)) }
 }
 
 function toToolResult(
@@ -91,7 +91,7 @@ function toToolResult(
   return {
     type: 'tool_result',
     tool_use_id: toToolUseId(tool_call_id),
-    content: toMessagesContent(content, `messages.${at}.content`, translation),
+    content: toMessagesContent(content, translation.at(`messages.${at}.content`)),
   }
 }
 
@@ -101,42 +101,40 @@ function toAssistantTurn(
   at: number,
   translation: Translation,
 ): MessagesMessage | null {
-  const path = `messages.${at}`
+  const place = translation.at(`messages.${at}`)
   const { content, refusal, tool_calls: calls = [], audio, images = [] } = message
-  if (audio !== undefined) translation.refuse(`${path}.audio`)
-  if (images.length > 0) translation.refuse(`${path}.images`)
-  refuseAssistantMedia(content, `${path}.content`, translation)
+  if (audio !== undefined) place.refuse('audio')
+  if (images.length > 0) place.refuse('images')
+  refuseAssistantMedia(content, place.at('content'))
   const thinking = toThinkingBlocks(message, translation)
   const rest: ContentBlock[] = [
     ...(refusal ? [{ type: 'text', text: refusal }] : []),
-    ...calls.map((call, i) => toToolUse(call, `${path}.tool_calls.${i}`, translation)),
+    ...calls.map((call, i) => toToolUse(call, place.at(`tool_calls.${i}`))),
   ]
   if (thinking.length === 0 && rest.length === 0) {
-    const said = toMessagesContent(content ?? '', `${path}.content`, translation)
+    const said = toMessagesContent(content ?? '', place.at('content'))
     return said.length === 0 ? null : { role: 'assistant', content: said }
   }
   return {
     role: 'assistant',
-    content: [...thinking, ...toBlocks(content ?? '', `${path}.content`, translation), ...rest],
+    content: [...thinking, ...toBlocks(content ?? '', place.at('content')), ...rest],
   }
 }
 
 /** In this format pictures and documents come from users only. */
 function refuseAssistantMedia(
   content: MessageOfRole<'assistant'>['content'],
-  path: string,
   translation: Translation,
 ): void {
   if (typeof content === 'string' || content === null || content === undefined) return
   const other = content.findIndex(({ type }) => type !== 'text')
-  if (other >= 0) translation.refuse(`${path}.${other}`, 'is of a kind that an assistant cannot send here')
+  if (other >= 0) translation.refuse(`${other}`, 'is of a kind that an assistant cannot send here')
 }
 
-function toToolUse(call: ToolCall, path: string, translation: Translation): ContentBlock {
+function toToolUse(call: ToolCall, translation: Translation): ContentBlock {
   const { name, arguments: text } = call.function
   const input = text.trim() === '' ? {} : asObject(parseJson(text))
-  if (input === null)
-    translation.refuse(`${path}.function.arguments`, 'must be a JSON object for this provider')
+  if (input === null) translation.refuse('function.arguments', 'must be a JSON object for this provider')
   return withoutUndefined({ type: 'tool_use', id: toToolUseId(call.id), name, input })
 }
 
@@ -150,32 +148,27 @@ function toToolUseId(id: string): string {
 /** The text itself, or its parts as blocks. */
 export function toMessagesContent(
   content: string | readonly ContentPart[],
-  path: string,
   translation: Translation,
 ): string | ContentBlock[] {
-  return typeof content === 'string' ? content : toBlocks(content, path, translation)
+  return typeof content === 'string' ? content : toBlocks(content, translation)
 }
 
 /** Blocks of a text that has to stand among others; none for an empty one, which the format does not take. */
-export function toBlocks(
-  content: string | readonly ContentPart[],
-  path: string,
-  translation: Translation,
-): ContentBlock[] {
+export function toBlocks(content: string | readonly ContentPart[], translation: Translation): ContentBlock[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return content.flatMap((part, at) => toBlock(part, `${path}.${at}`, translation) ?? [])
+  return content.flatMap((part, at) => toBlock(part, translation.at(at)) ?? [])
 }
 
-function toBlock(part: ContentPart, path: string, translation: Translation): ContentBlock | null {
+function toBlock(part: ContentPart, translation: Translation): ContentBlock | null {
   switch (part.type) {
     case 'text':
       return part.text === '' ? null : toTextBlock(part, translation)
     case 'image_url':
-      return toImageBlock(part, path, translation)
+      return toImageBlock(part, translation)
     case 'file':
-      return toDocumentBlock(part, path, translation)
+      return toDocumentBlock(part, translation)
     default:
-      return translation.refuse(path, 'is of a kind that this provider cannot read')
+      return translation.refuse('', 'is of a kind that this provider cannot read')
   }
 }
 
@@ -189,7 +182,6 @@ const PICTURES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image
 
 function toImageBlock(
   { image_url: { url, detail = 'auto' }, cache_control }: ContentPart & { readonly type: 'image_url' },
-  path: string,
   translation: Translation,
 ): ContentBlock {
   if (detail !== 'auto') translation.drop('messages.image_url.detail')
@@ -197,7 +189,7 @@ function toImageBlock(
   if (media === null) return withoutUndefined({ type: 'image', source: { type: 'url', url }, cache_control })
   const mediaType = media.mediaType === 'image/jpg' ? 'image/jpeg' : media.mediaType
   if (!PICTURES.has(mediaType)) {
-    translation.refuse(`${path}.image_url`, 'must be a JPEG, PNG, GIF or WebP picture for this provider')
+    translation.refuse('image_url', 'must be a JPEG, PNG, GIF or WebP picture for this provider')
   }
   const source = { type: 'base64', media_type: mediaType, data: media.data }
   return withoutUndefined({ type: 'image', source, cache_control })
@@ -205,26 +197,21 @@ function toImageBlock(
 
 function toDocumentBlock(
   { file, cache_control }: ContentPart & { readonly type: 'file' },
-  path: string,
   translation: Translation,
 ): ContentBlock {
   const { file_data: url, file_id: id, filename: title } = file
   // An id means something to whoever gave it, and that was not this provider.
   if (url === undefined || id !== undefined)
-    translation.refuse(`${path}.file.file_id`, 'means nothing to this provider')
+    translation.refuse('file.file_id', 'means nothing to this provider')
   return withoutUndefined({
     type: 'document',
-    source: toDocumentSource(url, path, translation),
+    source: toDocumentSource(url, translation),
     title,
     cache_control,
   })
 }
 
-function toDocumentSource(
-  url: string,
-  path: string,
-  translation: Translation,
-): Readonly<Record<string, string>> {
+function toDocumentSource(url: string, translation: Translation): Readonly<Record<string, string>> {
   const media = parseDataUrl(url)
   if (media === null) return { type: 'url', url }
   const { mediaType, data } = media
@@ -232,5 +219,5 @@ function toDocumentSource(
   if (mediaType === 'text/plain') {
     return { type: 'text', media_type: mediaType, data: Buffer.from(data, 'base64').toString() }
   }
-  return translation.refuse(`${path}.file.file_data`, 'must be a PDF or plain text for this provider')
+  return translation.refuse('file.file_data', 'must be a PDF or plain text for this provider')
 }

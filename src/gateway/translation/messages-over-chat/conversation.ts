@@ -19,12 +19,12 @@ export function toChatMessages(
 ): ChatMessage[] {
   const said: ChatMessage[] = []
   if (system !== undefined && system.length > 0) {
-    said.push({ role: 'system', content: toInstruction(system, 'system', translation) })
+    said.push({ role: 'system', content: toInstruction(system, translation.at('system')) })
   }
   messages.forEach((message, at) => {
     for (const name of DROPPED_MEMBERS)
       if ((message[name] ?? null) !== null) translation.drop(`messages.${name}`)
-    addMessage(said, message, `messages.${at}.content`, translation)
+    addMessage(said, message, translation.at(`messages.${at}.content`))
   })
   return said
 }
@@ -32,40 +32,29 @@ export function toChatMessages(
 /** Wishes of a single message, for which chat has no place. */
 const DROPPED_MEMBERS = ['clear_at', 'output_config'] as const
 
-function addMessage(
-  said: ChatMessage[],
-  { role, content }: MessagesMessage,
-  path: string,
-  translation: Translation,
-): void {
-  if (role === 'system') said.push({ role, content: toInstruction(content, path, translation) })
-  else if (role === 'assistant') said.push(toAssistantMessage(content, path, translation))
+function addMessage(said: ChatMessage[], { role, content }: MessagesMessage, translation: Translation): void {
+  if (role === 'system') said.push({ role, content: toInstruction(content, translation) })
+  else if (role === 'assistant') said.push(toAssistantMessage(content, translation))
   else if (typeof content === 'string') said.push({ role, content })
-  else addUserBlocks(said, content, path, translation)
+  else addUserBlocks(said, content, translation)
 }
 
 function toInstruction(
   content: string | readonly ContentBlock[],
-  path: string,
   translation: Translation,
 ): string | readonly TextPart[] {
   if (typeof content === 'string') return content
   const other = content.findIndex(({ type }) => type !== 'text')
-  if (other >= 0) translation.refuse(`${path}.${other}`, 'is of a kind that cannot be an instruction here')
-  return toContentParts(content, path, translation) as TextPart[]
+  if (other >= 0) translation.refuse(`${other}`, 'is of a kind that cannot be an instruction here')
+  return toContentParts(content, translation) as TextPart[]
 }
 
 /** Results are messages of their own in chat, and what stands beside them follows them. */
-function addUserBlocks(
-  said: ChatMessage[],
-  blocks: readonly ContentBlock[],
-  path: string,
-  translation: Translation,
-): void {
+function addUserBlocks(said: ChatMessage[], blocks: readonly ContentBlock[], translation: Translation): void {
   const rest: ContentPart[] = []
   blocks.forEach((block, at) => {
-    if (block.type === 'tool_result') said.push(toToolMessage(block, `${path}.${at}`, translation))
-    else rest.push(toContentPart(block, `${path}.${at}`, translation))
+    if (block.type === 'tool_result') said.push(toToolMessage(block, translation.at(at)))
+    else rest.push(toContentPart(block, translation.at(at)))
   })
   if (rest.length > 0 || blocks.length === 0) said.push({ role: 'user', content: rest })
 }
@@ -73,11 +62,11 @@ function addUserBlocks(
 /** Chat cannot mark a result as an error, so the text says it: a model that takes it for a success goes astray. */
 const TOOL_ERROR = '[tool error]'
 
-function toToolMessage(block: ContentBlock, path: string, translation: Translation): ChatMessage {
+function toToolMessage(block: ContentBlock, translation: Translation): ChatMessage {
   const { tool_use_id, content, is_error, cache_control } = block
   if (cache_control !== undefined && cache_control !== null)
     translation.drop('messages.tool_result.cache_control')
-  const told = toChatContent(content, `${path}.content`, translation)
+  const told = toChatContent(content, translation.at('content'))
   return {
     role: 'tool',
     content: is_error === true ? markAsError(told) : told,
@@ -94,7 +83,6 @@ function markAsError(content: string | readonly ContentPart[]): string | readonl
 
 function toAssistantMessage(
   content: string | readonly ContentBlock[],
-  path: string,
   translation: Translation,
 ): ChatMessage {
   if (typeof content === 'string') return { role: 'assistant', content }
@@ -108,7 +96,7 @@ function toAssistantMessage(
       details.push(detail)
       reasoning += nonEmptyText(block.thinking) ?? ''
     } else if (block.type === 'tool_use') calls.push(toToolCall(block, translation))
-    else parts.push(toContentPart(block, `${path}.${at}`, translation))
+    else parts.push(toContentPart(block, translation.at(at)))
   })
   const alone = details.length === 0 && calls.length === 0
   return {
@@ -141,33 +129,25 @@ function toToolCall({ id, name, input, cache_control }: ContentBlock, translatio
 // ── Blocks as content parts (contract/gateway 5.5 and 2.3) ─────────────────────
 
 /** The text itself, or its blocks as parts. */
-export function toChatContent(
-  content: unknown,
-  path: string,
-  translation: Translation,
-): string | readonly ContentPart[] {
+export function toChatContent(content: unknown, translation: Translation): string | readonly ContentPart[] {
   if (typeof content === 'string') return content
-  return Array.isArray(content) ? toContentParts(content as readonly ContentBlock[], path, translation) : ''
+  return Array.isArray(content) ? toContentParts(content as readonly ContentBlock[], translation) : ''
 }
 
-export function toContentParts(
-  blocks: readonly ContentBlock[],
-  path: string,
-  translation: Translation,
-): ContentPart[] {
-  return blocks.map((block, at) => toContentPart(block, `${path}.${at}`, translation))
+export function toContentParts(blocks: readonly ContentBlock[], translation: Translation): ContentPart[] {
+  return blocks.map((block, at) => toContentPart(block, translation.at(at)))
 }
 
-export function toContentPart(block: ContentBlock, path: string, translation: Translation): ContentPart {
+export function toContentPart(block: ContentBlock, translation: Translation): ContentPart {
   switch (block.type) {
     case 'text':
       return toTextPart(block, translation)
     case 'image':
-      return toImagePart(block, path, translation)
+      return toImagePart(block, translation)
     case 'document':
-      return toFilePart(block, path, translation)
+      return toFilePart(block, translation)
     default:
-      return translation.refuse(path, 'is of a kind that this provider cannot read')
+      return translation.refuse('', 'is of a kind that this provider cannot read')
   }
 }
 
@@ -176,39 +156,35 @@ function toTextPart({ text, citations, cache_control }: ContentBlock, translatio
   return withCacheControl({ type: 'text', text: String(text ?? '') }, cache_control)
 }
 
-function toImagePart(
-  { source, cache_control }: ContentBlock,
-  path: string,
-  translation: Translation,
-): ContentPart {
+function toImagePart({ source, cache_control }: ContentBlock, translation: Translation): ContentPart {
   const { type, url, media_type, data } = asObject(source) ?? {}
   if (type === 'url' && typeof url === 'string') {
     return withCacheControl({ type: 'image_url', image_url: { url } }, cache_control)
   }
-  if (type !== 'base64') translation.refuse(`${path}.source`, 'means nothing to this provider')
+  if (type !== 'base64') translation.refuse('source', 'means nothing to this provider')
   const inline = formatDataUrl({ mediaType: String(media_type), data: String(data) })
   return withCacheControl({ type: 'image_url', image_url: { url: inline } }, cache_control)
 }
 
-function toFilePart(block: ContentBlock, path: string, translation: Translation): ContentPart {
+function toFilePart(block: ContentBlock, translation: Translation): ContentPart {
   const { source, title, context, citations, cache_control } = block
-  if (asObject(citations)?.enabled === true) translation.refuse(`${path}.citations`)
-  if (nonEmptyText(context) !== undefined) translation.refuse(`${path}.context`)
+  if (asObject(citations)?.enabled === true) translation.refuse('citations')
+  if (nonEmptyText(context) !== undefined) translation.refuse('context')
   const file = withoutUndefined({
-    file_data: toFileData(source, path, translation),
+    file_data: toFileData(source, translation),
     filename: nonEmptyText(title),
   })
   return withCacheControl({ type: 'file', file }, cache_control)
 }
 
-function toFileData(source: unknown, path: string, translation: Translation): string {
+function toFileData(source: unknown, translation: Translation): string {
   const { type, url, media_type, data } = asObject(source) ?? {}
   if (type === 'url' && typeof url === 'string') return url
   if (type === 'base64') return formatDataUrl({ mediaType: String(media_type), data: String(data) })
   if (type === 'text') {
     return formatDataUrl({ mediaType: 'text/plain', data: Buffer.from(String(data)).toString('base64') })
   }
-  return translation.refuse(`${path}.source`, 'means nothing to this provider')
+  return translation.refuse('source', 'means nothing to this provider')
 }
 
 type CacheablePart = Extract<ContentPart, { readonly cache_control?: CacheControl }>
