@@ -177,7 +177,7 @@ function parseWord(value: Members): TranscriptWord | null {
   const { type } = value
   const word = nonEmptyText(value.word)
   if (start === undefined || end === undefined || word === undefined) return null
-  const known = (type === 'word' || type === 'audio_event') && { type }
+  const known = (type === 'word' || type === 'audio_event') && ({ type } as const)
   return { word, start, end, ...confidence, ...speakerMembers(value), ...known }
 }
 
