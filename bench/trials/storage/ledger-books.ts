@@ -5,7 +5,7 @@ import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
 import { isPayerLine, parseRow, readPayerIds } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger-layout.js'
+import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger.js'
 
 export class LedgerReader {
   readonly #env: LmdbEnvironment

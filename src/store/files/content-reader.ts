@@ -5,51 +5,44 @@ const PIECE_BYTES = 512 * 1024
 const NOTHING = new Uint8Array(0)
 
 /** Reads a part of a content with two buffers of its own: while one piece is sent, the next one is read. */
-export class ContentReader implements FileReader {
-  readonly #handle: FileHandle
-  readonly #end: number
-  #at: number
+export function createContentReader(handle: FileHandle, start: number, length: number): FileReader {
+  const end = start + length
+  let at = start
   /** For the next piece; the other one holds the piece before, or is not there yet. */
-  #free: Buffer
-  #lent: Buffer | null = null
-  #ahead: Promise<Uint8Array> | null = null
-  #busy: Promise<unknown> = Promise.resolve()
+  let free = allocateReadBuffer(length)
+  let lent: Buffer | null = null
+  let ahead: Promise<Uint8Array> | null = null
+  let busy: Promise<unknown> = Promise.resolve()
 
-  constructor(handle: FileHandle, start: number, length: number) {
-    this.#handle = handle
-    this.#at = start
-    this.#end = start + length
-    this.#free = allocateReadBuffer(length)
-  }
-
-  async read(): Promise<Uint8Array> {
-    const piece = await (this.#ahead ?? this.#readAhead())
-    // The piece before is not looked at any more, so that its buffer takes the one after this.
-    this.#ahead = this.#at < this.#end ? this.#readAhead() : Promise.resolve(NOTHING)
-    // Whoever asks for it hears of it.
-    this.#ahead.catch(() => {})
-    return piece
-  }
-
-  async #readAhead(): Promise<Uint8Array> {
-    const left = this.#end - this.#at
+  const readAhead = async (): Promise<Uint8Array> => {
+    const left = end - at
     if (left <= 0) return NOTHING
-    const buffer = this.#free
-    this.#free = this.#lent ?? allocateReadBuffer(left - buffer.length)
-    this.#lent = buffer
-    const reading = this.#handle.read(buffer, 0, Math.min(buffer.length, left), this.#at)
-    this.#busy = reading
+    const buffer = free
+    free = lent ?? allocateReadBuffer(left - buffer.length)
+    lent = buffer
+    const reading = handle.read(buffer, 0, Math.min(buffer.length, left), at)
+    busy = reading
     const { bytesRead } = await reading
-    this.#at += bytesRead
+    at += bytesRead
     return buffer.subarray(0, bytesRead)
   }
 
-  /** A read may be under way when its taker leaves. */
-  close(): void {
-    void this.#busy
-      .catch(() => {})
-      .then(() => this.#handle.close())
-      .catch(() => {})
+  return {
+    read: async () => {
+      const piece = await (ahead ?? readAhead())
+      // The piece before is not looked at any more, so that its buffer takes the one after this.
+      ahead = at < end ? readAhead() : Promise.resolve(NOTHING)
+      // The next `read` hears of a failure.
+      ahead.catch(() => {})
+      return piece
+    },
+    /** A read may be under way when its taker leaves. */
+    close: () => {
+      void busy
+        .catch(() => {})
+        .then(() => handle.close())
+        .catch(() => {})
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { contentTypeOf, SNIFFED_BYTES } from '../../base/content-type.js'
 import { Fault } from '../../base/fault.js'
-import type { FileRecord, FileWriter, NewFileDetails } from '../file-store.js'
+import type { FileRecord, FileWriter } from '../file-store.js'
 import { type BlockPool, BlockWriter } from './block-writer.js'
 import type { ContentFolder } from './content-folder.js'
 
@@ -14,76 +14,65 @@ interface ContentWriterPorts {
   readonly unixMs: () => number
 }
 
-/** One content on its way to the disk. */
-export class ContentWriter implements FileWriter {
-  readonly #id: string
-  readonly #handle: FileHandle
-  readonly #ports: ContentWriterPorts
-  readonly #bytes: BlockWriter
-  #head: Buffer = Buffer.alloc(0)
-  #busy: Promise<unknown> = Promise.resolve()
-  #isOver = false
-  #isPublished = false
+/** Writes one content: `handle` is its file among those to come. */
+export function createContentWriter(
+  id: string,
+  handle: FileHandle,
+  { contents, blocks, record, unixMs }: ContentWriterPorts,
+): FileWriter {
+  const bytes = new BlockWriter(blocks, async () => handle)
+  let head = Buffer.alloc(0)
+  let busy: Promise<unknown> = Promise.resolve()
+  let isOver = false
+  let isPublished = false
 
-  constructor(id: string, handle: FileHandle, ports: ContentWriterPorts) {
-    this.#id = id
-    this.#handle = handle
-    this.#ports = ports
-    this.#bytes = new BlockWriter(ports.blocks, async () => handle)
+  const close = async (): Promise<void> => {
+    await bytes.release()
+    await handle.close()
   }
 
-  write(piece: Uint8Array): void | Promise<void> {
-    if (this.#isOver) return Promise.reject(fileAbandoned())
-    if (this.#head.length < SNIFFED_BYTES) {
-      this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
-    }
-    return this.#bytes.write(piece)?.catch(failWithDiskFault)
-  }
-
-  commit(file: NewFileDetails): Promise<FileRecord> {
-    if (this.#isOver) return Promise.reject(fileAbandoned())
-    this.#isOver = true
-    const done = this.#commit(file).catch(failWithDiskFault)
-    this.#busy = done
-    return done
-  }
-
-  async #commit(file: NewFileDetails): Promise<FileRecord> {
+  const publish = async (): Promise<void> => {
     try {
-      await this.#bytes.flush()
-      await this.#handle.sync()
+      await bytes.flush()
+      await handle.sync()
     } finally {
-      await this.#close()
+      await close()
     }
-    await this.#ports.contents.publish(this.#id)
-    this.#isPublished = true
-    const sizeBytes = this.#bytes.size
-    const record: FileRecord = Object.freeze({
-      ...file,
-      id: this.#id,
-      mimeType: contentTypeOf(this.#head, sizeBytes <= SNIFFED_BYTES),
-      sizeBytes,
-      createdAt: this.#ports.unixMs(),
-    })
-    await this.#ports.record(record)
-    return record
+    await contents.publish(id)
+    isPublished = true
   }
 
-  async abandon(): Promise<void> {
-    const wasOver = this.#isOver
-    this.#isOver = true
-    if (wasOver) await this.#busy.catch(() => {})
-    else {
-      const closed = this.#close()
-      this.#busy = closed
-      await closed
-    }
-    if (!this.#isPublished) await this.#ports.contents.discardIncoming(this.#id)
-  }
-
-  async #close(): Promise<void> {
-    await this.#bytes.release()
-    await this.#handle.close()
+  return {
+    write: (piece) => {
+      if (isOver) return Promise.reject(fileAbandoned())
+      if (head.length < SNIFFED_BYTES) {
+        head = Buffer.concat([head, piece.subarray(0, SNIFFED_BYTES - head.length)])
+      }
+      return bytes.write(piece)?.catch(failWithDiskFault)
+    },
+    commit: (details) => {
+      if (isOver) return Promise.reject(fileAbandoned())
+      isOver = true
+      const recorded = publish().then(async () => {
+        const sizeBytes = bytes.size
+        const mimeType = contentTypeOf(head, sizeBytes <= SNIFFED_BYTES)
+        const file = Object.freeze({ ...details, id, mimeType, sizeBytes, createdAt: unixMs() })
+        await record(file)
+        return file
+      })
+      const committed = recorded.catch(failWithDiskFault)
+      busy = committed
+      return committed
+    },
+    abandon: async () => {
+      if (isOver) await busy.catch(() => {})
+      else {
+        isOver = true
+        busy = close()
+        await busy
+      }
+      if (!isPublished) await contents.discardIncoming(id)
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../spool.js'
 import { BlockPool, BlockWriter, openNewFile } from './block-writer.js'
-import { ContentReader } from './content-reader.js'
+import { createContentReader } from './content-reader.js'
 
 /**
  * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
@@ -19,40 +19,33 @@ export function fileSpool(dataDir: string): Spool {
     await unlink(join(folder, name))
     return file
   }
-  return { beginWrite: () => new FileSpoolWriter(new BlockWriter(blocks, openUnlinked)) }
+  return { beginWrite: () => createSpoolWriter(new BlockWriter(blocks, openUnlinked)) }
 }
 
-class FileSpoolWriter implements SpoolWriter {
-  readonly #bytes: BlockWriter
-  #isOver = false
-
-  constructor(bytes: BlockWriter) {
-    this.#bytes = bytes
+function createSpoolWriter(bytes: BlockWriter): SpoolWriter {
+  let isOver = false
+  const abandon = (): void => {
+    if (isOver) return
+    isOver = true
+    void bytes.release().then((file) => file?.close().catch(() => {}))
   }
-
-  write(piece: Uint8Array): void | Promise<void> {
-    if (!this.#isOver) return this.#bytes.write(piece)?.catch(failWithSpoolFault)
-  }
-
-  async finish(): Promise<SpooledBytes> {
-    const few = this.#bytes.bytesInMemory()
-    if (few !== null) {
-      this.abandon()
-      return bytesInMemory(few)
-    }
-    const { size } = this.#bytes
-    const file = await this.#bytes.flush().catch(failWithSpoolFault)
-    // The caller may have left meanwhile, and given the file up.
-    if (this.#isOver) throw new Fault('unavailable', { detail: 'the spool was given up' })
-    this.#isOver = true
-    await this.#bytes.release()
-    return bytesOnDisk(file, size)
-  }
-
-  abandon(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    void this.#bytes.release().then((file) => file?.close().catch(() => {}))
+  return {
+    write: (piece) => (isOver ? undefined : bytes.write(piece)?.catch(failWithSpoolFault)),
+    finish: async () => {
+      const few = bytes.bytesInMemory()
+      if (few !== null) {
+        abandon()
+        return bytesInMemory(few)
+      }
+      const { size } = bytes
+      const file = await bytes.flush().catch(failWithSpoolFault)
+      // The caller may have left meanwhile, and given the file up.
+      if (isOver) throw new Fault('unavailable', { detail: 'the spool was given up' })
+      isOver = true
+      await bytes.release()
+      return bytesOnDisk(file, size)
+    },
+    abandon,
   }
 }
 
@@ -72,7 +65,7 @@ function bytesOnDisk(file: FileHandle, size: number): SpooledBytes {
   return {
     size,
     read: async function* () {
-      const reader = new ContentReader(file, 0, size)
+      const reader = createContentReader(file, 0, size)
       for (let at = 0; at < size; ) {
         const piece = await reader.read()
         if (piece.byteLength === 0) {

@@ -10,8 +10,8 @@ import { Fault } from '../../base/fault.js'
 import type { FileListQuery, FileRecord, FileStore, FileWriter } from '../file-store.js'
 import { BlockPool } from '../files/block-writer.js'
 import { ContentFolder, isFileId, newFileId } from '../files/content-folder.js'
-import { ContentReader } from '../files/content-reader.js'
-import { ContentWriter } from '../files/content-writer.js'
+import { createContentReader } from '../files/content-reader.js'
+import { createContentWriter } from '../files/content-writer.js'
 import type { KeyRange, LmdbEnvironment } from './environment.js'
 import { isId, ownerPrefix, RecordTable } from './record-table.js'
 
@@ -50,7 +50,7 @@ export function createLmdbFileStore(
     const handle = await contents.createIncoming(id).catch((cause: unknown) => {
       throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
     })
-    return new ContentWriter(id, handle, { contents, blocks, record, unixMs })
+    return createContentWriter(id, handle, { contents, blocks, record, unixMs })
   }
 
   return {
@@ -90,7 +90,7 @@ export function createLmdbFileStore(
     },
     isIntact: async ({ id, sizeBytes }) => (await contents.sizeOf(id)) === sizeBytes,
     openContent: async ({ id }, start, length) =>
-      new ContentReader(await open(contents.pathOf(id), 'r'), start, length),
+      createContentReader(await open(contents.pathOf(id), 'r'), start, length),
     sweep: async () => {
       const incoming = await contents.clearIncoming()
       let { setAside } = incoming

@@ -1,27 +1,28 @@
+/**
+ * How the ledger lies in its tables. Rows are lines of text, in blocks of those that were dispatched at about the same
+ * time and have come together: a put for each of them would cost more than everything else that is done with it. The
+ * id of a generation holds its time, and so leads to the few blocks of its time slot. The nearest payer line above a
+ * row in its block says who pays for it.
+ *
+ *     time slot, journal, position      ->  lines
+ *
+ * Beside them the books, in one table under keys that begin with a letter:
+ *
+ *     'j' journal                       ->  how far it has been taken
+ *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
+ *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
+ *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
+ */
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
-import { hourAt, hourStart, timeSlotAt } from '../ledger/generation-time.js'
+import { generationTime, hourAt, hourStart, timeSlotAt } from '../ledger/generation-time.js'
 import { addUsage, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
 import { findRow, lineId } from '../ledger/row-text.js'
 import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
-import { keyPayer, organizationPayer } from '../ledger-store.js'
+import { keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.js'
 import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
-import {
-  decodeSums,
-  earlierPeriodsRange,
-  encodeSums,
-  HOUR_SUMS_PREFIX,
-  hourSumsKey,
-  journalKey,
-  LEDGER_TABLE_NAMES,
-  openCallKey,
-  openCallPrefix,
-  periodSumsKey,
-  rowBlockKey,
-  timeSlotOfGeneration,
-  timeSlotPrefix,
-  totalSumsKey,
-} from './ledger-layout.js'
-import { decodeRecord, encodeRecord } from './record-table.js'
+import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
+
+export const LEDGER_TABLE_NAMES = { rows: 'ledger-rows', books: 'ledger-books' } as const
 
 /** Records removed in one transaction: few, so that no other process waits long for the next one. */
 const MAX_PRUNED_RECORDS = 200
@@ -99,7 +100,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
     readJournal: (name) =>
       env.inSnapshot(() => {
         const open = new Map<string, string>()
-        for (const bytes of env.valuesWithPrefix(books, openCallPrefix(name))) {
+        for (const bytes of env.valuesWithPrefix(books, openCallKey(name, ''))) {
           const lines = bytes.toString('latin1')
           open.set(lineId(lines.slice(lines.indexOf('\n') + 1)), lines)
         }
@@ -161,4 +162,80 @@ function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null, end: 
   }
   for (const key of keys) table.remove(key)
   return keys.length
+}
+
+// ── Keys and sums ───────────────────────────────────────────────────────────
+
+function journalKey(journal: string): Buffer {
+  return Buffer.from(`j${journal}`)
+}
+
+/** Without an id it begins the keys of all open calls of a journal. */
+function openCallKey(journal: string, id: string): Buffer {
+  return Buffer.from(`o${journal}${KEY_END}${id}`)
+}
+
+function totalSumsKey(payer: LedgerPayer): Buffer {
+  return Buffer.from(`s${payer}${KEY_END}`)
+}
+
+function periodSumsKey(payer: LedgerPayer, name: CalendarPeriod, number: number | ''): Buffer {
+  return Buffer.from(`s${payer}${KEY_END}${name}${number}`)
+}
+
+/**
+ * The keys of earlier periods, the end exclusive. In the order of their texts, which is that of their numbers as long
+ * as these have equally many digits: days until the year 2243.
+ */
+function earlierPeriodsRange(payer: LedgerPayer, name: CalendarPeriod, number: number) {
+  return { start: periodSumsKey(payer, name, ''), end: periodSumsKey(payer, name, number) }
+}
+
+const HOUR_SUMS_PREFIX = Buffer.from('h')
+const HOUR_CHARS = 8
+
+function hourSumsKey(hour: number, payer: LedgerPayer | ''): Buffer {
+  return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
+}
+
+const TIME_SLOT_BYTES = 6
+
+/** Number of the time slot in which a generation began; null for what is no id of one. */
+function timeSlotOfGeneration(id: string): number | null {
+  const at = generationTime(id)
+  return at === null ? null : timeSlotAt(at)
+}
+
+/** Begins the keys of all blocks of a time slot. */
+function timeSlotPrefix(slot: number): Buffer {
+  const bytes = Buffer.alloc(TIME_SLOT_BYTES)
+  bytes.writeUIntBE(slot, 0, TIME_SLOT_BYTES)
+  return bytes
+}
+
+/** @param place what no other part of any journal has */
+function rowBlockKey(slot: number, place: string): Buffer {
+  return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
+}
+
+const SUMS_BYTES = 32
+
+function decodeSums(bytes: Uint8Array | undefined): UsageSums {
+  if (bytes === undefined) return { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return {
+    cost: view.getFloat64(0),
+    promptTokens: view.getFloat64(8),
+    completionTokens: view.getFloat64(16),
+    calls: view.getFloat64(24),
+  }
+}
+
+function encodeSums({ cost, promptTokens, completionTokens, calls }: UsageSums): Buffer {
+  const bytes = Buffer.allocUnsafe(SUMS_BYTES)
+  bytes.writeDoubleBE(cost, 0)
+  bytes.writeDoubleBE(promptTokens, 8)
+  bytes.writeDoubleBE(completionTokens, 16)
+  bytes.writeDoubleBE(calls, 24)
+  return bytes
 }
