@@ -61,7 +61,7 @@ export interface FileReader {
 }
 
 /** What a sweep has done, in files. */
-export interface SweepResult {
+interface SweepResult {
   /** Unfinished uploads of processes that have gone. */
   readonly removed: number
   /** Contents without a record; they lie in `asideFolder` now. */

@@ -55,7 +55,7 @@ export interface ScimAuditEntry {
 /** What a writer knows of a row; the rest comes from the change itself, inside its transaction. */
 export type ScimActor = Pick<ScimAuditEntry, 'actor' | 'requestId' | 'address'>
 
-export interface ScimAuditPage {
+interface ScimAuditPage {
   /** Newest first. */
   readonly rows: readonly ScimAuditEntry[]
   /** Rows that are kept. */

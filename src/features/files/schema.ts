@@ -3,9 +3,9 @@
  * or in the one that OpenAI's clients know. Those are recognised by how they call themselves.
  */
 import { z } from 'zod'
+import { recordEncoder } from '../../http/answers.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { recordEncoder } from '../../http/record-encoder.js'
 import type { FileListPage, FileRecord } from '../../store/file-store.js'
 
 const File = nameSchema(

@@ -1,10 +1,118 @@
+/** What a generation came to, on the wire (contract/gateway 11.4). Money is in dollars, times in milliseconds. */
+import { z } from 'zod'
+import { isoTime } from '../../base/clock.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
+import { dataAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
 import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
-import { encodeGeneration, GenerationAnswer } from './schema.js'
+
+const text = z.string().nullable()
+const count = z.int().nullable()
+
+const Generation = nameSchema(
+  'Generation',
+  z.object({
+    id: z.string(),
+    model: z.string(),
+    created_at: z.string(),
+    origin: z.string(),
+    total_cost: z.number(),
+    usage: z.number(),
+    is_byok: z.boolean(),
+    data_region: z.string(),
+    api_type: text,
+    app_id: count,
+    cache_discount: z.number().nullable(),
+    cancelled: z.boolean().nullable(),
+    external_user: text,
+    finish_reason: text,
+    native_finish_reason: text,
+    generation_time: z.number().nullable(),
+    latency: z.number().nullable(),
+    moderation_latency: z.number().nullable(),
+    http_referer: text,
+    user_agent: text,
+    provider_name: text,
+    provider_responses: z.array(z.unknown()).nullable(),
+    upstream_id: text,
+    upstream_inference_cost: z.number().nullable(),
+    router: text,
+    preset_id: text,
+    workspace_id: text,
+    service_tier: text,
+    streamed: z.boolean().nullable(),
+    tokens_prompt: count,
+    tokens_completion: count,
+    native_tokens_prompt: count,
+    native_tokens_completion: count,
+    native_tokens_completion_images: count,
+    native_tokens_reasoning: count,
+    native_tokens_cached: count,
+    num_media_prompt: count,
+    num_media_completion: count,
+    num_input_audio_prompt: count,
+    num_search_results: count,
+    num_fetches: count,
+    web_search_engine: text,
+    session_id: text,
+    outcome: z.string().meta({
+      description:
+        '`settled`, `failed`, `aborted-confirmed` (figures of the provider) or `aborted-estimated`.',
+    }),
+    attempts: z.int().meta({ description: 'Endpoints that were called.' }),
+    estimated: z.boolean().meta({ description: 'The provider sent no figures; they were counted here.' }),
+    units: z.record(z.string(), z.number()).meta({ description: 'What else was counted, by name.' }),
+  }),
+)
+
+/** Members for which nothing is known here. */
+const NOTHING_KNOWN = Object.fromEntries(Object.keys(Generation.shape).map((name) => [name, null]))
+
+function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
+  const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail, workspaceId } = row
+  const known = {
+    id,
+    model: detail.model,
+    created_at: isoTime(createdAt),
+    origin: '',
+    total_cost: nanosToDollars(cost),
+    usage: nanosToDollars(cost),
+    is_byok: false,
+    data_region: 'global',
+    api_type: detail.api === '' ? null : detail.api,
+    finish_reason: detail.finish,
+    native_finish_reason: detail.nativeFinish,
+    service_tier: detail.serviceTier,
+    num_media_prompt: detail.mediaParts,
+    num_input_audio_prompt: detail.audioParts,
+    cancelled: outcome === 'aborted-confirmed' || outcome === 'aborted-estimated',
+    generation_time: detail.durationMs,
+    latency: detail.firstEventMs ?? detail.durationMs,
+    provider_name: detail.provider,
+    upstream_inference_cost: nanosToDollars(cost),
+    workspace_id: workspaceId,
+    streamed: detail.streamed,
+    tokens_prompt: promptTokens,
+    tokens_completion: completionTokens,
+    native_tokens_prompt: promptTokens,
+    native_tokens_completion: completionTokens,
+    native_tokens_reasoning: units.reasoning_tokens ?? 0,
+    native_tokens_cached: units.cached_tokens ?? 0,
+    session_id: detail.sessionId,
+    outcome,
+    attempts: detail.attempts,
+    estimated: detail.estimated,
+    units,
+  } satisfies Partial<z.infer<typeof Generation>>
+  return { ...NOTHING_KNOWN, ...known } as z.infer<typeof Generation>
+}
+
+// ── The operation ───────────────────────────────────────────────────────────
 
 const operation = endpointGroup({ tag: 'usage', dialect: gateway })
 
@@ -14,7 +122,7 @@ export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
     summary: 'Read what a generation came to',
     access: 'key',
     query: { id: { ...idParam('Id of the generation, from its answer.'), required: true } },
-    replies: { 200: { description: 'The generation', schema: GenerationAnswer } },
+    replies: { 200: { description: 'The generation', schema: dataAnswer(Generation) } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
       const row = ledger.row(query.id) ?? (await findAfterSync(ledger, query.id))

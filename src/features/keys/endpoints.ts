@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { Fault, throwFault } from '../../base/fault.js'
+import { DeletedAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { flagParam, idParam, integerParam, optionalTextParam } from '../../http/params.js'
@@ -10,7 +11,6 @@ import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-st
 import {
   CreatedKey,
   CurrentKeyAnswer,
-  DeletedKey,
   encodeCurrentKey,
   encodeKey,
   KeyAnswer,
@@ -97,7 +97,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
     operation('delete_key', 'DELETE /api/v1/keys/{hash}', {
       summary: 'Delete a key for good',
       params: KeyHash,
-      replies: { 200: { description: 'The key counts no longer, on disk', schema: DeletedKey } },
+      replies: { 200: { description: 'The key counts no longer, on disk', schema: DeletedAnswer } },
       faults: ['item-not-found', 'unavailable'],
       handle: async ({ caller, params }) => deletedReply((await keys.remove(caller, params.hash)) !== null),
     }),

@@ -1,9 +1,9 @@
 /** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
 import { z } from 'zod'
 import { MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
+import { dataAnswer, recordEncoder } from '../../http/answers.js'
 import { boundedInteger, boundedNumber, boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { recordEncoder } from '../../http/record-encoder.js'
 import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
 import type { Spending } from '../../store/ledger-store.js'
 
@@ -118,13 +118,12 @@ const Key = nameSchema(
   }),
 )
 
-export const KeyAnswer = z.object({ data: Key })
-export const KeyList = z.object({ data: z.array(Key) })
+export const KeyAnswer = dataAnswer(Key)
+export const KeyList = dataAnswer(z.array(Key))
 export const CreatedKey = z.object({
   data: Key,
   key: z.string().meta({ description: 'The key itself, shown here and never again.' }),
 })
-export const DeletedKey = z.object({ deleted: z.literal(true) })
 
 const CurrentKey = nameSchema(
   'CurrentKey',
@@ -141,7 +140,7 @@ const CurrentKey = nameSchema(
   }),
 )
 
-export const CurrentKeyAnswer = z.object({ data: CurrentKey })
+export const CurrentKeyAnswer = dataAnswer(CurrentKey)
 
 // ── Records as answers ──────────────────────────────────────────────────────
 

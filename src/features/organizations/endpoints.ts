@@ -1,27 +1,77 @@
-import type { z } from 'zod'
+/** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
+import { z } from 'zod'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { newUuidV7 } from '../../base/ids.js'
-import { dollarsToNanos } from '../../base/money.js'
+import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import { requireOperator } from '../../base/principal.js'
+import { dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
-import type { AccountStore, Organization, OrganizationPlan } from '../../store/account-store.js'
 import {
-  CreatedOrganization,
-  encodeOrganization,
-  encodeWorkspace,
-  OrganizationAnswer,
-  OrganizationChanges,
-  OrganizationIn,
-  OrganizationList,
-  WorkspaceAnswer,
-  WorkspaceIn,
-  WorkspaceList,
-} from './schema.js'
+  type AccountStore,
+  ORGANIZATION_PLANS,
+  type Organization,
+  type OrganizationPlan,
+} from '../../store/account-store.js'
+
+const Name = boundedString(1, 256)
+const Credits = boundedNumber(0, MAX_DOLLARS)
+  .nullable()
+  .optional()
+  .meta({ description: 'Dollars that its calls may cost in all; null for no end.' })
+const Plan = z.enum(ORGANIZATION_PLANS, { error: `must be one of ${ORGANIZATION_PLANS.join(', ')}` })
+
+const OrganizationIn = nameSchema(
+  'OrganizationIn',
+  z.object({ name: Name, plan: Plan.optional(), credits: Credits }),
+)
+const OrganizationChanges = nameSchema(
+  'OrganizationChanges',
+  z.object({ name: Name.optional(), plan: Plan.optional(), credits: Credits }),
+)
+
+const OrganizationOut = nameSchema(
+  'Organization',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.enum(ORGANIZATION_PLANS),
+    credits: z.number().nullable().meta({ description: 'Dollars in all; null for no end.' }),
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+  }),
+)
+
+const CreatedOrganization = z.object({
+  data: OrganizationOut,
+  key: z.string().meta({ description: 'Its management key, shown here and never again.' }),
+})
+
+const WorkspaceIn = nameSchema('WorkspaceIn', z.object({ name: Name }))
+
+const WorkspaceOut = nameSchema(
+  'Workspace',
+  z.object({ id: z.string(), organization_id: z.string(), name: z.string(), created_at: z.string() }),
+)
+
+const encodeWorkspace = recordEncoder(WorkspaceOut)
+const encodeOrganizationRecord = recordEncoder(OrganizationOut)
+
+function encodeOrganization(organization: Organization): z.infer<typeof OrganizationOut> {
+  const { credits = null } = organization
+  return encodeOrganizationRecord({
+    ...organization,
+    credits: credits === null ? null : nanosToDollars(credits),
+  })
+}
+
+// ── Operations ──────────────────────────────────────────────────────────────
 
 const operation = endpointGroup({ tag: 'organizations', dialect: gateway, access: 'management' })
 const OrganizationId = { id: idParam('Id of the organization.') }
@@ -31,7 +81,7 @@ const PLAN_OF_NEW: OrganizationPlan = 'free'
 export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
   operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
-    replies: { 200: { description: 'The organizations', schema: OrganizationList } },
+    replies: { 200: { description: 'The organizations', schema: dataAnswer(z.array(OrganizationOut)) } },
     faults: ['forbidden'],
     handle: ({ caller }) => {
       requireOperator(caller)
@@ -58,7 +108,7 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   operation('read_organization', 'GET /api/v1/organizations/{id}', {
     summary: 'Read one organization',
     params: OrganizationId,
-    replies: { 200: { description: 'The organization', schema: OrganizationAnswer } },
+    replies: { 200: { description: 'The organization', schema: dataAnswer(OrganizationOut) } },
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params }) => {
       requireOperator(caller)
@@ -69,7 +119,9 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
     summary: 'Rename an organization, set its plan or its credits',
     params: OrganizationId,
     body: OrganizationChanges,
-    replies: { 200: { description: 'The organization as it is now, on disk', schema: OrganizationAnswer } },
+    replies: {
+      200: { description: 'The organization as it is now, on disk', schema: dataAnswer(OrganizationOut) },
+    },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
       requireOperator(caller)
@@ -79,14 +131,14 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   }),
   operation('list_workspaces', 'GET /api/v1/workspaces', {
     summary: 'List the workspaces of the organization, oldest first',
-    replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
+    replies: { 200: { description: 'The workspaces', schema: dataAnswer(z.array(WorkspaceOut)) } },
     handle: ({ caller }) =>
       jsonReply(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
   }),
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
     body: WorkspaceIn,
-    replies: { 201: { description: 'The workspace, on disk', schema: WorkspaceAnswer } },
+    replies: { 201: { description: 'The workspace, on disk', schema: dataAnswer(WorkspaceOut) } },
     faults: ['unavailable'],
     handle: async ({ caller: { organizationId }, body: { name } }) => {
       const createdAt = unixMs(clock)

@@ -1,5 +1,15 @@
-import type { z } from 'zod'
+/** Shapes of answers: their schemas, and how records become them. */
+import { z } from 'zod'
 import { isoTime } from '../base/clock.js'
+
+/** Of an answer that holds a resource, or several. */
+export const dataAnswer = <Data extends z.ZodType>(data: Data) => z.object({ data })
+
+/** Of a page of a list. */
+export const pageAnswer = <Entry extends z.ZodType>(entry: Entry) =>
+  z.object({ data: z.array(entry), total_count: z.int() })
+
+export const DeletedAnswer = z.object({ deleted: z.literal(true) })
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
