@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
+import { recordEncoder } from '../../http/answers.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { recordEncoder } from '../../http/record-encoder.js'
 
 const count = z.int().min(0)
 const optionalText = z.string().nullable()
