@@ -166,7 +166,8 @@ export class SimulatedProvider implements Provider {
     // Every request of this format names a limit, so it is none to be filled.
     const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
     const prepared = this.#prepare({ ...call, request: chat }, behaviour)
-    return { prepared, plan: planMessages(call.request, prepared.generator.plan, behaviour, searchesWeb) }
+    const { plan: answer } = prepared.generator
+    return { prepared, plan: planMessages({ request: call.request, answer, behaviour, searchesWeb }) }
   }
 
   #scheduleAudioFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {

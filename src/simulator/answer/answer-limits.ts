@@ -21,6 +21,16 @@ export interface PlannedOutput {
   readonly toolCalls: readonly PlannedToolCall[]
 }
 
+/** What an answer is planned by. */
+export interface PlanInput {
+  readonly request: ChatRequest
+  readonly behaviour: CompiledBehaviour
+  readonly digest: PromptDigest
+  readonly seed: RandomSeed
+  /** Most tokens, reasoning included. */
+  readonly limit: number
+}
+
 /** How much the model reasons, and whether the caller sees it. */
 export interface ReasoningPlan {
   readonly tokens: number
@@ -40,14 +50,11 @@ function maxTextTokens(topLogprobs: number | null): number {
 
 /** Applies stop sequences, the limit and the content filter, in this order, as a real model would meet them. */
 export function applyLimits(
-  request: ChatRequest,
-  behaviour: CompiledBehaviour,
+  input: PlanInput,
   output: PlannedOutput,
   reasoning: ReasoningPlan,
-  limit: number,
-  digest: PromptDigest,
-  seed: RandomSeed,
 ): PlannedAnswer {
+  const { request, behaviour, digest, seed, limit } = input
   const reasoningTokens = Math.min(reasoning.tokens, limit)
   const left = limit - reasoningTokens
   const { tokens, proseLength, stopSequence } = applyStopSequences(output, request.stop, seed)
@@ -59,6 +66,7 @@ export function applyLimits(
   const filter = behaviour.fault?.kind === 'content-filter' ? behaviour.fault.after : null
   const textTokens = Math.min(words, filter ?? words)
   const toolCalls = filter === null ? allToolCalls : []
+  const naturalFinish: FinishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
   return {
     seed,
     reasoningTokens,
@@ -67,7 +75,7 @@ export function applyLimits(
     proseLength,
     textTokens,
     toolCalls,
-    finishReason: finishReasonOf(filter !== null, isCut, toolCalls),
+    finishReason: filter !== null ? 'content_filter' : isCut ? 'length' : naturalFinish,
     stopSequence,
     topLogprobs,
     usage: {
@@ -81,16 +89,6 @@ export function applyLimits(
     },
     serviceTier: request.service_tier === 'auto' ? 'default' : (request.service_tier ?? null),
   }
-}
-
-function finishReasonOf(
-  isFiltered: boolean,
-  isCut: boolean,
-  toolCalls: readonly PlannedToolCall[],
-): FinishReason {
-  if (isFiltered) return 'content_filter'
-  if (isCut) return 'length'
-  return toolCalls.length > 0 ? 'tool_calls' : 'stop'
 }
 
 /** With stop sequences prose has to be made beforehand: a stop may begin in one token and end in the next. */

@@ -11,6 +11,7 @@ import {
   applyLimits,
   MAX_ANSWER_TOKENS,
   maxAnswerTokens,
+  type PlanInput,
   type PlannedOutput,
   type ReasoningPlan,
 } from './answer-limits.js'
@@ -47,19 +48,15 @@ export function planAnswer(call: ProviderCall, behaviour: CompiledBehaviour, see
   }
   const answerSeed: RandomSeed = { low: digest.low, high: digest.high }
   const random = new SeededRandom(answerSeed, RANDOM_LANE.plan)
-  const reasoning = planReasoning(request, digest.effort, behaviour, random)
   const limit = maxAnswerTokens(request, endpoint.maxCompletionTokens)
-  const output = planOutput(request, answerSeed, unlimitedProseLength(request, behaviour, limit, random))
-  return new AnswerGenerator(applyLimits(request, behaviour, output, reasoning, limit, digest, answerSeed))
+  const input: PlanInput = { request, behaviour, digest, seed: answerSeed, limit }
+  const reasoning = planReasoning(input, random)
+  const output = planOutput(request, answerSeed, unlimitedProseLength(input, random))
+  return new AnswerGenerator(applyLimits(input, output, reasoning))
 }
 
 /** Length of the prose without a limit. */
-function unlimitedProseLength(
-  request: ChatRequest,
-  behaviour: CompiledBehaviour,
-  limit: number,
-  random: SeededRandom,
-): number {
+function unlimitedProseLength({ request, behaviour, limit }: PlanInput, random: SeededRandom): number {
   if (behaviour.tokens !== null) {
     return Math.min(MAX_ANSWER_TOKENS, Math.max(1, Math.round(behaviour.tokens.draw(random))))
   }
@@ -83,16 +80,11 @@ const EFFORT_FACTOR: Readonly<Record<ReasoningEffort, number>> = {
 
 const NO_REASONING: ReasoningPlan = { tokens: 0, shown: false }
 
-/** `update` is the effort that a system message sets; it comes later than the request's own and wins. */
-function planReasoning(
-  request: ChatRequest,
-  update: ReasoningEffort | null,
-  behaviour: CompiledBehaviour,
-  random: SeededRandom,
-): ReasoningPlan {
+/** The effort that a system message sets comes later than the request's own and wins. */
+function planReasoning({ request, behaviour, digest }: PlanInput, random: SeededRandom): ReasoningPlan {
   if (behaviour.reasoningTokens === null) return NO_REASONING
   const { reasoning } = request
-  const effort = update ?? reasoning?.effort ?? request.reasoning_effort ?? null
+  const effort = digest.effort ?? reasoning?.effort ?? request.reasoning_effort ?? null
   const most = reasoning?.max_tokens ?? null
   if (effort === 'none' || reasoning?.enabled === false) return NO_REASONING
   const asked = effort !== null || most !== null || reasoning?.enabled === true

@@ -16,6 +16,9 @@ import { findUnsupportedKeyword, type SchemaContext } from './schema-context.js'
 /** True, false, or null where a pattern or an unsupported keyword leaves it open. */
 type Conformance = boolean | null
 
+/** Judges a part of the value, one level deeper. */
+type Check = (part: unknown, rule: unknown) => Conformance
+
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const MAX_DEPTH = 200
 
@@ -25,20 +28,21 @@ export function conformsTo(value: unknown, schema: unknown, context: SchemaConte
   if (!isObject(schema) || depth > MAX_DEPTH) return null
   context.visit(schema)
   if (value === null && ownMember(schema, 'nullable') === true) return true
-  return allOf(conformanceOfKeywords(value, schema, context, depth + 1))
+  const check: Check = (part, rule) => conformsTo(part, rule, context, depth + 1)
+  return allOf(conformanceOfKeywords(value, schema, context, check))
 }
 
 /** Of all keywords, the cheapest and the most telling first. */
-function* conformanceOfKeywords(value: unknown, schema: SchemaObject, context: SchemaContext, depth: number) {
-  const inner = (rule: unknown): Conformance => conformsTo(value, rule, context, depth)
+function* conformanceOfKeywords(value: unknown, schema: SchemaObject, context: SchemaContext, check: Check) {
+  const inner = (rule: unknown): Conformance => check(value, rule)
   const type = ownMember(schema, 'type')
   if (type !== undefined) yield [type].flat().some((one) => isOfType(value, one))
   if (Object.hasOwn(schema, 'const')) yield isEqual(value, schema.const, context)
   if (Object.hasOwn(schema, 'enum')) yield ownList(schema, 'enum').some((one) => isEqual(value, one, context))
   if (typeof value === 'number') yield isWithinBounds(value, schema)
   if (typeof value === 'string') yield textConformance(value, schema, context)
-  if (Array.isArray(value)) yield* itemConformance(value, schema, context, depth)
-  if (isObject(value)) yield* memberConformance(value, schema, context, depth)
+  if (Array.isArray(value)) yield* itemConformance(value, schema, context, check)
+  if (isObject(value)) yield* memberConformance(value, schema, context, check)
   if (Object.hasOwn(schema, '$ref')) yield inner(context.resolve(schema.$ref))
   for (const rule of ownList(schema, 'allOf')) yield inner(rule)
   if (ownList(schema, 'anyOf').length > 0) yield anyOf(ownList(schema, 'anyOf').map(inner))
@@ -68,8 +72,8 @@ function* itemConformance(
   value: readonly unknown[],
   schema: SchemaObject,
   context: SchemaContext,
-  depth: number,
-): Generator<Conformance> {
+  check: Check,
+) {
   yield isWithin(value.length, schema, 'minItems', 'maxItems')
   context.spendOnEntries(value.length)
   if (ownMember(schema, 'uniqueItems') === true) {
@@ -77,23 +81,18 @@ function* itemConformance(
     yield new Set(value.map(canonicalText)).size === value.length
   }
   for (const [index, item] of value.entries()) {
-    for (const rule of itemRules(schema, index)) yield conformsTo(item, rule, context, depth)
+    for (const rule of itemRules(schema, index)) yield check(item, rule)
   }
 }
 
-function* memberConformance(
-  value: SchemaObject,
-  schema: SchemaObject,
-  context: SchemaContext,
-  depth: number,
-): Generator<Conformance> {
+function* memberConformance(value: SchemaObject, schema: SchemaObject, context: SchemaContext, check: Check) {
   const names = Object.keys(value)
   context.spendOnEntries(names.length)
   yield isWithin(names.length, schema, 'minProperties', 'maxProperties')
   yield requiredNames(schema).every((name) => Object.hasOwn(value, name))
   for (const name of names) {
-    if (Object.hasOwn(schema, 'propertyNames')) yield conformsTo(name, schema.propertyNames, context, depth)
-    for (const rule of memberRules(schema, name)) yield conformsTo(value[name], rule, context, depth)
+    if (Object.hasOwn(schema, 'propertyNames')) yield check(name, schema.propertyNames)
+    for (const rule of memberRules(schema, name)) yield check(value[name], rule)
   }
 }
 

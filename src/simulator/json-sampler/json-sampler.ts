@@ -176,10 +176,7 @@ function sampleParts(parts: readonly SchemaObject[], at: SamplePlace): unknown {
   if (type === 'boolean') return at.random.nextBelow(2) === 1
   if (type === 'object') return sampleObject(parts, at)
   if (type === 'array') return sampleArray(parts, at)
-  const value =
-    type === 'string'
-      ? sampleText(parts, at.random, at.context)
-      : sampleNumber(parts, type === 'integer', at.random, at.context)
+  const value = type === 'string' ? sampleText(parts, at) : sampleNumber(parts, type === 'integer', at)
   if (value === null) throw new NoValueError(`${at.path}: no ${type} satisfies it`)
   return value
 }

@@ -5,6 +5,12 @@ import { isWithinBounds } from './conformance.js'
 import { countCodePoints, ownMember, ownNumber, type SchemaObject } from './json-values.js'
 import type { SchemaContext } from './schema-context.js'
 
+/** What values are drawn from, and what pays for them. */
+interface DrawSource {
+  readonly random: SeededRandom
+  readonly context: SchemaContext
+}
+
 /** Width of the range from which a number is drawn where a bound is missing. */
 const DEFAULT_WIDTH = 100
 
@@ -36,9 +42,9 @@ function numbersOf(schemas: readonly SchemaObject[], keywords: readonly string[]
 export function sampleNumber(
   schemas: readonly SchemaObject[],
   integer: boolean,
-  random: SeededRandom,
-  context: SchemaContext,
+  from: DrawSource,
 ): number | null {
+  const { random, context } = from
   const [low, high] = rangeOf(schemas)
   const fits = (value: number): boolean =>
     Number.isFinite(value) &&
@@ -82,11 +88,8 @@ function firstFitting(values: readonly number[], fits: (value: number) => boolea
 }
 
 /** A text that all schemas allow, or null when none is found. A format that is not known is ignored. */
-export function sampleText(
-  schemas: readonly SchemaObject[],
-  random: SeededRandom,
-  context: SchemaContext,
-): string | null {
+export function sampleText(schemas: readonly SchemaObject[], from: DrawSource): string | null {
+  const { random, context } = from
   const min = Math.max(0, greatestOf(schemas, 'minLength') ?? 0)
   const max = smallestOf(schemas, 'maxLength') ?? Number.POSITIVE_INFINITY
   if (min > max || min > MAX_TEXT) return null
@@ -97,7 +100,7 @@ export function sampleText(
   }
   const patterns = new Set(textsOf(schemas, 'pattern'))
   if (patterns.size > 1) return null
-  for (const source of patterns) return sampleMatch(source, min, fits, random, context)
+  for (const source of patterns) return sampleMatch(source, min, fits, from)
   for (const format of textsOf(schemas, 'format')) {
     if (!Object.hasOwn(FORMATS, format)) continue
     context.spend(4)
@@ -116,8 +119,7 @@ function sampleMatch(
   source: string,
   min: number,
   fits: (text: string) => boolean,
-  random: SeededRandom,
-  context: SchemaContext,
+  { random, context }: DrawSource,
 ): string | null {
   const pattern = context.pattern(source)
   if (pattern === null) return null

@@ -25,21 +25,24 @@ export interface MessagesPlan {
   readonly usageAtEnd: MessagesUsage
 }
 
+interface MessagesPlanInput {
+  readonly request: MessagesRequest
+  readonly answer: PlannedAnswer
+  readonly behaviour: CompiledBehaviour
+  readonly searchesWeb: boolean
+}
+
 /** Plans the rest of an answer; it follows from the request as the answer itself does. */
-export function planMessages(
-  request: MessagesRequest,
-  answer: PlannedAnswer,
-  behaviour: CompiledBehaviour,
-  searches: boolean,
-): MessagesPlan {
-  const search = searches ? simulateWebSearch(request, answer.seed) : null
+export function planMessages(input: MessagesPlanInput): MessagesPlan {
+  const { request, answer, searchesWeb } = input
+  const search = searchesWeb ? simulateWebSearch(request, answer.seed) : null
   const signature = randomBase64(answer.seed, LANE_OF_SIGNATURES)
-  const stop = planStop(request, answer, behaviour)
-  const after = toMessagesUsage(request, answer, search !== null)
+  const stop = planStop(input)
+  const after = toMessagesUsage(input)
   return {
     signature,
     blocksBeforeText: [
-      ...planHiddenThinking(request, answer, behaviour, signature),
+      ...planHiddenThinking(input, signature),
       ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
       ...(search?.blocks ?? []),
     ],
@@ -59,15 +62,12 @@ const COMPACTION: ContentBlock = { type: 'compaction', content: 'What was said b
 const LANE_OF_SIGNATURES = 100
 
 /** Thinking that the caller may not read. */
-function planHiddenThinking(
-  request: MessagesRequest,
-  { reasoningTokens, showsReasoning, seed }: PlannedAnswer,
-  { redacts }: CompiledBehaviour,
-  signature: string,
-): ContentBlock[] {
+function planHiddenThinking(input: MessagesPlanInput, signature: string): ContentBlock[] {
+  const { reasoningTokens, showsReasoning, seed } = input.answer
   if (reasoningTokens === 0 || showsReasoning) return []
-  if (redacts) return [{ type: 'redacted_thinking', data: randomBase64(seed, LANE_OF_SIGNATURES + 1) }]
-  return isThinkingOmitted(request) ? [{ type: 'thinking', thinking: '', signature }] : []
+  if (input.behaviour.redacts)
+    return [{ type: 'redacted_thinking', data: randomBase64(seed, LANE_OF_SIGNATURES + 1) }]
+  return isThinkingOmitted(input.request) ? [{ type: 'thinking', thinking: '', signature }] : []
 }
 
 const BLOB_BYTES = 48
@@ -86,13 +86,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   error: 'refusal',
 }
 
-function planStop(
-  request: MessagesRequest,
-  { finishReason, stopSequence }: PlannedAnswer,
-  { stopReason }: CompiledBehaviour,
-): StopInfo {
+function planStop({ request, answer, behaviour }: MessagesPlanInput): StopInfo {
+  const { finishReason, stopSequence } = answer
   const stopped = finishReason === 'stop' && stopSequence !== null
-  const reason = stopReason ?? (stopped ? 'stop_sequence' : STOP_REASONS[finishReason])
+  const reason = behaviour.stopReason ?? (stopped ? 'stop_sequence' : STOP_REASONS[finishReason])
   const sequence = stopSequence ?? request.stop_sequences?.[0] ?? null
   return {
     stop_reason: reason,
@@ -108,11 +105,7 @@ const REFUSAL = {
   explanation: 'The simulated content filter ended this answer.',
 } as const
 
-function toMessagesUsage(
-  request: MessagesRequest,
-  { usage }: PlannedAnswer,
-  searched: boolean,
-): MessagesUsage {
+function toMessagesUsage({ request, answer: { usage }, searchesWeb }: MessagesPlanInput): MessagesUsage {
   return {
     input_tokens: usage.prompt - usage.cached,
     output_tokens: usage.completion,
@@ -120,7 +113,7 @@ function toMessagesUsage(
     cache_read_input_tokens: usage.cached,
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     output_tokens_details: { thinking_tokens: usage.reasoning },
-    server_tool_use: searched ? { web_search_requests: 1, web_fetch_requests: 0 } : null,
+    server_tool_use: searchesWeb ? { web_search_requests: 1, web_fetch_requests: 0 } : null,
     inference_geo: null,
     service_tier: 'standard',
     ...(request.speed && { speed: request.speed }),
