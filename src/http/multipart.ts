@@ -18,17 +18,13 @@ import { MultipartSplitter, type PartListener } from './multipart/splitter.js'
 export type { PartHeader }
 
 export interface MultipartLimits {
-  /** Parts, the file included. */
-  readonly parts: number
-  /** Bytes of a part's header. */
-  readonly headerBytes: number
-  /** Bytes of one field's value. */
-  readonly fieldBytes: number
-  /** Bytes of the file. */
   readonly fileBytes: number
+  /** Most parts, the file included; 64 when absent. */
+  readonly parts?: number
 }
 
-export const FORM_LIMITS = { parts: 64, headerBytes: 8 * 1024, fieldBytes: 64 * 1024 } as const
+/** Most bytes of one field's value. */
+const FIELD_BYTES = 64 * 1024
 
 /** Where the bytes of a file go. */
 export interface UploadSink {
@@ -135,7 +131,7 @@ function readParts(body: IncomingBody, parts: FormParts): Promise<void> {
 /** What the splitter finds, as fields and a file. */
 class FormParts implements PartListener {
   readonly #splitter: MultipartSplitter
-  readonly #limits: MultipartLimits
+  readonly #fileBytes: number
   readonly #handlers: MultipartHandlers
   #opening: Promise<void> | null = null
   #lag: Promise<void> | null = null
@@ -146,9 +142,9 @@ class FormParts implements PartListener {
   #bytes = 0
   #files = 0
 
-  constructor(boundary: string, limits: MultipartLimits, handlers: MultipartHandlers) {
-    this.#splitter = new MultipartSplitter(boundary, limits, this)
-    this.#limits = limits
+  constructor(boundary: string, { fileBytes, parts = 64 }: MultipartLimits, handlers: MultipartHandlers) {
+    this.#splitter = new MultipartSplitter(boundary, parts, this)
+    this.#fileBytes = fileBytes
     this.#handlers = handlers
   }
 
@@ -219,7 +215,7 @@ class FormParts implements PartListener {
   }
 
   #writeToFile(sink: UploadSink, bytes: Buffer): void {
-    if (this.#bytes > this.#limits.fileBytes) throw new Fault('payload-too-large')
+    if (this.#bytes > this.#fileBytes) throw new Fault('payload-too-large')
     const lag = sink.write(bytes)
     if (lag === undefined) return
     // Of several the last one counts: what was written before it is taken with it.
@@ -228,8 +224,7 @@ class FormParts implements PartListener {
   }
 
   #addToField(bytes: Buffer): void {
-    const { fieldBytes } = this.#limits
-    if (this.#bytes > fieldBytes) throw multipartFault(`has a field of more than ${fieldBytes} bytes`)
+    if (this.#bytes > FIELD_BYTES) throw multipartFault(`has a field of more than ${FIELD_BYTES} bytes`)
     this.#pieces.push(Buffer.from(bytes))
   }
 }

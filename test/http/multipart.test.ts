@@ -3,17 +3,12 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { faultMessage } from '../../src/http/dialects/gateway.js'
 import { boundaryOf } from '../../src/http/multipart/part-header.js'
-import {
-  FORM_LIMITS,
-  MultipartFields,
-  type MultipartLimits,
-  readMultipart,
-} from '../../src/http/multipart.js'
+import { MultipartFields, type MultipartLimits, readMultipart } from '../../src/http/multipart.js'
 import { bodyOf, type FormPart, floodOf, formOf } from '../support/clients/incoming-body.js'
 
 const B = 'xxBOUNDARYxx'
 const TYPE = `multipart/form-data; boundary=${B}`
-const LIMITS: MultipartLimits = { ...FORM_LIMITS, fileBytes: 10_000_000 }
+const LIMITS: MultipartLimits = { fileBytes: 10_000_000 }
 
 /** What came of a form: everything that was read, or the sentence of its refusal. */
 async function outcome(

@@ -4,7 +4,6 @@ import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/au
 import { parseJsonBody, readWholeBody } from '../../http/body.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { type FormFile, readFileForm } from '../../http/multipart/file-form.js'
-import { FORM_LIMITS } from '../../http/multipart.js'
 import type { Spool, SpooledBytes } from '../../store/spool.js'
 import { decodeBase64, extensionOf, formatMismatch, formatOfMediaType } from './audio-file.js'
 import { type TranscriptionBody, TranscriptionIn } from './schema.js'
@@ -51,7 +50,7 @@ async function receiveForm(
   sessionId: string,
   { spool, fileBytes }: TranscriptionUploadPorts,
 ): Promise<ReceivedTranscription> {
-  const limits = { ...FORM_LIMITS, parts: MOST_PARTS, fileBytes }
+  const limits = { parts: MOST_PARTS, fileBytes }
   const { fields, file } = await readFileForm(call, limits, () => spool.beginWrite())
   let spooled: SpooledBytes | undefined
   try {

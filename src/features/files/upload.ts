@@ -3,7 +3,7 @@ import { Fault, invalidInput, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { readFileForm } from '../../http/multipart/file-form.js'
-import { FORM_LIMITS, type MultipartFields } from '../../http/multipart.js'
+import type { MultipartFields } from '../../http/multipart.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64
@@ -28,7 +28,7 @@ export async function receiveUpload(
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
-  const { fields, file } = await readFileForm(call, { ...FORM_LIMITS, fileBytes }, () => files.beginFile())
+  const { fields, file } = await readFileForm(call, { fileBytes }, () => files.beginFile())
   try {
     const purpose = readPurpose(fields)
     if (file === null) throw new Fault('invalid-input', { issues: [FILE_MISSING] })

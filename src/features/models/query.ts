@@ -109,39 +109,34 @@ export type ModelListQuery = FieldValues<typeof ListQuery>
 
 /** Models that pass all that is asked, in the catalogue's order. */
 export function filterModels(models: readonly Model[], filter: ModelFilter): readonly Model[] {
-  return models.filter((model) => matchesFilter(model, filter))
-}
-
-function matchesFilter(model: Model, filter: ModelFilter): boolean {
   const { q, context, supported_parameters: parameters, input_modalities: inputs } = filter
-  return (
-    hasOutputModality(model, filter.output_modalities ?? ['text']) &&
-    (q === null || model.id.toLowerCase().includes(q) || model.name.toLowerCase().includes(q)) &&
-    (inputs === null || inputs.every((name) => model.inputModalities.includes(name))) &&
-    (parameters === null || includesEvery(supportedParametersOf(model), parameters)) &&
-    (context === null || contextOf(model) >= context) &&
-    (filter.min_price === null || promptPrice(model) >= nanosPerMillion(filter.min_price)) &&
-    (filter.max_price === null || promptPrice(model) <= nanosPerMillion(filter.max_price))
-  )
+  const outputs = filter.output_modalities ?? ['text']
+  const least = nanosPerMillion(filter.min_price ?? 0)
+  const most = nanosPerMillion(filter.max_price ?? Number.POSITIVE_INFINITY)
+  return models.filter((model) => {
+    // That of the endpoint that is tried first.
+    const price = model.endpoints[0]?.prices.prompt ?? 0
+    return (
+      (outputs.includes('all') || outputs.some((name) => model.outputModalities.includes(name))) &&
+      (q === null || model.id.toLowerCase().includes(q) || model.name.toLowerCase().includes(q)) &&
+      (inputs ?? []).every((name) => model.inputModalities.includes(name)) &&
+      (parameters === null || isSubset(parameters, supportedParametersOf(model))) &&
+      (context === null || contextOf(model) >= context) &&
+      price >= least &&
+      price <= most
+    )
+  })
 }
 
-function hasOutputModality({ outputModalities }: Model, asked: readonly string[]): boolean {
-  return asked.includes('all') || asked.some((name) => outputModalities.includes(name))
-}
-
-function includesEvery(list: readonly string[], asked: readonly string[]): boolean {
-  return asked.every((name) => list.includes(name))
+function isSubset(some: readonly string[], all: readonly string[]): boolean {
+  return some.every((name) => all.includes(name))
 }
 
 function contextOf(model: Model): number {
   return model.contextLength ?? model.endpoints[0]?.contextLength ?? 0
 }
 
-/** Nano-dollars per million tokens at the endpoint that is tried first. */
-function promptPrice({ endpoints }: Model): number {
-  return endpoints[0]?.prices.prompt ?? 0
-}
-
+/** Prices are kept in nano-dollars per million tokens. */
 function nanosPerMillion(dollars: number): number {
   return Math.round(dollars * NANOS_PER_DOLLAR)
 }
@@ -164,18 +159,8 @@ export function sortModels(models: readonly Model[], sort: ModelOrder | null): r
   return by === undefined ? models : models.toSorted(by)
 }
 
-interface ModelPage {
-  readonly models: readonly Model[]
-  /** Offset of the next page; null on the last. */
-  readonly next: number | null
-  readonly limit: number
-}
-
-/** One page; all of them when neither limit nor offset is asked. */
-export function sliceModelPage(
-  models: readonly Model[],
-  { limit, offset }: Pick<ModelListQuery, 'limit' | 'offset'>,
-): ModelPage {
+/** One page, and the offset of the next or null; all of them when neither limit nor offset is asked. */
+export function sliceModelPage(models: readonly Model[], { limit, offset }: ModelListQuery) {
   if (limit === null && offset === null) return { models, next: null, limit: models.length }
   const first = offset ?? 0
   const size = limit ?? DEFAULT_PAGE

@@ -1,7 +1,7 @@
 /** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
 import type { Fault } from '../../base/fault.js'
-import { type ErrorDialect, faultHeaders } from './dialect.js'
-import { gateway, gatewayErrorOf, generationHeader } from './gateway.js'
+import type { ErrorDialect } from './dialect.js'
+import { gateway, gatewayErrorOf, gatewayReply } from './gateway.js'
 
 /** This format's closed list of error types, by status: both faces of the gateway agree on statuses. */
 const ERROR_TYPES: Readonly<Record<number, string>> = {
@@ -20,7 +20,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
 }
 const OTHER_ERROR_TYPE = 'invalid_request_error'
 
-function errorBody(fault: Fault): unknown {
+function errorBody(fault: Fault): object {
   const routing = fault.generation?.serviceMetadata ?? null
   const { code, message, details } = gatewayErrorOf(fault)
   const { metadata } = fault
@@ -51,14 +51,7 @@ export const anthropic: ErrorDialect = {
   requestIds: ['x-request-id', 'request-id'],
   lockable: true,
   status: gateway.status,
-  render: (fault) => {
-    const status = gateway.status(fault.kind)
-    return {
-      status,
-      headers: faultHeaders(fault, status, generationHeader(fault)),
-      body: JSON.stringify(errorBody(fault)),
-    }
-  },
+  render: (fault) => gatewayReply(fault, errorBody(fault)),
 }
 
 /** The error as the last event of a stream (contract/gateway 5.8). */

@@ -1,12 +1,7 @@
 /** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5). */
-import type { Fault, FaultKind, FaultMetadata, ValidationIssue } from '../../base/fault.js'
-import type { HeaderList } from '../../transport/exchange.js'
+import type { Fault, FaultKind, ValidationIssue } from '../../base/fault.js'
+import type { HeaderList, Reply } from '../../transport/exchange.js'
 import { type ErrorDialect, faultHeaders } from './dialect.js'
-
-interface GatewayErrorRow {
-  readonly code: number
-  readonly message: string
-}
 
 const ERRORS = {
   'bad-request': { code: 400, message: 'Invalid request' },
@@ -34,7 +29,7 @@ const ERRORS = {
   'deadline-exceeded': { code: 504, message: 'Request deadline exceeded' },
   'provider-timeout': { code: 524, message: 'Provider timed out' },
   'provider-overloaded': { code: 529, message: 'Provider overloaded' },
-} satisfies Record<FaultKind, GatewayErrorRow>
+} satisfies Record<FaultKind, { code: number; message: string }>
 
 /** The public sentence for a fault: of its kind, or of its first violation, naming the field. */
 export function faultMessage(fault: Fault): string {
@@ -75,7 +70,7 @@ function entryCount(n: number): string {
 }
 
 /** The error object of a fault. A 500 hides its cause: no metadata, no sentence of its own (contract/gateway 1.5). */
-export function gatewayErrorOf(fault: Fault): GatewayError {
+export function gatewayErrorOf(fault: Fault) {
   const { code, message } = ERRORS[fault.kind]
   if (code === 500) return { code, message }
   const { metadata, details } = fault
@@ -87,13 +82,6 @@ export function gatewayErrorOf(fault: Fault): GatewayError {
   }
 }
 
-interface GatewayError {
-  readonly code: number
-  readonly message: string
-  readonly metadata?: FaultMetadata
-  readonly details?: Readonly<Record<string, unknown>>
-}
-
 function errorBody(fault: Fault): object {
   const error = gatewayErrorOf(fault)
   const routing = fault.generation?.serviceMetadata ?? null
@@ -101,9 +89,12 @@ function errorBody(fault: Fault): object {
   return routing === null || error.code === 500 ? { error } : { error, service_metadata: routing }
 }
 
-/** The header by which an inference is named, where one was under way. */
-export function generationHeader(fault: Fault): HeaderList {
-  return fault.generation === null ? [] : [['X-Generation-Id', fault.generation.id]]
+/** An error with the gateway's status and headers, among them the name of the inference that was under way. */
+export function gatewayReply(fault: Fault, body: object): Reply {
+  const status = ERRORS[fault.kind].code
+  const { generation } = fault
+  const named: HeaderList = generation === null ? [] : [['X-Generation-Id', generation.id]]
+  return { status, headers: faultHeaders(fault, status, named), body: JSON.stringify(body) }
 }
 
 export const gateway: ErrorDialect = {
@@ -111,12 +102,5 @@ export const gateway: ErrorDialect = {
   requestIds: ['x-request-id'],
   lockable: true,
   status: (kind) => ERRORS[kind].code,
-  render: (fault) => {
-    const status = ERRORS[fault.kind].code
-    return {
-      status,
-      headers: faultHeaders(fault, status, generationHeader(fault)),
-      body: JSON.stringify(errorBody(fault)),
-    }
-  },
+  render: (fault) => gatewayReply(fault, errorBody(fault)),
 }

@@ -2,12 +2,6 @@
 import type { Fault, FaultKind } from '../../base/fault.js'
 import { type ErrorDialect, faultHeaders } from './dialect.js'
 
-interface TokenErrorRow {
-  readonly status: number
-  readonly error: string
-  readonly description: string
-}
-
 const INVALID_REQUEST = { status: 400, error: 'invalid_request', description: 'The request is malformed' }
 const SERVER_ERROR = { status: 500, error: 'server_error', description: 'The request could not be processed' }
 const UNAVAILABLE = {
@@ -50,7 +44,7 @@ const ERRORS = {
   'deadline-exceeded': UNAVAILABLE,
   'provider-timeout': UNAVAILABLE,
   'provider-overloaded': UNAVAILABLE,
-} satisfies Record<FaultKind, TokenErrorRow>
+} satisfies Record<FaultKind, { status: number; error: string; description: string }>
 
 const NEVER_STORED = [
   ['Cache-Control', 'no-store'],
@@ -63,7 +57,7 @@ export const oauth: ErrorDialect = {
   lockable: false,
   status: (kind) => ERRORS[kind].status,
   render: (fault: Fault) => {
-    const { status, error, description }: TokenErrorRow = ERRORS[fault.kind]
+    const { status, error, description } = ERRORS[fault.kind]
     const headers = faultHeaders(fault, status).filter(([name]) => name !== 'Cache-Control')
     const body = JSON.stringify({ error, error_description: description })
     return { status, headers: [...headers, ...NEVER_STORED], body }

@@ -2,11 +2,6 @@
 import type { Fault, FaultKind, ValidationIssue, ValidationRule } from '../../base/fault.js'
 import { type ErrorDialect, faultHeaders } from './dialect.js'
 
-interface PracticeErrorRow {
-  readonly status: number
-  readonly detail: string
-}
-
 const ERRORS = {
   'bad-request': { status: 400, detail: 'Bad Request' },
   'invalid-input': { status: 422, detail: 'Unprocessable Content' },
@@ -33,7 +28,7 @@ const ERRORS = {
   'deadline-exceeded': { status: 504, detail: 'Gateway Timeout' },
   'provider-timeout': { status: 504, detail: 'Gateway Timeout' },
   'provider-overloaded': { status: 503, detail: 'Service temporarily unavailable' },
-} satisfies Record<FaultKind, PracticeErrorRow>
+} satisfies Record<FaultKind, { status: number; detail: string }>
 
 interface ValidationWording {
   readonly type: string
@@ -99,7 +94,7 @@ export const practice: ErrorDialect = {
   lockable: false,
   status: (kind) => ERRORS[kind].status,
   render: (fault: Fault) => {
-    const { status, detail }: PracticeErrorRow = ERRORS[fault.kind]
+    const { status, detail } = ERRORS[fault.kind]
     const body = fault.kind === 'invalid-input' ? fault.issues.map(validationDetail) : detail
     return { status, headers: faultHeaders(fault, status), body: JSON.stringify({ detail: body }) }
   },

@@ -5,13 +5,6 @@
 import type { Fault } from '../../base/fault.js'
 import { multipartFault, type PartHeaderLines } from './part-header.js'
 
-interface SplitterLimits {
-  /** Parts of a body, files included. */
-  readonly parts: number
-  /** Bytes of a part's header block. */
-  readonly headerBytes: number
-}
-
 /** Hears of the parts, in their order. */
 export interface PartListener {
   onPartBegin(header: PartHeaderLines): void
@@ -29,6 +22,9 @@ export interface PartListener {
 const MOST_PREAMBLE = 1024
 const MOST_EPILOGUE = 1024
 
+/** Most bytes of a part's header block. */
+const HEADER_BYTES = 8 * 1024
+
 const CRLF = '\r\n'
 const HEADER_END = Buffer.from('\r\n\r\n')
 const DASHES = '--'
@@ -40,7 +36,8 @@ type SplitterState = 'preamble' | 'delimiter' | 'header' | 'first-bytes' | 'cont
 
 export class MultipartSplitter {
   readonly #delimiter: Buffer
-  readonly #limits: SplitterLimits
+  /** Most parts of a body, files included. */
+  readonly #mostParts: number
   readonly #listener: PartListener
   #state: SplitterState = 'preamble'
   /** What was seen and cannot be judged before more has come. The first boundary needs no line end before it. */
@@ -48,10 +45,10 @@ export class MultipartSplitter {
   #parts = 0
   #epilogue = 0
 
-  constructor(boundary: string, limits: SplitterLimits, ears: PartListener) {
+  constructor(boundary: string, mostParts: number, listener: PartListener) {
     this.#delimiter = Buffer.from(`${CRLF}${DASHES}${boundary}`, 'latin1')
-    this.#limits = limits
-    this.#listener = ears
+    this.#mostParts = mostParts
+    this.#listener = listener
   }
 
   /** Whether the closing boundary has been seen. */
@@ -131,21 +128,19 @@ export class MultipartSplitter {
       this.#state = 'epilogue'
       return at + DASHES.length
     }
-    if (++this.#parts > this.#limits.parts)
-      throw multipartFault(`must have at most ${this.#limits.parts} parts`)
+    if (++this.#parts > this.#mostParts) throw multipartFault(`must have at most ${this.#mostParts} parts`)
     this.#state = 'header'
     return at
   }
 
   /** `at` is the end of the boundary's own line: an empty header block has nothing else before its empty line. */
   #header(data: Buffer, at: number): number {
-    const { headerBytes } = this.#limits
-    const end = data.subarray(at, at + headerBytes + HEADER_END.length + CRLF.length).indexOf(HEADER_END)
+    const end = data.subarray(at, at + HEADER_BYTES + HEADER_END.length + CRLF.length).indexOf(HEADER_END)
     if (end < 0) {
-      if (data.length - at > headerBytes + HEADER_END.length) throw this.#tooLong()
+      if (data.length - at > HEADER_BYTES + HEADER_END.length) throw this.#tooLong()
       return this.#keep(data, at)
     }
-    if (end - CRLF.length > headerBytes) throw this.#tooLong()
+    if (end - CRLF.length > HEADER_BYTES) throw this.#tooLong()
     const block = data.toString('latin1', at + CRLF.length, at + Math.max(end, CRLF.length))
     const header = parseHeaderBlock(block)
     // Other readers would take this for the end of the part.
@@ -191,7 +186,7 @@ export class MultipartSplitter {
   }
 
   #tooLong(): Fault {
-    return multipartFault(`has a part whose header is longer than ${this.#limits.headerBytes} bytes`)
+    return multipartFault(`has a part whose header is longer than ${HEADER_BYTES} bytes`)
   }
 }
 
