@@ -78,24 +78,32 @@ function writeEvents(call: ProviderCall, events: readonly object[]): void {
   for (const event of events) call.writeEvent(event)
 }
 
-/** Answers as it should. */
-export const answerFully: ProviderBehaviour = (call) => writeAnswer(call, FULL_TEXT, 'stop')
-
-/** Answers, and ends the answer for this reason. */
-export function answerAndFinish(text: string, finish: string): ProviderBehaviour {
-  return (call) => writeAnswer(call, text, finish)
-}
-
-function writeAnswer(call: ProviderCall, text: string, finish: string): void {
-  const { model, streamed } = call.request
-  if (!streamed) {
-    call.writeJson(200, completionBody(model, text, finish))
-    return
-  }
-  writeEvents(call, completeAnswerChunks(model, text, finish))
+function endStream(call: ProviderCall): void {
   call.writeEvent(DONE)
   call.writeLastChunk()
 }
+
+/** One way for whole answers and one for streams. */
+function byMode(
+  whole: (call: ProviderCall, model: string) => void,
+  streamed: (call: ProviderCall, model: string) => void,
+): ProviderBehaviour {
+  return (call) => (call.request.streamed ? streamed : whole)(call, call.request.model)
+}
+
+/** Answers, and ends the answer for this reason. */
+export function answerAndFinish(text: string, finish: string): ProviderBehaviour {
+  return byMode(
+    (call, model) => call.writeJson(200, completionBody(model, text, finish)),
+    (call, model) => {
+      writeEvents(call, completeAnswerChunks(model, text, finish))
+      endStream(call)
+    },
+  )
+}
+
+/** Answers as it should. */
+export const answerFully = answerAndFinish(FULL_TEXT, 'stop')
 
 /** Is silent for so long, without even a head, and then answers as it should. */
 export function answerAfter(ms: number): ProviderBehaviour {
@@ -117,65 +125,64 @@ export const resetConnection: ProviderBehaviour = (call) => call.resetConnection
 /** Reads the request and says nothing, for ever. */
 export const neverAnswer: ProviderBehaviour = () => {}
 
-/** Half of a whole answer, whose length was announced; half of a stream. */
-function writeHalf(call: ProviderCall): void {
-  const { model, streamed } = call.request
-  if (streamed) {
-    writeEvents(call, textChunks(model, HALF_TEXT))
-    return
-  }
-  const text = JSON.stringify(completionBody(model, FULL_TEXT))
-  call.writeSizedJson(200, text.slice(0, text.length >> 1), {}, text.length)
-}
+/** Half of a whole answer, whose length was announced, or half of a stream; then silence on a connection that stays. */
+export const stallMidway: ProviderBehaviour = byMode(
+  (call, model) => {
+    const text = JSON.stringify(completionBody(model, FULL_TEXT))
+    call.writeSizedJson(200, text.slice(0, text.length >> 1), {}, text.length)
+  },
+  (call, model) => writeEvents(call, textChunks(model, HALF_TEXT)),
+)
 
 /** Closes the connection in the middle of the answer. */
 export const closeMidway: ProviderBehaviour = (call) => {
-  writeHalf(call)
+  stallMidway(call)
   call.closeConnection()
 }
 
-/** Falls silent in the middle of the answer, and keeps the connection. */
-export const stallMidway: ProviderBehaviour = (call) => writeHalf(call)
+const MALFORMED = '{"id":"chatcmpl-drill","choices":[{"index":0,'
 
 /** Says something that is no JSON: instead of its answer, or in the middle of its stream. */
-export const sendMalformedJson: ProviderBehaviour = (call) => {
-  const { model, streamed } = call.request
-  if (!streamed) {
-    call.writeSizedJson(200, '{"id":"chatcmpl-drill","choices":[{"index":0,')
-    return
-  }
-  writeEvents(call, textChunks(model, HALF_TEXT))
-  call.writeEvent('{"id":"chatcmpl-drill","choices":[{"index":0,')
-  call.writeEvent(DONE)
-  call.writeLastChunk()
-}
+export const sendMalformedJson = byMode(
+  (call) => call.writeSizedJson(200, MALFORMED),
+  (call, model) => {
+    writeEvents(call, textChunks(model, HALF_TEXT))
+    call.writeEvent(MALFORMED)
+    endStream(call)
+  },
+)
 
 /** Says all of it, and leaves out what tells that it was all: the last chunk of a body, `[DONE]` of a stream. */
-export const omitTerminator: ProviderBehaviour = (call) => {
-  const { model, streamed } = call.request
-  if (streamed) {
+export const omitTerminator = byMode(
+  (call, model) => {
+    call.writeChunkedHead(JSON_TYPE)
+    call.writeChunk(JSON.stringify(completionBody(model, FULL_TEXT)))
+    call.closeConnection()
+  },
+  (call, model) => {
     writeEvents(call, completeAnswerChunks(model, FULL_TEXT))
     call.writeLastChunk()
-    return
-  }
-  call.writeChunkedHead(JSON_TYPE)
-  call.writeChunk(JSON.stringify(completionBody(model, FULL_TEXT)))
-  call.closeConnection()
-}
+  },
+)
+
+const BUSY = { code: 429, message: 'no' }
+
+const refuseAfterCounting = byMode(
+  (call, model) =>
+    call.writeJson(200, {
+      ...completionBody(model, '', 'error', FAILED_CALL_USAGE),
+      choices: [],
+      error: BUSY,
+    }),
+  (call, model) => {
+    const begin = chunkBody(model, { role: 'assistant', content: '' })
+    writeEvents(call, [begin, usageChunkBody(model, FAILED_CALL_USAGE), { error: BUSY }])
+    call.writeLastChunk()
+  },
+)
 
 /** Begins as a success, counts tokens, and then says that it is busy before there was any content. */
 export const countTokensThenRefuse: ProviderBehaviour = (call) => {
-  const { model, streamed } = call.request
-  const error = { code: 429, message: 'no' }
-  if (!streamed) {
-    call.writeJson(200, { ...completionBody(model, '', 'error', FAILED_CALL_USAGE), choices: [], error })
-  } else {
-    writeEvents(call, [
-      chunkBody(model, { role: 'assistant', content: '' }),
-      usageChunkBody(model, FAILED_CALL_USAGE),
-      { error },
-    ])
-    call.writeLastChunk()
-  }
-  call.status = error.code
+  refuseAfterCounting(call)
+  call.status = BUSY.code
 }

@@ -13,25 +13,26 @@ export interface ProviderRequest {
 
 /** Writes what it is told to, not what HTTP allows; no library would send half of an answer. */
 export class ProviderCall {
-  /** `performance.now()` */
-  readonly at = performance.now()
   /** What its head said, or what it meant by an error within a success; 0 while there is none. */
   status = 0
 
-  constructor(
-    readonly request: ProviderRequest,
-    private readonly socket: Socket,
-  ) {}
+  readonly request: ProviderRequest
+  readonly #socket: Socket
 
-  /** The connection is closed, by whomever. */
+  constructor(request: ProviderRequest, socket: Socket) {
+    this.request = request
+    this.#socket = socket
+  }
+
+  /** The connection is closed, by either side. */
   get closed(): boolean {
-    return this.socket.destroyed
+    return this.#socket.destroyed
   }
 
   writeHead(status: number, headers: HeaderFields): void {
     this.status = status
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    this.write(`HTTP/1.1 ${status} Drill\r\n${lines.join('')}\r\n`)
+    this.#write(`HTTP/1.1 ${status} Drill\r\n${lines.join('')}\r\n`)
   }
 
   /** A whole answer with its length. */
@@ -51,7 +52,7 @@ export class ProviderCall {
       ...headers,
       'content-length': String(announced),
     })
-    this.write(text)
+    this.#write(text)
   }
 
   /** Head of a body of unknown length. */
@@ -60,7 +61,7 @@ export class ProviderCall {
   }
 
   writeChunk(text: string): void {
-    this.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
+    this.#write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
   }
 
   /** An event of a stream; texts go as they are. */
@@ -69,26 +70,26 @@ export class ProviderCall {
   }
 
   writeLastChunk(): void {
-    this.write('0\r\n\r\n')
+    this.#write('0\r\n\r\n')
   }
 
   /** FIN, even in the middle of an answer. */
   closeConnection(): void {
-    this.socket.end()
+    this.#socket.end()
   }
 
   /** RST. */
   resetConnection(): void {
-    this.socket.resetAndDestroy()
+    this.#socket.resetAndDestroy()
   }
 
   /** Acts after so many milliseconds, unless the gateway has let go before. */
   afterDelay(ms: number, act: () => void): void {
     const timer = setTimeout(act, ms)
-    this.socket.once('close', () => clearTimeout(timer))
+    this.#socket.once('close', () => clearTimeout(timer))
   }
 
-  private write(text: string): void {
-    if (!this.socket.destroyed) this.socket.write(text)
+  #write(text: string): void {
+    if (!this.#socket.destroyed) this.#socket.write(text)
   }
 }

@@ -41,14 +41,22 @@ const GIVEN_UP = { least: PATIENCE_MS - 50, most: PATIENCE_MS + SLACK_MS }
 const LATE_MS = 17_000
 
 const SERVED_ENDING: ServedEnding = { kind: 'served', text: FULL_TEXT, finish: 'stop' }
-const FAILED_ENDING: RefusedEnding = { kind: 'refused', status: 502, errorType: 'provider_unavailable' }
-const TIMEOUT_ENDING: RefusedEnding = { kind: 'refused', status: 524, errorType: 'timeout' }
+const FAILED_ENDING = refused(502, 'provider_unavailable')
+const TIMEOUT_ENDING = refused(524, 'timeout')
 const BROKEN_ENDING: BrokenEnding = {
   kind: 'broken',
   code: 502,
   errorType: 'provider_unavailable',
   textSoFar: HALF_TEXT,
   counted: false,
+}
+
+function refused(
+  status: number,
+  errorType: string,
+  more: Pick<RefusedEnding, 'reason' | 'retryAfter'> = {},
+): RefusedEnding {
+  return { kind: 'refused', status, errorType, ...more }
 }
 
 /** A step that may take any of these paths. */
@@ -72,6 +80,11 @@ function expectAttempts(
   return expectOneOf([attempts], ending, ms)
 }
 
+/** The provider falls silent, so the gateway has to close the connection when it gives the provider up. */
+function expectGivenUp(attempts: readonly AttemptText[], ending: ExpectedEnding): ScenarioStep {
+  return { ...expectAttempts(attempts, ending, GIVEN_UP), closesConnection: true }
+}
+
 /** The same in both modes. */
 function inBothModes(...steps: readonly ScenarioStep[]): Record<DeliveryMode, readonly ScenarioStep[]> {
   return { whole: steps, streamed: steps }
@@ -90,6 +103,11 @@ function drillModel(id: string, ...endpoints: readonly EndpointRole[]): DrillMod
 
 /** A first endpoint that has begun to answer and fails: no other may be asked, for it may be paid already. */
 const ONLY_FIRST: readonly AttemptText[] = ['first 200']
+
+const FAILED_OR_BROKEN = wholeOrStreamed(
+  expectAttempts(ONLY_FIRST, FAILED_ENDING),
+  expectAttempts(ONLY_FIRST, BROKEN_ENDING),
+)
 
 const ALL_DOWN: readonly AttemptText[] = ['first 500', 'dead 0', 'second 503']
 
@@ -140,10 +158,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'the request is read and nothing comes: a 524 in time, and nobody else is asked',
     models: [drillModel('s05', 'first', 'second')],
     behaviours: { first: [neverAnswer], second: [answerFully] },
-    steps: inBothModes({
-      ...expectAttempts(['first 0'], TIMEOUT_ENDING, GIVEN_UP),
-      closesConnection: true,
-    }),
+    steps: inBothModes(expectGivenUp(['first 0'], TIMEOUT_ENDING)),
   },
   {
     id: 'S06',
@@ -162,10 +177,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'the connection closes midway: an error instead of a truncated answer, what came is billed',
     models: [drillModel('s07', 'first', 'second')],
     behaviours: { first: [closeMidway], second: [answerFully] },
-    steps: wholeOrStreamed(
-      expectAttempts(ONLY_FIRST, FAILED_ENDING),
-      expectAttempts(ONLY_FIRST, BROKEN_ENDING),
-    ),
+    steps: FAILED_OR_BROKEN,
   },
   {
     id: 'S08',
@@ -174,11 +186,8 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s08', 'first', 'second')],
     behaviours: { first: [stallMidway], second: [answerFully] },
     steps: wholeOrStreamed(
-      { ...expectAttempts(ONLY_FIRST, TIMEOUT_ENDING, GIVEN_UP), closesConnection: true },
-      {
-        ...expectAttempts(ONLY_FIRST, { ...BROKEN_ENDING, code: 524, errorType: 'timeout' }, GIVEN_UP),
-        closesConnection: true,
-      },
+      expectGivenUp(ONLY_FIRST, TIMEOUT_ENDING),
+      expectGivenUp(ONLY_FIRST, { ...BROKEN_ENDING, code: 524, errorType: 'timeout' }),
     ),
   },
   {
@@ -187,10 +196,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'what should be JSON is none: an error, and never a part that looks like a whole',
     models: [drillModel('s09', 'first', 'second')],
     behaviours: { first: [sendMalformedJson], second: [answerFully] },
-    steps: wholeOrStreamed(
-      expectAttempts(ONLY_FIRST, FAILED_ENDING),
-      expectAttempts(ONLY_FIRST, BROKEN_ENDING),
-    ),
+    steps: FAILED_OR_BROKEN,
   },
   {
     id: 'S10',
@@ -216,12 +222,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
       second: [answerFully],
     },
     steps: inBothModes(
-      expectAttempts(['first 400'], {
-        kind: 'refused',
-        status: 400,
-        errorType: 'content_policy_violation',
-        reason: FILTER,
-      }),
+      expectAttempts(['first 400'], refused(400, 'content_policy_violation', { reason: FILTER })),
       expectAttempts(['first 200'], { kind: 'served', text: FILTERED_TEXT, finish: 'content_filter' }),
     ),
   },
@@ -252,12 +253,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     },
     steps: inBothModes(
       ...Array.from({ length: 6 }, () =>
-        expectAttempts(['guarded 400'], {
-          kind: 'refused',
-          status: 400,
-          errorType: 'invalid_request',
-          reason: WRONG,
-        }),
+        expectAttempts(['guarded 400'], refused(400, 'invalid_request', { reason: WRONG })),
       ),
       expectAttempts(['guarded 200']),
     ),
@@ -271,7 +267,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     steps: inBothModes(
       expectOneOf(
         [1, 2, 3].map((rounds) => Array.from({ length: rounds }, () => ALL_DOWN).flat()),
-        { kind: 'refused', status: 503, errorType: 'provider_overloaded', retryAfter: true },
+        refused(503, 'provider_overloaded', { retryAfter: true }),
         { least: 0, most: 4_000 + SLACK_MS },
       ),
     ),

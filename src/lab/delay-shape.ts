@@ -1,32 +1,7 @@
 /** How long the report operation takes on purpose: every shape with its parameters, as data. Milliseconds. */
-export type DelayShape =
-  /** Independent draws, uniform over [100, 500): the public API's own. */
-  | { readonly shape: 'random'; readonly seed: number | null }
-  /** The same distribution without its noise: 100 + 400·frac(seed + i·0.618…). */
-  | { readonly shape: 'quasi'; readonly seed: number }
-  | { readonly shape: 'constant'; readonly ms: number }
-  | {
-      readonly shape: 'uniform'
-      readonly fromMs: number
-      readonly toMs: number
-      readonly seed: number | null
-    }
-  | {
-      readonly shape: 'log-normal'
-      readonly medianMs: number
-      readonly p99Ms: number
-      readonly seed: number | null
-    }
-  /** One of two, the slow one with probability `slowShare`. */
-  | {
-      readonly shape: 'bimodal'
-      readonly fastMs: number
-      readonly slowMs: number
-      readonly slowShare: number
-      readonly seed: number | null
-    }
-  /** `baseMs`, and `perCallMs` more for every report that is under way in the worker. */
-  | { readonly shape: 'load'; readonly baseMs: number; readonly perCallMs: number }
+import type { DelayShape } from './control/requests.js'
+
+export type { DelayShape } from './control/requests.js'
 
 /**
  * A shape from the words of a setting: `random`, `quasi`, `constant 200`, `uniform 50 150`, `log-normal 300 900`

@@ -1,6 +1,5 @@
 /** What callers of the control listener may send. Every message stands behind the name of its field. */
 import { z } from 'zod'
-import type { DelayShape } from '../delay-shape.js'
 import { LAB_FAULT_KINDS } from '../faults/fault-plan.js'
 
 const DAY_S = 86_400
@@ -41,35 +40,35 @@ export type LoadExpectation = Readonly<z.output<typeof loadExpectation>>
 
 const MOST_DELAY_MS = 600_000
 
-const shape: z.ZodType<DelayShape> = z.discriminatedUnion('shape', [
-  z.strictObject({ shape: z.literal('random'), seed: seed.nullable().default(null) }),
+const delay = numberBetween(0, MOST_DELAY_MS)
+const delayAboveZero = positiveUpTo(MOST_DELAY_MS)
+const anySeed = seed.nullable().default(null)
+
+const delayShape = z.discriminatedUnion('shape', [
+  /** Independent draws, uniform over [100, 500): the public API's own. */
+  z.strictObject({ shape: z.literal('random'), seed: anySeed }),
+  /** The same distribution without its noise: 100 + 400·frac(seed + i·0.618…). */
   z.strictObject({ shape: z.literal('quasi'), seed: seed.default(0) }),
-  z.strictObject({ shape: z.literal('constant'), ms: numberBetween(0, MOST_DELAY_MS) }),
-  z.strictObject({
-    shape: z.literal('uniform'),
-    fromMs: numberBetween(0, MOST_DELAY_MS),
-    toMs: numberBetween(0, MOST_DELAY_MS),
-    seed: seed.nullable().default(null),
-  }),
+  z.strictObject({ shape: z.literal('constant'), ms: delay }),
+  z.strictObject({ shape: z.literal('uniform'), fromMs: delay, toMs: delay, seed: anySeed }),
   z.strictObject({
     shape: z.literal('log-normal'),
-    medianMs: positiveUpTo(MOST_DELAY_MS),
-    p99Ms: positiveUpTo(MOST_DELAY_MS),
-    seed: seed.nullable().default(null),
+    medianMs: delayAboveZero,
+    p99Ms: delayAboveZero,
+    seed: anySeed,
   }),
+  /** One of two, the slow one with probability `slowShare`. */
   z.strictObject({
     shape: z.literal('bimodal'),
-    fastMs: numberBetween(0, MOST_DELAY_MS),
-    slowMs: numberBetween(0, MOST_DELAY_MS),
+    fastMs: delay,
+    slowMs: delay,
     slowShare: numberBetween(0, 1),
-    seed: seed.nullable().default(null),
+    seed: anySeed,
   }),
-  z.strictObject({
-    shape: z.literal('load'),
-    baseMs: numberBetween(0, MOST_DELAY_MS),
-    perCallMs: numberBetween(0, 10_000),
-  }),
+  /** `baseMs`, and `perCallMs` more for every report that is under way in the worker. */
+  z.strictObject({ shape: z.literal('load'), baseMs: delay, perCallMs: numberBetween(0, 10_000) }),
 ])
+export type DelayShape = Readonly<z.output<typeof delayShape>>
 
 export const runRequest = z.strictObject({
   label: z.string('must be text').max(200, 'must have at most 200 characters').default(''),
@@ -82,7 +81,7 @@ export const runRequest = z.strictObject({
   /** Counts only calls whose `X-Lab-Run` names it; such runs may overlap. */
   byHeader: z.boolean('must be true or false').default(false),
   /** Overrides `delays` with any of the shapes. */
-  delayShape: shape.optional(),
+  delayShape: delayShape.optional(),
 })
 export type RunRequest = z.output<typeof runRequest>
 
