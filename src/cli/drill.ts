@@ -60,7 +60,9 @@ const EXIT_INTERRUPTED = 130
 export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
   return runCommand(print, DRILL_USAGE, () => {
     const drill = parseDrillArgs(args)
-    if (drill.action === 'list') return { text: formatScenarioList() }
+    if (drill.action === 'list') {
+      return { text: SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('') }
+    }
     if (drill.action === 'print-config') {
       return { text: `${JSON.stringify(drillConfiguration(drill.port), null, 2)}\n` }
     }
@@ -135,10 +137,6 @@ function parseGatewayOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   return isPlain ? url.origin : failUsage('--against must be an http or https URL without a credential')
-}
-
-function formatScenarioList(): string {
-  return SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('')
 }
 
 // ── Work ────────────────────────────────────────────────────────────────────

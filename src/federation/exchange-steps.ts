@@ -6,19 +6,11 @@ import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import { keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
 import type { ConditionEvaluator } from './condition.js'
 import type { IssuerKeyCache } from './issuer-key-cache.js'
-import {
-  checkAudienceClaim,
-  checkPolicyIsRestricted,
-  checkScopesClaim,
-  checkSubjectClaim,
-  checkTargetKey,
-  checkTokenTypeClaim,
-  planIncludesFederation,
-} from './policy.js'
 import { type ExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
 import {
   checkClaimSizes,
@@ -104,13 +96,15 @@ const STEPS: readonly ExchangeStep[] = [
     [],
     (_, { request, ports }) => ports.federation.policies.get(request.policyId) ?? 'policy-unknown',
   ),
-  defineStep('enabled', ['policy'], ({ policy }) =>
-    policy.enabled ? checkPolicyIsRestricted(policy) : 'policy-paused',
-  ),
-  // Organization and issuer follow from the policy, never from what the caller says.
+  defineStep('enabled', ['policy'], ({ policy: { enabled, subject, condition } }) => {
+    if (!enabled) return 'policy-paused'
+    // No policy is saved without what identifies a workload; this is for records that came another way.
+    return subject === null && condition === null ? 'policy-open' : null
+  }),
+  // Organization and issuer follow from the policy, never from what the caller says (contract/decisions 17 and 37).
   defineStep('plan', ['policy'], ({ policy }, { ports }) => {
-    const organization = ports.accounts.organization(policy.organizationId)
-    return organization !== null && planIncludesFederation(organization) ? null : 'plan-too-small'
+    const plan = ports.accounts.organization(policy.organizationId)?.plan
+    return plan === 'business' || plan === 'enterprise' ? null : 'plan-too-small'
   }),
   defineStep('issuer', ['policy'], ({ policy }, { ports }) => {
     const issuer = ports.federation.issuers.get(policy.issuerId)
@@ -134,22 +128,30 @@ const STEPS: readonly ExchangeStep[] = [
     checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds()),
   ),
   defineStep('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
-  defineStep('subject', ['policy', 'token'], ({ policy, token }) => checkSubjectClaim(policy, token.claims)),
+  defineStep('subject', ['policy', 'token'], ({ policy: { subject }, token }) =>
+    subject === null || subject === token.claims.subject ? null : 'subject-mismatch',
+  ),
   defineStep('audience', ['policy', 'token'], ({ policy, token }) =>
-    checkAudienceClaim(policy, token.claims),
+    token.claims.audiences.includes(policy.audience) ? null : 'audience-mismatch',
   ),
-  defineStep('scopes-check', ['policy', 'token'], ({ policy, token }) =>
-    checkScopesClaim(policy, token.claims),
-  ),
-  defineStep('token-type-check', ['policy', 'token'], ({ policy, token }) =>
-    checkTokenTypeClaim(policy, token.claims),
-  ),
+  defineStep('scopes-check', ['policy', 'token'], ({ policy, token }) => {
+    const { scopes } = policy.claimChecks
+    return scopes === null || token.claims.scopes?.includes(scopes) === true ? null : 'scopes-check'
+  }),
+  defineStep('token-type-check', ['policy', 'token'], ({ policy, token }) => {
+    const { tokenType } = policy.claimChecks
+    return tokenType === null || tokenType === token.claims.tokenType ? null : 'token-type-check'
+  }),
   defineStep('condition', ['policy', 'token', 'sizes'], ({ policy: { condition }, token }, context) =>
     condition === null ? undefined : checkCondition(condition, token.claims, context),
   ),
-  defineStep('target-key', ['policy'], ({ policy }, { ports }) =>
-    checkTargetKey(policy, ports.accounts.key(policy.apiKeyHash), ports.clock.unixSeconds() * 1000),
-  ),
+  defineStep('target-key', ['policy'], ({ policy }, { ports }) => {
+    const key = ports.accounts.key(policy.apiKeyHash)
+    if (key === null || key.organizationId !== policy.organizationId) return 'key-not-found'
+    if (key.kind !== 'workspace') return 'key-kind'
+    const refusal = keyRefusal(key, ports.clock.unixSeconds() * 1000)
+    return refusal && `key-${refusal}`
+  }),
 ]
 
 async function checkCondition(

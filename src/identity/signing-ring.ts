@@ -33,14 +33,12 @@ export function publishedSigningKeys({ keys }: SigningKeyRing, now: number): rea
   })
 }
 
-/** Makes a pair that signs from a time on. */
-type CreateSigningKey = (activeFrom: number) => SigningKeyRecord
-
 export interface RingRules {
   readonly now: number
   /** How long a key signs, in milliseconds. */
   readonly periodMs: number
-  readonly newKey: CreateSigningKey
+  /** Makes a pair that signs from a time on. */
+  readonly newKey: (activeFrom: number) => SigningKeyRecord
   /** Whether this process can sign with a key. */
   readonly isUsable: (key: SigningKeyRecord) => boolean
 }
@@ -59,7 +57,8 @@ export function maintainRing(ring: SigningKeyRing, rules: RingRules): SigningKey
   if (signer !== active) begun.push(signer)
   if (waiting.length === 0) waiting.push(newKey(Math.max(signer.activeFrom + periodMs, now + NOTICE_MS)))
   const next = [...begun, ...waiting]
-  return sameKeys(ring.keys, next) ? ring : { keys: next }
+  const isSame = next.length === ring.keys.length && next.every((key, at) => key === ring.keys[at])
+  return isSame ? ring : { keys: next }
 }
 
 /** The next key signs from now on, and there is another next one. */
@@ -97,8 +96,4 @@ function promoteNext(
 /** Two keys never begin together. */
 function earliestStart(active: SigningKeyRecord | null, now: number): number {
   return active === null ? now : Math.max(now, active.activeFrom + 1)
-}
-
-function sameKeys(a: readonly SigningKeyRecord[], b: readonly SigningKeyRecord[]): boolean {
-  return a.length === b.length && a.every((key, at) => key === b[at])
 }

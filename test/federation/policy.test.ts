@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type PolicyDraft, policyIssues } from '../../src/federation/policy.js'
+import { type PolicyDraft, policyIssues } from '../../src/federation/admin/policy-service.js'
 import type { ApiKey } from '../../src/store/account-store.js'
 import { idOf, keyOf } from '../support/data/accounts.js'
 import { issuerOf, policyOf } from '../support/data/federation.js'

@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Cancellation } from '../../base/cancellation.js'
 import { type Clock, unixMs } from '../../base/clock.js'
-import { Fault, notedIssue } from '../../base/fault.js'
+import { Fault, notedIssue, type ValidationIssue } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
-import type { AccountStore } from '../../store/account-store.js'
+import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
 import { type AuditAction, type AuditActor, changeAuditRow } from '../audit-log.js'
 import type { ConditionEvaluator } from '../condition.js'
-import { type PolicyDraft, policyIssues } from '../policy.js'
+import { fitsClaimLength, MAX_CLAIM_CHARS } from '../subject-token.js'
 
 /** A new policy, in the words of the wire (contract/gateway 10.4). */
 interface NewPolicyInput {
@@ -184,4 +184,49 @@ function auditActionOf(before: FederationPolicy, after: FederationPolicy): Audit
 function policyAuditRow(actor: AuditActor, action: AuditAction, now: number, policy: FederationPolicy) {
   const { id, issuerId, apiKeyHash } = policy
   return changeAuditRow(actor, action, now, { policyId: id, issuerId, keyHash: apiKeyHash })
+}
+
+/** What an administrator decides about a policy. */
+export type PolicyDraft = Pick<
+  FederationPolicy,
+  'issuerId' | 'subject' | 'audience' | 'condition' | 'apiKeyHash' | 'claimChecks'
+>
+
+/**
+ * Why a draft cannot be saved in an organization; empty when it can. `issuer` and `key` are the records the draft
+ * names, or null. Whether the condition is one is for the pool to say (`ConditionEvaluator.check`).
+ */
+export function policyIssues(
+  draft: PolicyDraft,
+  organizationId: string,
+  issuer: { readonly organizationId: string } | null,
+  key: ApiKey | null,
+): ValidationIssue[] {
+  const { subject, audience, condition, claimChecks } = draft
+  const isOwnIssuer = issuer?.organizationId === organizationId
+  // By the field's path on the wire (contract/gateway 10.4).
+  const defects: readonly (readonly [field: string, defect: string | null | false])[] = [
+    ['issuer_id', !isOwnIssuer && 'must be an issuer of the organization'],
+    ['subject', claimTextDefect(subject)],
+    ['audience', claimTextDefect(audience)],
+    ['claim_checks.scopes', claimTextDefect(claimChecks.scopes)],
+    ['claim_checks.token_type', claimTextDefect(claimChecks.tokenType)],
+    ['subject', subject === null && condition === null && 'must be set when there is no condition'],
+    ['api_key_hash', targetKeyDefect(organizationId, key)],
+  ]
+  return defects.flatMap(([field, defect]) =>
+    defect ? [notedIssue(['body', ...field.split('.')], defect)] : [],
+  )
+}
+
+function claimTextDefect(text: string | null): string | null {
+  if (text === null) return null
+  if (text === '') return 'must not be empty'
+  return fitsClaimLength(text) ? null : `must have at most ${MAX_CLAIM_CHARS} characters`
+}
+
+function targetKeyDefect(organizationId: string, key: ApiKey | null): string | null {
+  const isKnown = key !== null && key.organizationId === organizationId && key.deletedAt === null
+  if (!isKnown) return 'must be a key of the organization'
+  return key.kind === 'workspace' ? null : 'must be a workspace key'
 }
