@@ -7,74 +7,88 @@ import { operationNames } from '../app.js'
 import { parseHostPort } from '../base/host-port.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
-import { type LabServer, serveLab } from '../lab/control/server.js'
+import { serveLab } from '../lab/control/server.js'
 import { measureMonotonicOffset } from '../lab/lab-clock.js'
-import type { LabCommandResult } from '../lab/lab-command.js'
+import type { LabCommand, LabCommandResult, WorkerFleet } from '../lab/lab-command.js'
 import type { RunSummary } from '../lab/run-summary.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
-import type { LabFleet } from './lab-fleet.js'
+import { FanOut } from './ipc/fan-out.js'
+import type { MessageToWorker } from './ipc/messages.js'
 
 /** Where `lab` or `--lab` without an address listens. */
 const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 8081 }
 
-interface LabSupervisorPorts {
-  readonly fleet: LabFleet
+interface LabWorkers {
+  /** Workers that serve. */
+  readonly readyWorkers: () => readonly number[]
+  readonly sendToWorker: (worker: number, message: MessageToWorker) => void
+}
+
+interface LabSupervisorPorts extends LabWorkers {
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
   readonly workers: number
   readonly poolThreads: number
 }
 
-export class LabSupervisor {
-  readonly #fleet: LabFleet
-  readonly #server: LabServer
-  readonly #faults: boolean
+export type LabSupervisor = NonNullable<Awaited<ReturnType<typeof startLab>>>
 
-  private constructor(fleet: LabFleet, server: LabServer, faults: boolean) {
-    this.#fleet = fleet
-    this.#server = server
-    this.#faults = faults
+/** Null when the lab is switched off. Rejects when its address cannot be bound. */
+export async function startLab(config: Config, ports: LabSupervisorPorts) {
+  if (config.lab === 'off') return null
+  const { host, port } = parseHostPort(config.lab) ?? DEFAULT_ADDRESS
+  const fanOut = new FanOut<LabCommandResult>()
+  const offset = measureMonotonicOffset()
+  const server = await serveLab(host, port, {
+    fleet: createLabFleet(ports, fanOut),
+    now: () => performance.now() + offset,
+    environment: describeEnvironment(config, ports),
+    open: config.labOpen,
+    faults: config.labFaults,
+    operations: operationNames(),
+    snapshots: ports.snapshots,
+  })
+  const url = `http://${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}/lab`
+  return {
+    /** For standard output. */
+    announcement: `sluice lab on ${url} (faults: ${config.labFaults ? 'on' : 'off'})`,
+    onResult: (worker: number, id: number, result: LabCommandResult) => fanOut.receive(worker, id, result),
+    workerDied: (worker: number): void => {
+      fanOut.workerDied(worker)
+      server.onWorkerDied(worker)
+    },
+    workerJoined: (worker: number) => server.onWorkerJoined(worker),
+    close: () => server.close(),
   }
+}
 
-  /** Null when the lab is switched off. Rejects when its address cannot be bound. */
-  static async start(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
-    if (config.lab === 'off') return null
-    const { host, port } = parseHostPort(config.lab) ?? DEFAULT_ADDRESS
-    const { fleet, snapshots } = ports
-    const offset = measureMonotonicOffset()
-    const server = await serveLab(host, port, {
-      fleet,
-      now: () => performance.now() + offset,
-      environment: describeEnvironment(config, ports),
-      open: config.labOpen,
-      faults: config.labFaults,
-      operations: operationNames(),
-      snapshots,
-    })
-    return new LabSupervisor(fleet, server, config.labFaults)
-  }
+/** A question with a shorter deadline is for a glance: it does not wait for a worker that is silent. */
+const PATIENCE_MS = 1_000
 
-  /** For standard output. */
-  get announcement(): string {
-    const { host, port } = this.#server
-    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/lab`
-    return `sluice lab on ${url} (faults: ${this.#faults ? 'on' : 'off'})`
-  }
-
-  onResult(worker: number, id: number, result: LabCommandResult): void {
-    this.#fleet.onResult(worker, id, result)
-  }
-
-  workerDied(worker: number): void {
-    this.#fleet.workerDied(worker)
-    this.#server.onWorkerDied(worker)
-  }
-
-  workerJoined(worker: number): void {
-    this.#server.onWorkerJoined(worker)
-  }
-
-  close(): void {
-    this.#server.close()
+/**
+ * The workers as the lab asks them. One that owes an answer is not asked for another look until it has given it, so
+ * that questions do not pile up in front of it.
+ */
+export function createLabFleet(
+  { readyWorkers, sendToWorker }: LabWorkers,
+  fanOut: FanOut<LabCommandResult>,
+): WorkerFleet {
+  return {
+    workers: readyWorkers,
+    ask: (question, deadlineMs) => {
+      const commands = new Map<number, LabCommand>()
+      const awaited: number[] = []
+      for (const worker of readyWorkers()) {
+        const command = typeof question === 'function' ? question(worker) : question
+        if (command === null) continue
+        const waits = deadlineMs >= PATIENCE_MS || !fanOut.isSilent(worker)
+        if (waits) awaited.push(worker)
+        else if (command.do === 'read-window' || command.do === 'read-series') continue
+        commands.set(worker, command)
+      }
+      return fanOut.ask(awaited, deadlineMs, (id) => {
+        for (const [worker, command] of commands) sendToWorker(worker, { type: 'lab-command', id, command })
+      })
+    },
   }
 }
 

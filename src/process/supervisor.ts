@@ -13,8 +13,7 @@ import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metric
 import { ConfigRollout } from './config-rollout.js'
 import { FanOut } from './ipc/fan-out.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
-import { LabFleet } from './lab-fleet.js'
-import { LabSupervisor } from './lab-supervisor.js'
+import { type LabSupervisor, startLab } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
 import { probePort } from './port-probe.js'
 import { restrictStoreAccess } from './store-privacy.js'
@@ -128,11 +127,9 @@ export class Supervisor {
     await this.#openLedger()
     if (this.#leaving) return
     this.#metrics = await serveMetrics(config.metrics, () => this.#sharedSnapshots())
-    this.#lab = await LabSupervisor.start(config, {
-      fleet: new LabFleet({
-        readyWorkers: () => this.#slots.readyWorkers(),
-        sendToWorker: this.#slots.send,
-      }),
+    this.#lab = await startLab(config, {
+      readyWorkers: () => this.#slots.readyWorkers(),
+      sendToWorker: this.#slots.send,
       snapshots: (deadlineMs) => this.#gatherSnapshots(deadlineMs),
       workers: this.#slots.count,
       poolThreads: this.#poolThreads,

@@ -78,9 +78,18 @@ export class Accounting {
     }
     const claims = claimsFor(caller, organization, reservation, generation.created * 1000)
     const coverage = coverageFor(caller, credits)
-    const permits = this.#tryAcquireAll(claims)
-    if (permits === null) return this.#acquireThenAdmit(generation, reservation, claims, coverage)
-    return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
+    const permits: QuotaPermit[] = []
+    const held = { coverage, claims, permits }
+    for (const { quota, amount } of claims) {
+      const permit = this.#ports.leases.tryAcquire(quota, amount)
+      // The quota server has to be asked. Nothing is kept meanwhile that was taken at once.
+      if (permit === null) {
+        this.#releaseAll(permits.splice(0))
+        return this.#acquireThenAdmit(generation, reservation, held)
+      }
+      permits.push(permit)
+    }
+    return this.#recordAdmission(generation, reservation, held)
   }
 
   #admission(holding: HeldPermits): Admission {
@@ -105,41 +114,25 @@ export class Accounting {
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
-  /** Null when the quota server has to be asked for one of them. */
-  #tryAcquireAll(claims: readonly QuotaClaim[]): QuotaPermit[] | null {
-    const permits: QuotaPermit[] = []
-    for (const { quota, amount } of claims) {
-      const permit = this.#ports.leases.tryAcquire(quota, amount)
-      if (permit === null) {
-        this.#releaseAll(permits)
-        return null
-      }
-      permits.push(permit)
-    }
-    return permits
-  }
-
   async #acquireThenAdmit(
     generation: AnyGeneration,
     reservation: Reservation,
-    claims: readonly QuotaClaim[],
-    coverage: LimitCoverage,
+    held: HeldPermits & { readonly permits: QuotaPermit[] },
   ): Promise<Admission> {
     const { leases, clock, creditsUrl } = this.#ports
-    const permits: QuotaPermit[] = []
-    for (const claim of claims) {
-      const outcome =
-        leases.tryAcquire(claim.quota, claim.amount) ?? (await leases.acquire(claim.quota, claim.amount))
+    for (const claim of held.claims) {
+      const { quota, amount } = claim
+      const outcome = leases.tryAcquire(quota, amount) ?? (await leases.acquire(quota, amount))
       if (outcome !== NO_ANSWER && isPermit(outcome)) {
-        permits.push(outcome)
+        held.permits.push(outcome)
         continue
       }
-      this.#releaseAll(permits)
+      this.#releaseAll(held.permits)
       if (outcome === NO_ANSWER) throw QUOTA_SERVER_SILENT
       const unixMs = clock.unixSeconds() * 1000
       throw refusalFault(claim, outcome, { caller: generation.caller, reservation, creditsUrl, unixMs })
     }
-    return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
+    return this.#recordAdmission(generation, reservation, held)
   }
 
   #releaseAll(permits: readonly QuotaPermit[]): void {

@@ -1,6 +1,8 @@
 import { test } from 'tap'
-import type { LabCommand } from '../../src/lab/lab-command.js'
-import { LabFleet } from '../../src/process/lab-fleet.js'
+import type { LabCommand, LabCommandResult } from '../../src/lab/lab-command.js'
+import { FanOut } from '../../src/process/ipc/fan-out.js'
+import type { MessageToWorker } from '../../src/process/ipc/messages.js'
+import { createLabFleet } from '../../src/process/lab-supervisor.js'
 
 const READ: LabCommand = { do: 'read-window', run: 'r', choice: { spans: ['measure'] } }
 const END: LabCommand = { do: 'end-run', run: 'r' }
@@ -9,15 +11,17 @@ const DONE = { done: true } as const
 /** Workers that answer when the test says so. */
 function crew(count: number) {
   const asked: { readonly worker: number; readonly id: number }[] = []
-  const fleet = new LabFleet({
+  const fanOut = new FanOut<LabCommandResult>()
+  const ports = {
     readyWorkers: () => Array.from({ length: count }, (_, worker) => worker),
-    sendToWorker: (worker, message) => {
+    sendToWorker: (worker: number, message: MessageToWorker) => {
       if (message.type === 'lab-command') asked.push({ worker, id: message.id })
     },
-  })
+  }
+  const fleet = createLabFleet(ports, fanOut)
   const answer = (worker: number, id = asked.findLast((each) => each.worker === worker)!.id): void =>
-    fleet.onResult(worker, id, DONE)
-  return { fleet, asked, answer }
+    fanOut.receive(worker, id, DONE)
+  return { fleet, fanOut, asked, answer }
 }
 
 test('a worker for which there is no question is not asked', async (t) => {
@@ -63,9 +67,9 @@ test('patience waits for a silent worker as well', async (t) => {
 })
 
 test('a worker that dies ends the wait', async (t) => {
-  const { fleet, answer } = crew(2)
+  const { fleet, fanOut, answer } = crew(2)
   const replies = fleet.ask(READ, 60_000)
   answer(0)
-  fleet.workerDied(1)
+  fanOut.workerDied(1)
   t.equal((await replies).length, 1)
 })
