@@ -12,7 +12,7 @@ export const FILTERED_TEXT = WORDS.slice(0, 2).join('')
 /** What the provider counts for the answer. */
 export const ANSWER_USAGE = { prompt: 20, completion: 9 } as const
 /** What it counts for one that it then fails; large, so that a bill with it in would show. */
-export const FAILED_CALL_USAGE = { prompt: 70_000, completion: 90_000 } as const
+const FAILED_CALL_USAGE = { prompt: 70_000, completion: 90_000 } as const
 
 interface TokenCounts {
   readonly prompt: number
@@ -24,7 +24,7 @@ function usageBody({ prompt, completion }: TokenCounts): object {
 }
 
 /** A whole answer. */
-export function completionBody(
+function completionBody(
   model: string,
   content: string,
   finish = 'stop',
@@ -41,18 +41,18 @@ export function completionBody(
 }
 
 /** One event of a streamed answer. */
-export function chunkBody(model: string, delta: object, finish: string | null = null): object {
+function chunkBody(model: string, delta: object, finish: string | null = null): object {
   const choices = [{ index: 0, delta, finish_reason: finish }]
   return { id: 'chatcmpl-drill', object: 'chat.completion.chunk', created: 1, model, choices }
 }
 
 /** The event that tells what was consumed. */
-export function usageChunkBody(model: string, counted: TokenCounts = ANSWER_USAGE): object {
+function usageChunkBody(model: string, counted: TokenCounts = ANSWER_USAGE): object {
   return { ...chunkBody(model, {}), choices: [], usage: usageBody(counted) }
 }
 
 /** The events of a text, a word in each, without an end. */
-export function textChunks(model: string, text: string): object[] {
+function textChunks(model: string, text: string): object[] {
   const words = text.match(/\S+\s*/g) ?? []
   return [
     chunkBody(model, { role: 'assistant', content: '' }),
@@ -61,7 +61,7 @@ export function textChunks(model: string, text: string): object[] {
 }
 
 /** The events of a text with its end and what it consumed. */
-export function completeAnswerChunks(model: string, text: string, finish = 'stop'): object[] {
+function completeAnswerChunks(model: string, text: string, finish = 'stop'): object[] {
   return [...textChunks(model, text), chunkBody(model, {}, finish), usageChunkBody(model)]
 }
 

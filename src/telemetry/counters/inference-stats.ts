@@ -1,7 +1,7 @@
 /** What became of inferences, per model, provider and outcome. Nothing here names a user, a key or a session. */
 import { Histogram, type HistogramSnapshot } from '../../base/histogram.js'
 
-type InferenceOutcome = 'completed' | 'failed' | 'aborted'
+type CountedOutcome = 'completed' | 'failed' | 'aborted'
 
 interface InferenceFigures {
   /** Milliseconds from the parsed request to the end. */
@@ -17,7 +17,7 @@ interface InferenceFigures {
 export interface InferenceSnapshot {
   readonly model: string
   readonly provider: string
-  readonly outcomes: Readonly<Record<InferenceOutcome, number>>
+  readonly outcomes: Readonly<Record<CountedOutcome, number>>
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanos: number
@@ -50,7 +50,7 @@ export class InferenceStats {
   readonly #series = new Map<string, Map<string, InferenceSeries>>()
   #count = 0
 
-  record(model: string, provider: string, outcome: InferenceOutcome, figures: InferenceFigures): void {
+  record(model: string, provider: string, outcome: CountedOutcome, figures: InferenceFigures): void {
     const series = this.#seriesOf(model, provider)
     series.outcomes[outcome]++
     series.promptTokens += figures.promptTokens
