@@ -26,7 +26,7 @@ export type Distribution = z.infer<typeof distributionSchema>
 type DrawFunction = (random: SeededRandom) => number
 
 /** A distribution made ready for drawing. */
-export interface DistributionSampler {
+interface DistributionSampler {
   readonly draw: DrawFunction
   /** The only value there is, so that a sum of many needs no draws; null when values differ. */
   readonly constant: number | null
