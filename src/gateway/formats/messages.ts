@@ -119,3 +119,10 @@ export interface MessagesAnswer {
   /** As the provider sent them; null when it is of another format. */
   readonly wireUsage: MessagesUsage | null
 }
+
+/** The commonest event by far, a piece of text, costs one string to be escaped. */
+export function blockEventJson(event: ContentBlockEvent): string {
+  if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') return JSON.stringify(event)
+  const text = JSON.stringify(event.delta.text)
+  return `{"type":"content_block_delta","index":${event.index},"delta":{"type":"text_delta","text":${text}}}`
+}

@@ -1,10 +1,11 @@
 /** An answer in the messages format: the steps of the chat answer as events of blocks, or the whole one as blocks. */
 import type { ChatEvent, ToolCall, ToolCallDelta } from '../../gateway/formats/canonical.js'
-import type {
-  ContentBlock,
-  ContentBlockEvent,
-  MessagesAnswer,
-  MessagesEvent,
+import {
+  blockEventJson,
+  type ContentBlock,
+  type ContentBlockEvent,
+  type MessagesAnswer,
+  type MessagesEvent,
 } from '../../gateway/formats/messages.js'
 import type { CompletionReceiver, StreamReceiver } from '../../gateway/providers/port/provider.js'
 import { StreamAdapter } from '../../gateway/providers/port/stream-adapter.js'
@@ -126,7 +127,7 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
   }
 
   #writeBlockEvent(event: ContentBlockEvent): void {
-    this.emit({ type: 'block', data: JSON.stringify(event), event })
+    this.emit({ type: 'block', data: blockEventJson(event), event })
   }
 }
 

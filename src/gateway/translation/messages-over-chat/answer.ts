@@ -7,12 +7,12 @@ import type {
   FinishReason,
   Usage,
 } from '../../formats/canonical.js'
-import type {
-  ContentBlockEvent,
-  MessagesAnswer,
-  MessagesEvent,
-  MessagesUsage,
-  StopInfo,
+import {
+  blockEventJson,
+  type MessagesAnswer,
+  type MessagesEvent,
+  type MessagesUsage,
+  type StopInfo,
 } from '../../formats/messages.js'
 import { malformedAnswer } from '../../providers/port/failure.js'
 import type { ProviderFailure, StreamReceiver } from '../../providers/port/provider.js'
@@ -204,11 +204,4 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     if (this.#usage === null) return
     this.emit({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
   }
-}
-
-/** The commonest event by far, a piece of text, costs one string to be escaped. */
-function blockEventJson(event: ContentBlockEvent): string {
-  if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') return JSON.stringify(event)
-  const text = JSON.stringify(event.delta.text)
-  return `{"type":"content_block_delta","index":${event.index},"delta":{"type":"text_delta","text":${text}}}`
 }
