@@ -96,6 +96,8 @@ function checkConfig(): void {
   writeFully(1, 'all settings are good\n')
 }
 
+const PORTS = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
+
 /** What only one command needs is loaded by that command: half of the modules are enough for most. */
 const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   serve,
@@ -107,13 +109,11 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   },
   federation: async () => {
     const { federationCommand } = await import('./cli/federation.js')
-    const ports = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
-    process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), ports)
+    process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), PORTS)
   },
   explain: async () => {
     const { explainCommand } = await import('./cli/explain.js')
-    const ports = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
-    process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), ports)
+    process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), PORTS)
   },
   drill: async () => {
     const { drillCommand } = await import('./cli/drill.js')

@@ -3,6 +3,7 @@
  * puts them together after a schema.
  */
 import type { ValidationRule } from '../base/fault.js'
+import { isObject } from '../base/strict-json.js'
 import { noteOf, type RuleParams } from './fields.js'
 
 /** The rule a value breaks, and where: `path` fills up from the inside while the readers return. */
@@ -32,10 +33,6 @@ export interface RuleCheck {
 
 function violationOf(params: RuleParams, value: unknown): RuleViolation {
   return new RuleViolation(params.rule, params.bound, noteOf(params, value))
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 // ── Single values ───────────────────────────────────────────────────────────

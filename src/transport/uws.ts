@@ -75,35 +75,9 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
     onConnection?.(change)
   })
 
-  return new Promise((resolve, reject) => {
-    app.listen(options.host, options.port, (socket) => {
-      if (socket === false) {
-        reject(new Error(`cannot listen on ${options.host}:${options.port}`))
-        return
-      }
-      resolve(serverControls(app, socket, server, () => connections, options.host))
-    })
-  })
-}
-
-function createTlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
-  try {
-    return SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
-  } catch (cause) {
-    throw new Error(`cannot use the key ${keyFile} with the certificate ${certFile}`, { cause })
-  }
-}
-
-function serverControls(
-  app: TemplatedApp,
-  listening: us_listen_socket,
-  server: ServerState,
-  connections: () => number,
-  host: string,
-): UwsServer {
-  const port = us_socket_local_port(listening)
-  let socket: us_listen_socket | null = listening
-  const shut = (): void => {
+  let socket: us_listen_socket | null = listen(app, options.host, options.port)
+  const port = us_socket_local_port(socket)
+  const stopListening = (): void => {
     if (socket !== null) us_listen_socket_close(socket)
     socket = null
   }
@@ -114,27 +88,39 @@ function serverControls(
   sweep.unref()
   return {
     port,
-    connections,
+    connections: () => connections,
     inFlight: () => server.openExchanges.size,
-    stopListening: shut,
+    stopListening,
     reopen: () => {
-      if (socket !== null || server.draining) return
-      // Answers within the call.
-      app.listen(host, port, (again) => {
-        if (again === false) throw new Error(`cannot listen on ${host}:${port} again`)
-        socket = again
-      })
+      if (socket === null && !server.draining) socket = listen(app, options.host, port, ' again')
     },
     drain: () => {
-      if (server.draining) return
       server.draining = true
-      shut()
+      stopListening()
     },
     close: () => {
       clearInterval(sweep)
       for (const exchange of server.openExchanges.members()) exchange.cut()
       app.close()
     },
+  }
+}
+
+/** uWS answers within the call. */
+function listen(app: TemplatedApp, host: string, port: number, again = ''): us_listen_socket {
+  let socket = false as us_listen_socket | false
+  app.listen(host, port, (opened) => {
+    socket = opened
+  })
+  if (socket === false) throw new Error(`cannot listen on ${host}:${port}${again}`)
+  return socket
+}
+
+function createTlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
+  try {
+    return SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
+  } catch (cause) {
+    throw new Error(`cannot use the key ${keyFile} with the certificate ${certFile}`, { cause })
   }
 }
 
