@@ -12,12 +12,7 @@ export interface TrialFinding {
 }
 
 /** Turns an outcome or a broken trial into a finding. A trial without any bar has not passed. */
-export function judgeTrial(
-  trial: Trial,
-  rounds: number,
-  seconds: number,
-  result: TrialOutcome | Error,
-): TrialFinding {
+export function judgeTrial(trial: Trial, rounds: number, seconds: number, result: TrialOutcome | Error) {
   const broken = result instanceof Error
   return {
     trial: trial.name,

@@ -7,12 +7,7 @@ export function getRequest(path: string): Buffer {
 }
 
 /** The bytes of one operation of the API. A body that is a string is sent as it is, any other is serialised. */
-export function apiRequest(
-  method: RequestSpec['method'],
-  operation: string,
-  body?: unknown,
-  key?: string,
-): Buffer {
+export function apiRequest(method: RequestSpec['method'], operation: string, body?: unknown, key?: string) {
   const path = `/api/v1${operation}`
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return requestBytes({

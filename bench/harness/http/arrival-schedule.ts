@@ -23,11 +23,7 @@ export interface ArrivalSchedule {
  * from `seed`, so that the same seed repeats the same arrivals. Gaps are summed as doubles: over an hour at 10,000/s
  * the error stays below a microsecond.
  */
-export function arrivalSchedule(
-  stretches: readonly RatePhase[],
-  pattern: ArrivalPattern,
-  seed: number,
-): ArrivalSchedule {
+export function arrivalSchedule(stretches: readonly RatePhase[], pattern: ArrivalPattern, seed: number) {
   const random = seededRandom(seed)
   const gap = pattern === 'constant' ? () => 1 : () => -Math.log(1 - random())
   const lengthMs = stretches.reduce((sum, { seconds }) => sum + seconds * 1000, 0)

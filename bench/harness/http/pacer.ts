@@ -128,10 +128,7 @@ export function runPaced(plan: PacePlan, fire: (due: number) => void): Promise<S
 }
 
 /** The same for calls that take their time; resolves when the last of them has ended. */
-export async function runPacedCalls(
-  plan: PacePlan,
-  call: (due: number) => Promise<void>,
-): Promise<SampleSet> {
+export async function runPacedCalls(plan: PacePlan, call: (due: number) => Promise<void>) {
   const pending = new Set<Promise<void>>()
   const lateness = await runPaced(plan, (due) => {
     const one = call(due)

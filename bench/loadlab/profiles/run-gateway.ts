@@ -74,11 +74,7 @@ export function gatewaySeconds({ stages, fragments }: GatewayProfile, scale: num
   return stages.reduce((sum, { seconds }) => sum + seconds * scale + 2, fragments ? 10 : 0)
 }
 
-async function runStage(
-  stage: GatewayStage,
-  to: Destination,
-  context: GatewayRunContext,
-): Promise<GatewayResult> {
+async function runStage(stage: GatewayStage, to: Destination, context: GatewayRunContext) {
   const seconds = stage.seconds * context.scale
   const before = await upstreamState(context.upstream)
   const run = await context.control.start({
@@ -142,12 +138,7 @@ function callSchedule({ load }: CallLoad, seconds: number, seed: number): Arriva
   return load.kind === 'open' ? arrivalSchedule([{ seconds, rate: load.rate }], load.pattern, seed) : null
 }
 
-async function runChat(
-  call: CallLoad,
-  seconds: number,
-  to: Destination,
-  context: GatewayRunContext,
-): Promise<CallResult> {
+async function runChat(call: CallLoad, seconds: number, to: Destination, context: GatewayRunContext) {
   const { load, label } = call
   const request = renderRequest(callRequest(call), 0, '127.0.0.1')
   const connections = load.kind === 'closed' ? load.streams : connectionsForRate(load.rate)

@@ -9,10 +9,7 @@ import type { ScenarioSummary, ToolSummary, ValueCount } from './summary.js'
 export const UNKNOWN = '–'
 
 /** `165 200 [131 900..169 300]` */
-function formatInterval(
-  value: MedianInterval | null,
-  write: (value: number) => string = formatFigure,
-): string {
+function formatInterval(value: MedianInterval | null, write: (value: number) => string = formatFigure) {
   if (value === null) return UNKNOWN
   return value.count === 1
     ? write(value.median)

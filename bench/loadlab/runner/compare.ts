@@ -169,11 +169,7 @@ function findTools(options: CompareOptions): { installed: InstalledTool[]; recor
   return { installed, records }
 }
 
-async function connectLabServer(
-  options: CompareOptions,
-  children: ChildProcesses,
-  tempFolder: string,
-): Promise<LabServer> {
+async function connectLabServer(options: CompareOptions, children: ChildProcesses, tempFolder: string) {
   const running = await runningServer(options.origin, options.control)
   if (running !== null) return running
   if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
@@ -253,12 +249,7 @@ function announcePlan(
   for (const what of leftOut) process.stderr.write(`bench: left out: ${what}\n`)
 }
 
-function closingText(
-  run: ComparisonRun,
-  folder: string,
-  { quick }: CompareOptions,
-  interrupted: boolean,
-): string {
+function closingText(run: ComparisonRun, folder: string, { quick }: CompareOptions, interrupted: boolean) {
   const title = `Which tool to believe, and why (${run.rounds} round(s), seed ${run.orderSeed}${quick ? ', quick' : ''}${
     interrupted ? ', INTERRUPTED' : ''
   })`

@@ -1,12 +1,7 @@
 /** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
 
 import { seededRandom } from '../../../src/base/random.js'
-import type {
-  LoadExpectation,
-  LoadToolReport,
-  LoadToolVerdict,
-  RunSummary,
-} from '../../../src/lab/run-summary.js'
+import type { LoadExpectation, LoadToolVerdict, RunSummary } from '../../../src/lab/run-summary.js'
 import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOfPercentiles } from '../tools/reading.js'
@@ -159,10 +154,7 @@ function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): L
 }
 
 /** The hold begins at another phase in every round, so that no tool is lucky by its rhythm. */
-async function planHold(
-  { scenario, round }: PlannedRun,
-  { control, seed }: RepetitionContext,
-): Promise<void> {
+async function planHold({ scenario, round }: PlannedRun, { control, seed }: RepetitionContext) {
   if (scenario.hold === null) return
   const [from, to] = scenario.hold.afterS
   const afterS = from + (to - from) * seededRandom(seed + 1_000 * round)()
@@ -174,11 +166,7 @@ async function planHold(
   })
 }
 
-function clientReportOf(
-  { variant, installed, scenario }: PlannedRun,
-  ran: ToolRun,
-  rate: number | null,
-): LoadToolReport {
+function clientReportOf({ variant, installed, scenario }: PlannedRun, ran: ToolRun, rate: number | null) {
   const common = {
     tool: variant.name,
     version: installed.version,

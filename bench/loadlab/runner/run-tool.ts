@@ -62,12 +62,7 @@ export async function runTool(
   }
 }
 
-async function measureProcess(
-  variant: ToolVariant,
-  job: ToolJob,
-  command: ToolCommand,
-  place: ToolPlace,
-): Promise<ToolRun> {
+async function measureProcess(variant: ToolVariant, job: ToolJob, command: ToolCommand, place: ToolPlace) {
   const before = reapedCpuMs()
   const began = performance.now()
   const ended = await runProcess(command.argv, command, job, place)

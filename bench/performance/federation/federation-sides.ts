@@ -7,15 +7,7 @@ import { gatewayEnvironment } from '../gateway/gateway-config.js'
 import { startMock } from '../gateway/gateway-sides.js'
 import { sampleReply } from '../sample-reply.js'
 import type { FloorPlan } from '../scenarios.js'
-import {
-  loopFloor,
-  type MeasuredSide,
-  NO_IDS,
-  runLoad,
-  type ScenarioRun,
-  type ScenarioSides,
-  startServer,
-} from '../sides.js'
+import { loopFloor, type MeasuredSide, NO_IDS, runLoad, type ScenarioRun, startServer } from '../sides.js'
 import { exchangeSpec } from './exchange-request.js'
 import { type IssuingKey, newIssuingKey } from './issuing-key.js'
 import { LocalIssuer } from './local-issuer.js'
@@ -28,10 +20,7 @@ const TOKENS = 64
  * Starts a server that trusts a provider, before a mock upstream, and both sides of a scenario on it. Throws when a server
  * does not come up, or refuses one call before anything is measured.
  */
-export async function startFederationSides(
-  run: ScenarioRun,
-  floor: FloorPlan & { kind: 'jws' | 'key' },
-): Promise<ScenarioSides> {
+export async function startFederationSides(run: ScenarioRun, floor: FloorPlan & { kind: 'jws' | 'key' }) {
   const key = newIssuingKey(floor.kind === 'jws' ? floor.alg : 'ES256', 'bench')
   const issuer = await LocalIssuer.start([key])
   const mock = await startMock(run.children, run.settings.pinning.generatorCores)

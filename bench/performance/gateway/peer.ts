@@ -10,7 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
 import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { freePort } from '../../harness/server/program.js'
-import type { LoadTarget } from '../../harness/server/sluice-server.js'
 import { programTarget } from '../sides.js'
 
 const NAME = '@portkey-ai/gateway'
@@ -53,11 +52,7 @@ export function installPeer(projectFolder: string): string {
 }
 
 /** Starts the peer on a free port; it listens on every address, which it cannot be talked out of. Throws when it does not listen within 30 s. */
-export async function startPeer(
-  children: ChildProcesses,
-  cores: readonly number[] | null,
-  program: string,
-): Promise<LoadTarget> {
+export async function startPeer(children: ChildProcesses, cores: readonly number[] | null, program: string) {
   const port = await freePort()
   const command = [process.execPath, program, `--port=${port}`, '--headless']
   const child = children.start(pinnedCommand(cores, command), {

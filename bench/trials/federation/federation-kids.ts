@@ -23,11 +23,7 @@ interface FloodCounts {
   readonly latency: Histogram
 }
 
-async function floodWithKids(
-  lanes: ExchangeConnections,
-  trusted: TrustedIssuer,
-  seconds: number,
-): Promise<FloodCounts> {
+async function floodWithKids(lanes: ExchangeConnections, trusted: TrustedIssuer, seconds: number) {
   const seen: FloodCounts = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
   // The signatures are of some key or other: nobody can check them without the key that is named.
   const stranger = newIssuingKey('ES256', 'stranger')

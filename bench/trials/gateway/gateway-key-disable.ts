@@ -28,12 +28,7 @@ interface KeyPeriod {
 type KeyDisableRound = Awaited<ReturnType<typeof callWhileChanging>>
 
 /** Calls at a fixed rate over connections taken by turns, which reach both workers; resolves with how many were lost. */
-async function callSteadily(
-  port: number,
-  request: Buffer,
-  calls: TimedCall[],
-  running: () => boolean,
-): Promise<number> {
+async function callSteadily(port: number, request: Buffer, calls: TimedCall[], running: () => boolean) {
   const connections = await Connection.openAll(port, CONNECTIONS)
   let next = 0
   let lost = 0

@@ -43,11 +43,7 @@ function countAnswer(round: RateLimitRound, { status, headers }: HttpResponse): 
 }
 
 /** Waits as long as each refusal has said, and then asks once more. */
-async function retryRefused(
-  connections: readonly Connection[],
-  request: Buffer,
-  round: RateLimitRound,
-): Promise<void> {
+async function retryRefused(connections: readonly Connection[], request: Buffer, round: RateLimitRound) {
   const last = round.refusals.slice(-RETRIES)
   const dueAt = over(last).max(({ at, retryAfterS }) => at + retryAfterS * 1000)
   await sleep(Math.max(0, dueAt - performance.now()))

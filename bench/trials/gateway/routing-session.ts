@@ -49,11 +49,7 @@ async function callEverySession(
 }
 
 /** Turns until the time is over, or `done`; milliseconds. */
-async function repeatFor(
-  ms: number,
-  play: (at: number) => Promise<void>,
-  done = () => false,
-): Promise<number> {
+async function repeatFor(ms: number, play: (at: number) => Promise<void>, done = () => false) {
   const begun = performance.now()
   for (let at = 0; performance.now() - begun < ms && !done(); at++) await play(at)
   return performance.now() - begun

@@ -121,12 +121,7 @@ async function silentClient(port: number, tally: DrainTally): Promise<void> {
 }
 
 /** A kept-alive connection that rests when the signal comes and asks once, `afterMs` later, unless it was closed. */
-async function restingClient(
-  port: number,
-  tally: DrainTally,
-  signal: Promise<void>,
-  afterMs: number,
-): Promise<void> {
+async function restingClient(port: number, tally: DrainTally, signal: Promise<void>, afterMs: number) {
   const connection = await openWatched(port, tally)
   if (!connection) return
   await tally.ask(connection, OPERATIONS[0]!)

@@ -3,7 +3,7 @@ import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { ADMIN_ENVIRONMENT } from '../../performance/gateway/calls.js'
-import type { HelperProcess, Staging } from '../staging.js'
+import type { Staging } from '../staging.js'
 import { playRounds, type TrialContext } from '../trial.js'
 
 export const MIB = 1024 * 1024
@@ -11,11 +11,7 @@ export const MIB = 1024 * 1024
 const FLOOR = new URL('./files-floor.js', import.meta.url)
 
 /** Starts the floor; its downloads have `downloadBytes`. */
-export function startFloor(
-  staging: Staging,
-  on: 'server' | 'generator',
-  downloadBytes = 1,
-): Promise<HelperProcess> {
+export function startFloor(staging: Staging, on: 'server' | 'generator', downloadBytes = 1) {
   return staging.startHelper(on, FLOOR, { downloadBytes, folder: staging.freshFolder() })
 }
 
