@@ -143,9 +143,7 @@ function hasErrors({ ours, floor, peer, solo }: RoundFigures): boolean {
   return [ours, floor, peer, solo].some((side) => side !== null && errorTotal(side) > 0)
 }
 
-function listLine({ name, operation, note }: Scenario): string {
-  return `${name.padEnd(12)} ${operation}: ${note}\n`
-}
+const listLine = ({ name, operation, note }: Scenario): string => `${name.padEnd(12)} ${operation}: ${note}\n`
 
 function printText(text: string): number {
   process.stdout.write(text)

@@ -67,6 +67,4 @@ function sideSeconds(settings: CampaignSettings): number {
   return settings.warmupSeconds + settings.measureSeconds + OVERHEAD_SECONDS
 }
 
-function soloSeconds(settings: CampaignSettings): number {
-  return Math.max(1, settings.measureSeconds / 2)
-}
+const soloSeconds = (settings: CampaignSettings): number => Math.max(1, settings.measureSeconds / 2)

@@ -178,9 +178,8 @@ function formatRate({ rate, generatorShare }: SideSummary): string {
   return formatGrouped(rate) + ((generatorShare ?? 0) >= GENERATOR_CEILING ? '*' : '')
 }
 
-function formatMebibytes(bytes: number | null): string {
-  return bytes === null ? NONE : (bytes / 2 ** 20).toFixed(0)
-}
+const formatMebibytes = (bytes: number | null): string =>
+  bytes === null ? NONE : (bytes / 2 ** 20).toFixed(0)
 
 function formatGrouped(value: number): string {
   const digits = value < 100 ? value.toFixed(1) : value.toFixed(0)

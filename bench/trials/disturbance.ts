@@ -134,6 +134,4 @@ export async function quietRounds<T extends WatchedRound>(
   }
 }
 
-function formatPercent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
-}
+const formatPercent = (share: number): string => `${(share * 100).toFixed(1)} %`

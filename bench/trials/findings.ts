@@ -35,9 +35,7 @@ function formatNumber(value: number): string {
   return value.toFixed(Math.abs(value) >= 100 ? 1 : 3)
 }
 
-function formatFigure({ value, unit }: TrialFigure): string {
-  return `${formatNumber(value)} ${unit}`.trimEnd()
-}
+const formatFigure = ({ value, unit }: TrialFigure): string => `${formatNumber(value)} ${unit}`.trimEnd()
 
 function formatBar(bar: TrialBar): string {
   return `  ${bar.met ? 'met   ' : 'MISSED'}  ${bar.name}: ${formatFigure(bar)}  (bar: ${bar.limit})`

@@ -40,17 +40,13 @@ interface OpenLoopSettings extends LoadSettings {
 const PATIENCE_MS = 60_000
 
 /** Each connection sends its next request when the last one is answered; all begun within `seconds` are counted. */
-export function closedLoop(settings: LoadSettings): Promise<LoadResult> {
-  return runLoad(settings)
-}
+export const closedLoop = (settings: LoadSettings): Promise<LoadResult> => runLoad(settings)
 
 /**
  * Requests are sent at a fixed schedule whatever the server does, and latency counts from the due time, so a stall is
  * felt by every request that fell due during it.
  */
-export function openLoop(settings: OpenLoopSettings): Promise<LoadResult> {
-  return runLoad(settings)
-}
+export const openLoop = (settings: OpenLoopSettings): Promise<LoadResult> => runLoad(settings)
 
 async function runLoad(settings: LoadSettings & Partial<OpenLoopSettings>): Promise<LoadResult> {
   const { request, port, perSecond: rate, ...plan } = settings

@@ -2,9 +2,7 @@
 import { type RequestSpec, requestBytes } from '../harness/http/requests.js'
 
 /** The bytes of a GET of any path. */
-export function getRequest(path: string): Buffer {
-  return requestBytes({ method: 'GET', route: path, path })
-}
+export const getRequest = (path: string): Buffer => requestBytes({ method: 'GET', route: path, path })
 
 /** The bytes of one operation of the API. A body that is a string is sent as it is, any other is serialised. */
 export function apiRequest(method: RequestSpec['method'], operation: string, body?: unknown, key?: string) {
@@ -23,9 +21,7 @@ export const HEALTH = apiRequest('GET', '/health')
 export const STATS = apiRequest('GET', '/stats')
 export const REPORT = apiRequest('GET', '/report')
 
-export function readItemRequest(id: number): Buffer {
-  return apiRequest('GET', `/items/${id}`)
-}
+export const readItemRequest = (id: number): Buffer => apiRequest('GET', `/items/${id}`)
 
 /** `POST /hash` with the given number of PBKDF2 rounds. */
 export function hashRequest(data: string, rounds: number): Buffer {

@@ -48,9 +48,7 @@ export interface Trial {
 }
 
 /** A plain figure. */
-export function figure(name: string, value: number, unit = ''): TrialFigure {
-  return { name, value, unit }
-}
+export const figure = (name: string, value: number, unit = ''): TrialFigure => ({ name, value, unit })
 
 /** Met when `value` is strictly below `limit`. */
 export function below(name: string, value: number, limit: number, unit = ''): TrialBar {

@@ -1,8 +1,6 @@
 /** Markdown that also reads well in a terminal. */
 
-export function bulletList(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join('\n')
-}
+export const bulletList = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n')
 
 /** A padded table: the first column to the left, the others to the right. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -15,9 +15,7 @@ export function medianRange(values: readonly number[]): MedianRange | null {
 }
 
 /** The middle value; the mean of the two middle ones when their number is even. NaN when there is none. */
-export function median(values: readonly number[]): number {
-  return medianRange(values)?.median ?? Number.NaN
-}
+export const median = (values: readonly number[]): number => medianRange(values)?.median ?? Number.NaN
 
 /** The median of the values that are there; null when none is. */
 export function medianOfKnown(values: readonly (number | null | undefined)[]): number | null {
@@ -84,9 +82,7 @@ export function quantileError(q: number, width: number, count: number): number {
   return count === 0 ? width : width * Math.sqrt((q * (1 - q)) / count)
 }
 
-function ascending(values: readonly number[]): number[] {
-  return [...values].sort((a, b) => a - b)
-}
+const ascending = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
 
 function middleOfSorted(sorted: readonly number[]): number {
   const middle = sorted.length >> 1

@@ -63,9 +63,7 @@ export class IdSource {
 }
 
 /** Whether a request has to be built at the moment of sending. */
-export function hasPlaceholder(request: RequestSpec): boolean {
-  return request.path.includes('{')
-}
+export const hasPlaceholder = (request: RequestSpec): boolean => request.path.includes('{')
 
 /** The headers a request carries besides those every generator adds itself (Host, Content-Length). */
 export function headersOf(request: RequestSpec): Record<string, string> {

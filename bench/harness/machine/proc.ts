@@ -63,14 +63,10 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The live child processes of `pid`, zombies left out, in rising order. */
-export function childrenOf(pid: number): number[] {
-  return livePidsWhere((row) => row.parent === pid)
-}
+export const childrenOf = (pid: number): number[] => livePidsWhere((row) => row.parent === pid)
 
 /** The live members of a process group, zombies left out. */
-export function membersOf(group: number): number[] {
-  return livePidsWhere((row) => row.group === group)
-}
+export const membersOf = (group: number): number[] => livePidsWhere((row) => row.group === group)
 
 function livePidsWhere(wanted: (row: ProcessStat) => boolean): number[] {
   const rows = readAllProcessStats().filter((row) => row.state !== 'Z' && wanted(row))

@@ -28,9 +28,7 @@ const THEME_COLOURS = {
 
 export type ColourRole = keyof typeof THEME_COLOURS
 
-export function colourOf(role: ColourRole): string {
-  return THEME_COLOURS[role].light
-}
+export const colourOf = (role: ColourRole): string => THEME_COLOURS[role].light
 
 /** Colours for lines of equal standing, in the order in which they are given out; they repeat after the last. */
 const SERIES: readonly ColourRole[] = [
@@ -49,9 +47,7 @@ const SERIES: readonly ColourRole[] = [
 /** How many lines have a colour of their own. */
 export const SERIES_COLOURS = SERIES.length
 
-export function seriesColour(index: number): string {
-  return colourOf(SERIES[index % SERIES.length]!)
-}
+export const seriesColour = (index: number): string => colourOf(SERIES[index % SERIES.length]!)
 
 /** CSS that turns a plot dark; for the style element of an SVG file or of the page that holds the plots. */
 export function darkModeCss(scope = ''): string {

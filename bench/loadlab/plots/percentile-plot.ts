@@ -110,6 +110,4 @@ function ninesOf(percentile: number): number {
   return percentile >= 100 ? MOST_NINES : -Math.log10(1 - percentile / 100)
 }
 
-function percentLabel(at: number): string {
-  return `${Number((100 - 100 * 10 ** -at).toFixed(3))} %`
-}
+const percentLabel = (at: number): string => `${Number((100 - 100 * 10 ** -at).toFixed(3))} %`

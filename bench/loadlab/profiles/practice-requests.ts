@@ -114,9 +114,7 @@ function requestSpecOf(kind: PracticeKind, hot: () => number, ids: ItemIds): Req
   }
 }
 
-function getSpec(path: string): RequestSpec {
-  return { method: 'GET', route: path, path }
-}
+const getSpec = (path: string): RequestSpec => ({ method: 'GET', route: path, path })
 
 function hashSpec(rounds: number): RequestSpec {
   const body = JSON.stringify({ data: 'profile', rounds })

@@ -164,6 +164,4 @@ function withUniqueIds(svg: string, file: string): string {
   return svg.replace(/(id="|url\(#|href="#)(zr\d+)/g, `$1${file}-$2`)
 }
 
-function withCodeTags(text: string): string {
-  return escapeXml(text).replace(/`([^`]*)`/g, '<code>$1</code>')
-}
+const withCodeTags = (text: string): string => escapeXml(text).replace(/`([^`]*)`/g, '<code>$1</code>')

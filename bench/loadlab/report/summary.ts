@@ -139,10 +139,6 @@ function countValues<T>(values: readonly T[]): ValueCount<T>[] {
   return [...counts].map(([value, times]) => ({ value, times })).sort((a, b) => b.times - a.times)
 }
 
-function medianOrNull(values: readonly number[]): number | null {
-  return medianInterval(values)?.median ?? null
-}
+const medianOrNull = (values: readonly number[]): number | null => medianInterval(values)?.median ?? null
 
-function sumOf(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
-}
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

@@ -16,9 +16,7 @@ function formatInterval(value: MedianInterval | null, write: (value: number) => 
     : `${write(value.median)} [${write(value.low)}..${write(value.high)}]`
 }
 
-function formatRatio(value: number): string {
-  return value.toFixed(value < 10 ? 2 : 0)
-}
+const formatRatio = (value: number): string => value.toFixed(value < 10 ? 2 : 0)
 
 function formatOptional(value: number | undefined): string {
   return value === undefined ? UNKNOWN : formatFigure(value)
@@ -174,9 +172,7 @@ export function toolCommandLine(tool: ToolSummary): string {
 }
 
 /** Where things lie on this machine is nobody's business: reports get published. */
-function stripFolder(argument: string): string {
-  return argument.replace(/(^|=)\/(?:[^/\s]+\/)+(?=[^/\s]+$)/, '$1')
-}
+const stripFolder = (argument: string): string => argument.replace(/(^|=)\/(?:[^/\s]+\/)+(?=[^/\s]+$)/, '$1')
 
 /** The sentence that says why; without one the verdict itself. */
 export function verdictReason(tool: ToolSummary): string {

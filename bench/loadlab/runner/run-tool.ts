@@ -167,6 +167,4 @@ function readJobFile(folder: string, name: string): string | null {
   }
 }
 
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
-}
+const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.slice(0, 200) ?? ''

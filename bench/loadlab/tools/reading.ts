@@ -73,9 +73,7 @@ export function sumCounts(of: Readonly<Record<string, number>>): number {
 }
 
 /** `p99.9` as 99.9. */
-function percentOf(name: string): number {
-  return Number(name.slice(1))
-}
+const percentOf = (name: string): number => Number(name.slice(1))
 
 /** The percentiles as a curve, rising. */
 export function curveOfPercentiles(
@@ -93,9 +91,7 @@ function excerpt(text: string): string {
 }
 
 /** Requests per second. */
-export function ratePerSecond(count: number, seconds: number): number {
-  return seconds === 0 ? 0 : count / seconds
-}
+export const ratePerSecond = (count: number, seconds: number): number => (seconds === 0 ? 0 : count / seconds)
 
 /** The members of `names` (the tool's own name by ours), as milliseconds: `unit` is how many one of the tool's is. */
 export function namedPercentiles(

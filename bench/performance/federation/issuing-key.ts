@@ -23,9 +23,7 @@ export function newIssuingKey(alg: IssuingAlgorithm, kid: string): IssuingKey {
 }
 
 /** The header of an ordinary token. */
-export function tokenHeader({ alg, kid }: IssuingKey): Record<string, unknown> {
-  return { alg, typ: 'JWT', kid }
-}
+export const tokenHeader = ({ alg, kid }: IssuingKey): Record<string, unknown> => ({ alg, typ: 'JWT', kid })
 
 /** A token over a header and claims; either may be given as the raw text that is to stand there. */
 export function signToken(header: object | string, claims: object | string, key: IssuingKey): string {

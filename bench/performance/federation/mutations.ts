@@ -33,9 +33,7 @@ const TEXTS = ['', 'none', 'HS256', 'RS256', 'at+jwt', 'another', '\u0000', 'ðŸ˜
 const VALUES: readonly unknown[] = [...TEXTS, null, 0, -1, 1e308, 0.5, true, [], {}, ['a'], [['a']], { a: 1 }]
 const CHARACTERS = ['.', '=', '-', '_', 'A', 'z', '0', ' ', '\n', '%', '+', '/', '&', 'Ã©', '\u0000']
 
-function randomBelow(limit: number, random: RandomSource): number {
-  return Math.floor(random() * limit)
-}
+const randomBelow = (limit: number, random: RandomSource): number => Math.floor(random() * limit)
 
 function pickRandom<T>(values: readonly T[], random: RandomSource): T {
   return values[randomBelow(values.length, random)]!

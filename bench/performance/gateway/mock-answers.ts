@@ -57,9 +57,7 @@ export function closingEvents(model: string, tokens: number): string[] {
 const encoder = new TextEncoder()
 
 /** Text as bytes: uWebSockets.js would convert a string again for every call. */
-export function encodeText(text: string): Uint8Array {
-  return encoder.encode(text)
-}
+export const encodeText = (text: string): Uint8Array => encoder.encode(text)
 
 /** All events of a stream in order. */
 export function streamEvents(model: string, tokens: number, tag = ''): Uint8Array[] {

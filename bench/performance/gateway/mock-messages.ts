@@ -3,9 +3,7 @@ import { encodeText } from './mock-answers.js'
 
 const ID = 'msg_bench00000000000000000000'
 
-function messageHead(model: string): object {
-  return { id: ID, type: 'message', role: 'assistant', model }
-}
+const messageHead = (model: string): object => ({ id: ID, type: 'message', role: 'assistant', model })
 
 const CACHE = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 

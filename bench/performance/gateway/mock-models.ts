@@ -49,16 +49,12 @@ export const MODEL_NAMES: readonly string[] = [
 ]
 
 /** The word that marks request `number`: of fixed length, so that no tag is the beginning of another. */
-export function tagOf(number: number): string {
-  return `tag${String(number).padStart(8, '0')}`
-}
+export const tagOf = (number: number): string => `tag${String(number).padStart(8, '0')}`
 
 const TAG = /tag\d{8}/
 
 /** The tag somewhere in a request's text, or an empty text. */
-export function tagIn(text: string): string {
-  return TAG.exec(text)?.[0] ?? ''
-}
+export const tagIn = (text: string): string => TAG.exec(text)?.[0] ?? ''
 
 /** The JSON body of a call, with the tag in its only message. */
 export function callBody(model: string, tag = ''): string {

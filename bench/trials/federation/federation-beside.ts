@@ -58,9 +58,7 @@ class AlternatingWindows {
   }
 }
 
-function windowKind(number: number): WindowKind {
-  return number % 4 === 1 || number % 4 === 2 ? 'with' : 'without'
-}
+const windowKind = (number: number): WindowKind => (number % 4 === 1 || number % 4 === 2 ? 'with' : 'without')
 
 async function measureWindows(
   port: number,
@@ -116,18 +114,14 @@ function mergedWindows(rounds: Windowed, kind: WindowKind): Histogram {
   return all
 }
 
-function p99Of(rounds: Windowed, kind: WindowKind): number {
-  return mergedWindows(rounds, kind).quantile(0.99)
-}
+const p99Of = (rounds: Windowed, kind: WindowKind): number => mergedWindows(rounds, kind).quantile(0.99)
 
 /** What a burst of somebody else's work cannot move: the p99 of the window in the middle. */
 function middleP99(rounds: Windowed, kind: WindowKind): number {
   return median(rounds.flatMap(({ windows }) => windows.of(kind).map((window) => window.quantile(0.99))))
 }
 
-function ratioOf(rounds: Windowed): number {
-  return p99Of(rounds, 'with') / p99Of(rounds, 'without')
-}
+const ratioOf = (rounds: Windowed): number => p99Of(rounds, 'with') / p99Of(rounds, 'without')
 
 function figuresOf(loop: LoopKind, { kept, figures }: QuietRounds<BesideRound>): TrialFigure[] {
   const ratios = kept.map((round) => ratioOf([round]))

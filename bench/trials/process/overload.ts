@@ -47,13 +47,9 @@ async function medianHashMs(port: number, count: number): Promise<number> {
  * The admission bound is about one second of work, so that many requests wait inside the server. With fewer
  * connections than that the generator would be the one that waits, and nothing would ever be refused.
  */
-function connectionsFor(capacity: number): number {
-  return Math.min(2_048, Math.max(256, Math.ceil(capacity * 2)))
-}
+const connectionsFor = (capacity: number): number => Math.min(2_048, Math.max(256, Math.ceil(capacity * 2)))
 
-function hasRetryAfter(answer: HttpResponse): boolean {
-  return /^\d+$/.test(answer.headers.get('retry-after') ?? '')
-}
+const hasRetryAfter = (answer: HttpResponse): boolean => /^\d+$/.test(answer.headers.get('retry-after') ?? '')
 
 async function offerOverload(server: SluiceServer, perSecond: number, connections: number) {
   const processes = server.pids
