@@ -12,9 +12,7 @@ import { FIXED_RATES, OUTAGES, type ReferenceRun, SATURATIONS } from '../lab/ver
 const ROUNDS = 6
 
 /** Small differences between rounds that are the same in every run of the tests. */
-function wobble(round: number, seed: number): number {
-  return 1 + 0.012 * Math.sin(round * 2.3 + seed * 1.7)
-}
+const wobble = (round: number, seed: number): number => 1 + 0.012 * Math.sin(round * 2.3 + seed * 1.7)
 
 function repetition(scenario: string, run: ReferenceRun, round: number, seed: number): Repetition {
   const factor = wobble(round, seed)

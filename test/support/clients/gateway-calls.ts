@@ -24,11 +24,7 @@ export class Waiter {
 
 export type ChatResult = CompletionResult<Completion> & { readonly generation: Generation }
 
-export function completeChat(
-  gateway: Gateway,
-  inference = inferenceOf(),
-  waiter = NEVER_ABORTED,
-): Promise<ChatResult> {
+export function completeChat(gateway: Gateway, inference = inferenceOf(), waiter = NEVER_ABORTED) {
   const generation = prepareChat(gateway, inference)
   return gateway.complete(chatFormat, generation, waiter).then((result) => ({ ...result, generation }))
 }

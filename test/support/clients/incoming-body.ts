@@ -4,10 +4,7 @@ import { BodyQueue } from '../../../src/transport/body-queue.js'
 import type { IncomingBody } from '../../../src/transport/exchange.js'
 
 /** Comes in exactly these pieces, each in a turn of its own, as far as the reader lets them. */
-export function bodyOf(
-  pieces: readonly Uint8Array[],
-  ending: 'complete' | 'failed' = 'complete',
-): IncomingBody {
+export function bodyOf(pieces: readonly Uint8Array[], ending: 'complete' | 'failed' = 'complete') {
   const left = [...pieces]
   let held = false
   let due = false

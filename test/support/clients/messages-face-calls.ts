@@ -70,6 +70,4 @@ export function wireBlocks(events: readonly MessagesEvent[]): string[] {
   return events.flatMap((event) => (event.type === 'block' ? [event.data] : []))
 }
 
-export function textBlock(text: string): ContentBlock {
-  return { type: 'text', text, citations: [] }
-}
+export const textBlock = (text: string): ContentBlock => ({ type: 'text', text, citations: [] })

@@ -83,11 +83,7 @@ export class Recorded implements UpstreamReceiver {
   }
 }
 
-export function called(
-  client: UpstreamClient,
-  request: UpstreamRequest,
-  recorded = new Recorded(),
-): Recorded {
+export function called(client: UpstreamClient, request: UpstreamRequest, recorded = new Recorded()) {
   recorded.call = client.call(request, recorded)
   return recorded
 }

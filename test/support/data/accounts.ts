@@ -5,14 +5,10 @@ import type { ApiKey, Organization, Workspace } from '../../../src/store/account
 export const BEGAN = 1_700_000_000_000
 
 /** The hash of the nth key of a test. */
-export function hashOf(n: number | string): string {
-  return createHash('sha256').update(`key ${n}`).digest('hex')
-}
+export const hashOf = (n: number | string): string => createHash('sha256').update(`key ${n}`).digest('hex')
 
 /** An id that sorts as `n` does. */
-export function idOf(n: number): string {
-  return `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`
-}
+export const idOf = (n: number): string => `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
 /** The nth key of a test, with whatever matters to it. */
 export function keyOf(n: number | string, more: Partial<ApiKey> = {}): ApiKey {

@@ -229,9 +229,7 @@ function flush(process: Process): void {
   process.buffer = []
 }
 
-function openOf({ written }: Process): Line[] {
-  return openIn(written)
-}
+const openOf = ({ written }: Process): Line[] => openIn(written)
 
 function openIn(lines: readonly Line[]): Line[] {
   const closed = new Set(lines.filter(({ type }) => type === 'close').map(({ id }) => id))

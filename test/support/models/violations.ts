@@ -10,9 +10,7 @@ export interface Violation {
 
 type Loc = readonly (string | number)[]
 
-function characters(n: number): string {
-  return n === 1 ? '1 character' : `${n} characters`
-}
+const characters = (n: number): string => (n === 1 ? '1 character' : `${n} characters`)
 
 /** One builder per row of the contract's table. */
 export const violation = {

@@ -22,9 +22,7 @@ export type FederationRequest =
 export type FederationPeer = PeerProcess<FederationRequest, unknown>
 
 /** Starts a process that opens the store at `path`; resolves when it has. */
-export function startFederationPeer(path: string): Promise<FederationPeer> {
-  return startPeer(import.meta.url, path)
-}
+export const startFederationPeer = (path: string): Promise<FederationPeer> => startPeer(import.meta.url, path)
 
 await servePeer(import.meta.url, (path) => {
   const env = openEnvironment(path)

@@ -23,14 +23,9 @@ export function startStorePeer(path: string, options?: PeerOptions): Promise<Sto
   return startPeer(import.meta.url, path, options)
 }
 
-function textOf(bytes: Uint8Array | null): string {
-  return bytes === null ? 'null' : Buffer.from(bytes).toString()
-}
+const textOf = (bytes: Uint8Array | null): string => (bytes === null ? 'null' : Buffer.from(bytes).toString())
 
-async function answerTo(
-  { items }: Store,
-  request: Exclude<PeerRequest, { do: 'create-on' }>,
-): Promise<string> {
+async function answerTo({ items }: Store, request: Exclude<PeerRequest, { do: 'create-on' }>) {
   switch (request.do) {
     case 'read':
       return textOf(items.read(request.id))

@@ -117,9 +117,7 @@ function grown(
   }
 }
 
-export function frame(event: WireEvent): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-}
+export const frame = (event: WireEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
 /** Sends events as a stream that ends properly. */
 export function sendEvents(peer: Peer, events: readonly WireEvent[]): void {
@@ -165,11 +163,7 @@ export interface AnthropicBench {
 }
 
 /** A provider before a mock that does what the script says. */
-export async function anthropicBench(
-  t: Test,
-  script: Script,
-  options: Partial<AnthropicOptions> = {},
-): Promise<AnthropicBench> {
+export async function anthropicBench(t: Test, script: Script, options: Partial<AnthropicOptions> = {}) {
   const mock = await mockUpstream(t, script)
   const client = testClient(t)
   const provider = anthropicProvider({

@@ -30,12 +30,7 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, port: 
 }
 
 /** True when it has answered. */
-async function relayed(
-  role: EndpointRole,
-  body: object,
-  response: ServerResponse,
-  port: number,
-): Promise<boolean> {
+async function relayed(role: EndpointRole, body: object, response: ServerResponse, port: number) {
   try {
     const answer = await ask(role === 'dead' ? DEAD_PORT : port, `/${role}/v1/chat/completions`, body)
     if (answer.statusCode !== 200) {

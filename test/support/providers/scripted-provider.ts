@@ -146,11 +146,7 @@ export function catalogOf(
   }
 }
 
-function modelOf(
-  id: string,
-  wishes: readonly EndpointWishes[],
-  entryOf: (slug: string) => CatalogProvider,
-): Model {
+function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: string) => CatalogProvider) {
   const endpoints: ModelEndpoint[] = []
   const model: Model = {
     id,

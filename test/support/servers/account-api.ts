@@ -84,6 +84,4 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
 }
 
 /** The body of an error (contract/gateway 1.5). */
-export function errorBody(code: number, message: string): object {
-  return { error: { code, message } }
-}
+export const errorBody = (code: number, message: string): object => ({ error: { code, message } })

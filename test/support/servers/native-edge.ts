@@ -15,11 +15,7 @@ export interface TestEdge {
 export const HEADER_BYTES = 16 * 1024
 
 /** Serves the routes until the test ends. */
-export async function startEdge(
-  t: Test,
-  routes: readonly Route[],
-  options: Partial<UwsOptions> = {},
-): Promise<TestEdge> {
+export async function startEdge(t: Test, routes: readonly Route[], options: Partial<UwsOptions> = {}) {
   const edge = await serveEdge(routes, options)
   t.teardown(() => edge.server.close())
   return edge
@@ -29,10 +25,7 @@ export async function startEdge(
  * Serves the routes until they are closed. The module is imported late, because the native code reads its limit for
  * header blocks while it is loaded.
  */
-export async function serveEdge(
-  routes: readonly Route[],
-  options: Partial<UwsOptions> = {},
-): Promise<TestEdge> {
+export async function serveEdge(routes: readonly Route[], options: Partial<UwsOptions> = {}) {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
   const { serveUws } = await import('../../../src/transport/uws.js')
   const defects: unknown[] = []
@@ -49,11 +42,7 @@ export async function serveEdge(
 }
 
 /** Opens a connection that ends with the test at the latest, and sends the fragments that are given. */
-export async function connected(
-  t: Test,
-  port: number,
-  ...fragments: readonly (string | Uint8Array)[]
-): Promise<RawConnection> {
+export async function connected(t: Test, port: number, ...fragments: readonly (string | Uint8Array)[]) {
   const connection = await connectedWith(t, port, {})
   if (fragments.length > 0) await connection.send(...fragments)
   return connection

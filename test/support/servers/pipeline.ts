@@ -23,10 +23,7 @@ export interface TestPipeline {
 }
 
 /** Endpoints behind the real pipeline and the native edge, with everything observable. */
-export function pipelineOf(
-  endpoints: readonly Endpoint[],
-  overrides: Partial<PipelineOptions> = {},
-): TestPipeline {
+export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<PipelineOptions> = {}) {
   const lines: Record<string, unknown>[] = []
   const counted: Record<string, Counted> = {}
   const inFlight = (): number =>

@@ -50,9 +50,7 @@ export function jsonReply(status: number, value: unknown): Reply {
 }
 
 /** What the test routes say when the transport finds a fault. */
-function faultReply(kind: FaultKind): Reply {
-  return jsonReply(STATUS[kind] ?? 500, { fault: kind })
-}
+const faultReply = (kind: FaultKind): Reply => jsonReply(STATUS[kind] ?? 500, { fault: kind })
 
 export const NO_CONTENT: Reply = { status: 204, headers: [], body: null }
 
