@@ -72,12 +72,11 @@ const GOOD: CallObservation = {
   ledgerRow: RECORD,
 }
 
-const withAnswer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({
+const answer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({
   answer: { ...ANSWER, ...over },
 })
-const withMetadata = (over: object): Partial<CallObservation> =>
-  withAnswer({ metadata: { ...METADATA, ...over } })
-const withLedgerRow = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
+const metadata = (over: object): Partial<CallObservation> => answer({ metadata: { ...METADATA, ...over } })
+const row = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
 
 const CASES: readonly (readonly [
   about: string,
@@ -86,17 +85,17 @@ const CASES: readonly (readonly [
   said: string | RegExp,
 ])[] = [
   ['all as it should be', {}, 'pass', ''],
-  ['no end', withAnswer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
+  ['no end', answer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
   [
     'an end that comes far too late',
     { response: gatewayResponse({ endMs: 11_000 }) },
     'fail',
     'it took 11000 ms',
   ],
-  ['a part that looks whole', withAnswer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
+  ['a part that looks whole', answer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
   [
     'a part with an end, but without figures',
-    withAnswer({ text: HALF_TEXT, usage: null }),
+    answer({ text: HALF_TEXT, usage: null }),
     'fail',
     'passed off as a complete',
   ],
@@ -110,7 +109,7 @@ const CASES: readonly (readonly [
     'a clean refusal instead of the rescue',
     {
       response: gatewayResponse({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
-      ...withAnswer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
+      ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
       attempts: GOOD.attempts.slice(0, 2),
     },
     'safe',
@@ -130,69 +129,44 @@ const CASES: readonly (readonly [
   ],
   ['no id', { response: gatewayResponse({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
   ['a connection kept', { heldConnections: 1 }, 'safe', '1 connections to a provider that was given up'],
-  ['no metadata', withAnswer({ metadata: null }), 'partial', 'there is no routing metadata'],
-  [
-    'an attempt left out',
-    withMetadata({ attempts: METADATA.attempts.slice(1) }),
-    'partial',
-    'metadata.attempts',
-  ],
-  ['a wrong place', withMetadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
-  ['another model asked for', withMetadata({ requested: 'x' }), 'partial', 'metadata.requested'],
+  ['no metadata', answer({ metadata: null }), 'partial', 'there is no routing metadata'],
+  ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'partial', 'metadata.attempts'],
+  ['a wrong place', metadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
+  ['another model asked for', metadata({ requested: 'x' }), 'partial', 'metadata.requested'],
   [
     'endpoints not counted',
-    withMetadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
+    metadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
     'partial',
     'total is 1',
   ],
   [
     'nobody selected',
-    withMetadata({ endpoints: { total: 3, available: [] } }),
+    metadata({ endpoints: { total: 3, available: [] } }),
     'partial',
     'the selected endpoint',
   ],
-  [
-    'a time that was not',
-    withMetadata({ generation_time: 400 }),
-    'partial',
-    'generation_time is 400 ms of 40',
-  ],
-  ['another model named', withAnswer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
-  [
-    'another provider named',
-    withAnswer({ provider: 'Drill First' }),
-    'partial',
-    'the provider of the answer',
-  ],
+  ['a time that was not', metadata({ generation_time: 400 }), 'partial', 'generation_time is 400 ms of 40'],
+  ['another model named', answer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
+  ['another provider named', answer({ provider: 'Drill First' }), 'partial', 'the provider of the answer'],
   [
     'failed attempts billed',
-    withAnswer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
+    answer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
     'partial',
     'usage.prompt_tokens is 70020 instead of 20',
   ],
   [
     'the price of another',
-    withAnswer({ usage: { ...USAGE, cost: 0.000038 } }),
+    answer({ usage: { ...USAGE, cost: 0.000038 } }),
     'partial',
     'usage.cost is 0.000038',
   ],
   ['no row', { ledgerRow: null }, 'partial', 'the ledger has no row of it'],
-  ['a row of a failure', withLedgerRow({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
-  [
-    'a row with one attempt',
-    withLedgerRow({ attempts: 1 }),
-    'partial',
-    'the ledger’s attempts is 1 instead of 3',
-  ],
-  ['a row of another', withLedgerRow({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
-  ['a row of another model', withLedgerRow({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
-  [
-    'a row that costs nothing',
-    withLedgerRow({ total_cost: 0 }),
-    'partial',
-    'the ledger’s cost is 0 instead of',
-  ],
-  ['a row that was guessed', withLedgerRow({ estimated: true }), 'partial', 'the ledger’s estimated'],
+  ['a row of a failure', row({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
+  ['a row with one attempt', row({ attempts: 1 }), 'partial', 'the ledger’s attempts is 1 instead of 3'],
+  ['a row of another', row({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
+  ['a row of another model', row({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
+  ['a row that costs nothing', row({ total_cost: 0 }), 'partial', 'the ledger’s cost is 0 instead of'],
+  ['a row that was guessed', row({ estimated: true }), 'partial', 'the ledger’s estimated'],
 ]
 
 for (const [about, over, verdict, said] of CASES) {

@@ -9,13 +9,7 @@ import type {
 } from '../../../src/lab/run-summary.js'
 import { judgeReport } from '../../../src/lab/verdict/judge.js'
 import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
-import {
-  EMPTY_DISTRIBUTION,
-  syntheticDistribution,
-  syntheticReport,
-  syntheticRun,
-  syntheticStall,
-} from './synthetic-run.js'
+import { EMPTY_DISTRIBUTION, quantilesOf, reportOf, runOf, stallOf } from './synthetic-run.js'
 
 function checkOf(
   id: ValidityCheckId,
@@ -31,7 +25,7 @@ const OPEN_200 = { done: 2000, durationS: 10, loop: 'open', rate: 200, connectio
 
 /** What the server saw and the tool reports, beside what a clean run has. */
 interface ChangedFigures {
-  readonly truth?: Partial<Parameters<typeof syntheticRun>[0]>
+  readonly truth?: Partial<Parameters<typeof runOf>[0]>
   readonly report?: Partial<LoadToolReport>
 }
 
@@ -156,7 +150,7 @@ const CASES: readonly CheckCase[] = [
     'a closed loop at its own pace in a stall',
     /as it says/,
     {
-      truth: { stalls: [syntheticStall(2, 1, { during: 20 })] },
+      truth: { stalls: [stallOf(2, 1, { during: 20 })] },
       report: { loop: 'closed', rate: undefined as never },
     },
   ],
@@ -164,16 +158,16 @@ const CASES: readonly CheckCase[] = [
     'V6 ok',
     'an open loop that was not stopped',
     /200 of 200 due requests came during the stall \(openness 1\.00\)/,
-    { truth: { stalls: [syntheticStall(2, 1, { during: 200 })] } },
+    { truth: { stalls: [stallOf(2, 1, { during: 200 })] } },
   ],
-  ['V6 n/a', 'a stall too short to tell', /10 or more due/, { truth: { stalls: [syntheticStall(2, 0.01)] } }],
+  ['V6 n/a', 'a stall too short to tell', /10 or more due/, { truth: { stalls: [stallOf(2, 0.01)] } }],
   [
     'V6 ok',
     'a Poisson schedule that had a few less in the stall by chance',
     /160 of 200 due requests came during the stall \(openness 0\.80\): an open loop/,
     {
       truth: {
-        stalls: [syntheticStall(2, 1, { during: 160 })],
+        stalls: [stallOf(2, 1, { during: 160 })],
         expect: { loop: 'open', rate: 200, pattern: 'poisson' },
       },
     },
@@ -184,7 +178,7 @@ const CASES: readonly CheckCase[] = [
     /150 of 200 due requests .* calls itself an open loop and is a closed one/,
     {
       truth: {
-        stalls: [syntheticStall(2, 1, { during: 150 })],
+        stalls: [stallOf(2, 1, { during: 150 })],
         expect: { loop: 'open', rate: 200, pattern: 'poisson' },
       },
     },
@@ -195,7 +189,7 @@ const CASES: readonly CheckCase[] = [
     /36 or more due/,
     {
       truth: {
-        stalls: [syntheticStall(2, 0.1, { during: 20 })],
+        stalls: [stallOf(2, 0.1, { during: 20 })],
         expect: { loop: 'open', rate: 200, pattern: 'poisson' },
       },
     },
@@ -223,7 +217,7 @@ const CASES: readonly CheckCase[] = [
     'V9 fail',
     'a timeout under a stall',
     /timeout of 500 ms is not above the longest wait at the server, 1000 ms/,
-    { truth: { stalls: [syntheticStall(2, 1, { during: 200 })] }, report: { censor: 500 } },
+    { truth: { stalls: [stallOf(2, 1, { during: 200 })] }, report: { censor: 500 } },
   ],
   ['V9 ok', 'a timeout far away', /30000 ms is above/, { report: { censor: 30_000 } }],
   ['V10 ok', 'a generator at rest', /used 20 % of its 1 core, below 80 %/],
@@ -240,7 +234,7 @@ const CASES: readonly CheckCase[] = [
     'V11 fail',
     'requests sent late, by their headers',
     /left 13 ms or more after it was due, the limit is 1 ms/,
-    { truth: { lateness: syntheticDistribution(2000, { p50: 1, p99: 13 }) }, report: { latenessP99: 0.1 } },
+    { truth: { lateness: quantilesOf(2000, { p50: 1, p99: 13 }) }, report: { latenessP99: 0.1 } },
   ],
   ['V11 n/a', 'no due times', /does not tell/],
   ['V12 ok', 'even gaps', /constant: dispersion 0\.05/],
@@ -272,7 +266,7 @@ const CASES: readonly CheckCase[] = [
       truth: {
         arrivals: 600,
         shareBusy: 0.9,
-        service: syntheticDistribution(600, { p50: 300, p99: 496 }, 300, 500),
+        service: quantilesOf(600, { p50: 300, p99: 496 }, 300, 500),
       },
       report: { done: 600, statuses: {}, connections: 20 },
     },
@@ -291,7 +285,7 @@ const CASES: readonly CheckCase[] = [
     'V15 fail',
     'a loop that hardly turns',
     /lag 300 ms.*limit is 100 ms/,
-    { truth: { lag: syntheticDistribution(100, { p50: 50, p99: 300 }) } },
+    { truth: { lag: quantilesOf(100, { p50: 50, p99: 300 }) } },
   ],
 ]
 
@@ -301,8 +295,8 @@ for (const [finding, name, reason, { truth, report } = {}] of CASES) {
     const { rate: _, ...closed } = OPEN_200
     const given = report !== undefined && 'rate' in report ? closed : OPEN_200
     const { rate: __, ...rest } = report ?? {}
-    const run = syntheticRun({ ...CLEAN, ...truth })
-    const found = checkOf(id, run, syntheticReport({ ...given, statuses: { '200': 2000 }, ...rest }))
+    const run = runOf({ ...CLEAN, ...truth })
+    const found = checkOf(id, run, reportOf({ ...given, statuses: { '200': 2000 }, ...rest }))
     t.equal(found.result, result, found.reason)
     t.match(found.reason, reason)
   })
@@ -326,8 +320,8 @@ function seriesOf(arrivals: readonly number[], p50 = (_index: number) => 0.5): S
 
 test('a rate is compared over the time in which the load was on, not over the whole window', async (t) => {
   const series = seriesOf([...Array(10).fill(0), ...Array(80).fill(20), ...Array(10).fill(0)])
-  const truth = syntheticRun({ seconds: 10, arrivals: 1600 })
-  const report = syntheticReport({ done: 1600, durationS: 8, loop: 'open', rate: 200 })
+  const truth = runOf({ seconds: 10, arrivals: 1600 })
+  const report = reportOf({ done: 1600, durationS: 8, loop: 'open', rate: 200 })
   const { result, reason } = checkOf('V2', truth, report, series)
   t.equal(result, 'ok', reason)
   t.match(reason, /200\/s over 8\.0 s/)
@@ -335,15 +329,15 @@ test('a rate is compared over the time in which the load was on, not over the wh
 
 test("a drain at the end of the client's time is no time in which requests were due", async (t) => {
   const series = seriesOf([...Array(100).fill(10), 0, 0, 0, 0])
-  const truth = syntheticRun({ seconds: 10.4, arrivals: 1000 })
-  const report = syntheticReport({ done: 1000, durationS: 10.35, loop: 'open', rate: 100 })
+  const truth = runOf({ seconds: 10.4, arrivals: 1000 })
+  const report = reportOf({ done: 1000, durationS: 10.35, loop: 'open', rate: 100 })
   t.equal(checkOf('V7', truth, report, series).result, 'ok')
 })
 
 test('a tool that sends once a second is active until its next burst would be due', async (t) => {
   const series = seriesOf(Array.from({ length: 80 }, (_, index) => (index % 10 === 0 ? 200 : 0)))
-  const truth = syntheticRun({ seconds: 8, arrivals: 1600, dispersion: 130 })
-  const report = syntheticReport({ done: 1600, durationS: 8, rate: 200 })
+  const truth = runOf({ seconds: 8, arrivals: 1600, dispersion: 130 })
+  const report = reportOf({ done: 1600, durationS: 8, rate: 200 })
   t.equal(checkOf('V2', truth, report, series).result, 'ok')
   t.match(checkOf('V12', truth, report, series), { result: 'fail', reason: /bursty: dispersion 1\d\d/ })
 })
@@ -352,13 +346,13 @@ test('a stall does not make a pattern bursty: its steps and what follows are lef
   const stalled: number[] = Array.from({ length: 80 }, (_, index) => (index > 30 && index < 40 ? 0 : 20))
   stalled[30] = 20
   stalled[40] = 200
-  const truth = syntheticRun({
+  const truth = runOf({
     seconds: 8,
     arrivals: 1600,
     dispersion: 25,
-    stalls: [syntheticStall(3, 1, { during: 20, after5: 180 })],
+    stalls: [stallOf(3, 1, { during: 20, after5: 180 })],
   })
-  const report = syntheticReport({ done: 1600, durationS: 8, rate: 200, mean: 12 })
+  const report = reportOf({ done: 1600, durationS: 8, rate: 200, mean: 12 })
   t.match(checkOf('V12', truth, report, seriesOf(stalled)), {
     result: 'ok',
     reason: /constant: dispersion 0\.00/,
@@ -367,8 +361,8 @@ test('a stall does not make a pattern bursty: its steps and what follows are lef
 
 test('a server that is still getting faster has not been warmed up', async (t) => {
   const steps = Array(100).fill(2000)
-  const truth = syntheticRun({ seconds: 10, arrivals: 200_000 })
-  const report = syntheticReport({ done: 200_000, durationS: 10 })
+  const truth = runOf({ seconds: 10, arrivals: 200_000 })
+  const report = reportOf({ done: 200_000, durationS: 10 })
   const cold = checkOf(
     'V16',
     truth,
@@ -381,16 +375,13 @@ test('a server that is still getting faster has not been warmed up', async (t) =
 })
 
 test('a hold of every worker counts once, and one of two workers stops half of the requests', async (t) => {
-  const both = syntheticRun({
+  const both = runOf({
     seconds: 8,
     arrivals: 1600,
-    stalls: [
-      syntheticStall(3, 1, { during: 100, worker: 1 }),
-      syntheticStall(3, 1, { during: 100, worker: 2 }),
-    ],
+    stalls: [stallOf(3, 1, { during: 100, worker: 1 }), stallOf(3, 1, { during: 100, worker: 2 })],
   })
   const two = { ...both, workers: [both.workers[0]!, { ...both.workers[0]!, worker: 2 }] }
-  const report = syntheticReport({
+  const report = reportOf({
     done: 1600,
     durationS: 8,
     loop: 'open',
@@ -399,21 +390,21 @@ test('a hold of every worker counts once, and one of two workers stops half of t
   })
   t.match(checkOf('V6', two, report).reason, '200 of 200 due')
   t.equal(checkOf('V7', two, report).result, 'ok')
-  const half = { ...two, stalls: [syntheticStall(3, 1, { during: 100, worker: 1 })] }
+  const half = { ...two, stalls: [stallOf(3, 1, { during: 100, worker: 1 })] }
   t.match(checkOf('V6', half, report).reason, '100 of 100 due')
-  const low = syntheticReport({ ...report, percentiles: { p99: 700 } })
+  const low = reportOf({ ...report, percentiles: { p99: 700 } })
   t.match(checkOf('V7', half, low).reason, /p99 700 ms, where the schedule saw 840 ms/)
 })
 
 test('a hold of requests that are slow anyway waits for the end and then takes as long as ever', async (t) => {
   const percentiles = { p50: 310, p75: 410, p90: 480, p95: 900, p99: 1320, 'p99.9': 1450 }
-  const truth = syntheticRun({
+  const truth = runOf({
     seconds: 20,
     arrivals: 2000,
-    service: syntheticDistribution(2000, percentiles, 340, 1490),
-    stalls: [syntheticStall(5, 1, { during: 100 })],
+    service: quantilesOf(2000, percentiles, 340, 1490),
+    stalls: [stallOf(5, 1, { during: 100 })],
   })
-  const report = syntheticReport({
+  const report = reportOf({
     done: 2000,
     durationS: 20,
     loop: 'open',
@@ -421,7 +412,7 @@ test('a hold of requests that are slow anyway waits for the end and then takes a
     percentiles: { p50: 310, p99: 1200 },
   })
   t.equal(checkOf('V7', truth, report).result, 'ok')
-  const blind = syntheticReport({ ...report, percentiles: { p50: 310, p99: 500 } })
+  const blind = reportOf({ ...report, percentiles: { p50: 310, p99: 500 } })
   t.match(checkOf('V7', truth, blind), {
     result: 'fail',
     reason: /p99 500 ms, where the schedule saw 1(09|10)\d ms/,
@@ -429,15 +420,11 @@ test('a hold of requests that are slow anyway waits for the end and then takes a
 })
 
 test('a run in which nothing arrived and a report of nothing are judged, not thrown at', async (t) => {
-  const truth = syntheticRun({ seconds: 10, arrivals: 0, connections: 0, service: EMPTY_DISTRIBUTION })
-  const judged = judgeReport(
-    truth,
-    [],
-    syntheticReport({ done: 0, durationS: 10, connections: 0, statuses: {} }),
-  )
+  const truth = runOf({ seconds: 10, arrivals: 0, connections: 0, service: EMPTY_DISTRIBUTION })
+  const judged = judgeReport(truth, [], reportOf({ done: 0, durationS: 10, connections: 0, statuses: {} }))
   t.equal(judged.checks.length, 16)
   t.notMatch(
-    formatValidityReport(truth, syntheticReport({ done: 0, durationS: 10 }), judged),
+    formatValidityReport(truth, reportOf({ done: 0, durationS: 10 }), judged),
     /NaN|Infinity|undefined/,
   )
 })
@@ -477,14 +464,14 @@ test('whatever a report says, there is a verdict of sixteen checks with reasons 
     { maxLength: 3 },
   )
   const property = fc.property(reports, optional, stalls, fc.nat(5000), (report, more, stops, arrivals) => {
-    const truth = syntheticRun({
+    const truth = runOf({
       seconds: 10,
       arrivals,
       stalls: stops.map(({ fromS, forS, kind, during }) =>
-        syntheticStall(Math.max(0, fromS), forS, { kind, during }),
+        stallOf(Math.max(0, fromS), forS, { kind, during }),
       ),
     })
-    const client = syntheticReport({ ...report, ...more })
+    const client = reportOf({ ...report, ...more })
     const judged = judgeReport(truth, seriesOf(Array(100).fill(Math.round(arrivals / 100))), client)
     const text =
       judged.checks.map(({ reason }) => reason).join('\n') + formatValidityReport(truth, client, judged)
@@ -501,8 +488,8 @@ test('whatever a report says, there is a verdict of sixteen checks with reasons 
 })
 
 test('V7 leaves to a Poisson schedule what chance explains, and nothing of an even one', async (t) => {
-  const given = { seconds: 8, arrivals: 1600, stalls: [syntheticStall(3, 1, { during: 178 })] }
-  const report = syntheticReport({
+  const given = { seconds: 8, arrivals: 1600, stalls: [stallOf(3, 1, { during: 178 })] }
+  const report = reportOf({
     done: 1600,
     durationS: 8,
     loop: 'open',
@@ -512,7 +499,7 @@ test('V7 leaves to a Poisson schedule what chance explains, and nothing of an ev
     max: 999,
   })
   const of = (pattern: 'poisson' | 'constant') =>
-    checkOf('V7', syntheticRun({ ...given, expect: { loop: 'open', rate: 200, pattern } }), report)
+    checkOf('V7', runOf({ ...given, expect: { loop: 'open', rate: 200, pattern } }), report)
   t.equal(of('poisson').result, 'ok', of('poisson').reason)
   t.equal(of('constant').result, 'fail')
   t.match(
@@ -520,6 +507,6 @@ test('V7 leaves to a Poisson schedule what chance explains, and nothing of an ev
     /p90 100 ms, where the schedule saw 199 ms|p90 100 ms, where the schedule saw 200 ms/,
   )
   const hidden = { ...report, mean: 5, percentiles: { p50: 0.2, p90: 0.4, p99: 100 } }
-  const truth = syntheticRun({ ...given, expect: { loop: 'open', rate: 200, pattern: 'poisson' } })
+  const truth = runOf({ ...given, expect: { loop: 'open', rate: 200, pattern: 'poisson' } })
   t.equal(checkOf('V7', truth, hidden).result, 'fail', 'chance does not hide an outage')
 })

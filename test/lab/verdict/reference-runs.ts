@@ -3,13 +3,7 @@
  * written down (how many answers a histogram was filled up with) is said where it is filled in here.
  */
 import type { LoadToolReport, LoadToolVerdict, LoopClass, RunSummary } from '../../../src/lab/run-summary.js'
-import {
-  fastService,
-  syntheticDistribution,
-  syntheticReport,
-  syntheticRun,
-  syntheticStall,
-} from './synthetic-run.js'
+import { fastService, quantilesOf, reportOf, runOf, stallOf } from './synthetic-run.js'
 
 export interface ReferenceRun {
   readonly name: string
@@ -50,7 +44,7 @@ function outage(
     loopClass,
     verdict: fails.length === 0 ? 'valid' : 'latency invalid',
     fails,
-    truth: syntheticRun({
+    truth: runOf({
       seconds,
       arrivals,
       inFlight: Math.max(0, arrivals - report.done),
@@ -61,16 +55,14 @@ function outage(
       ...(block === undefined
         ? {
             service: heldService(arrivals, during, stallS * 1000, seconds),
-            stalls: [syntheticStall(3, stallS, { during, after5 })],
+            stalls: [stallOf(3, stallS, { during, after5 })],
           }
         : {
             service: fastService(arrivals),
-            stalls: [
-              syntheticStall(3, stallS, { kind: 'block', after5: during, after100: during, ...block }),
-            ],
+            stalls: [stallOf(3, stallS, { kind: 'block', after5: during, after100: during, ...block })],
           }),
     }),
-    report: syntheticReport({ durationS: seconds, connections, ...report }),
+    report: reportOf({ durationS: seconds, connections, ...report }),
   }
 }
 
@@ -91,7 +83,7 @@ function heldService(arrivals: number, held: number, stallMs: number, seconds: n
     'p99.9': at(0.999),
   }
   const mean = (held * stallMs * (open ? 0.5 : 1)) / arrivals + 0.03
-  return syntheticDistribution(arrivals, percentiles, mean, stallMs)
+  return quantilesOf(arrivals, percentiles, mean, stallMs)
 }
 
 /** What most tools print of latencies, in milliseconds. */
@@ -236,7 +228,7 @@ function fixedRate(
   return {
     name,
     ...expected,
-    truth: syntheticRun({
+    truth: runOf({
       seconds,
       arrivals,
       inFlight: arrivals - report.done,
@@ -244,14 +236,9 @@ function fixedRate(
       cv: dispersion > 2 ? 4 : 0.03,
       connections: 50,
       inFlightMean: (arrivals / seconds) * (mean / 1000),
-      service: syntheticDistribution(
-        arrivals,
-        { p50, p75: 405, p90, p95: 482, p99, 'p99.9': 499.8 },
-        mean,
-        500,
-      ),
+      service: quantilesOf(arrivals, { p50, p75: 405, p90, p95: 482, p99, 'p99.9': 499.8 }, mean, 500),
     }),
-    report: syntheticReport({ durationS: 10, connections: 50, rate: 100, ...report }),
+    report: reportOf({ durationS: 10, connections: 50, rate: 100, ...report }),
   }
 }
 
@@ -315,8 +302,8 @@ function saturation(
     loopClass: 'closed',
     verdict,
     fails,
-    truth: syntheticRun({ seconds: 4, arrivals: done + 64, inFlight: 64, connections: 64 }),
-    report: syntheticReport({ done, durationS: 4, connections: 64, mean, cpuShare: 0.99, ...report }),
+    truth: runOf({ seconds: 4, arrivals: done + 64, inFlight: 64, connections: 64 }),
+    report: reportOf({ done, durationS: 4, connections: 64, mean, cpuShare: 0.99, ...report }),
   }
 }
 
@@ -350,15 +337,15 @@ function knownDistribution(
     loopClass: 'closed',
     verdict,
     fails: [],
-    truth: syntheticRun({
+    truth: runOf({
       seconds: 10,
       arrivals: server.arrivals,
       inFlight,
       connections: server.peak ?? 50,
       opened: server.opened ?? 50,
-      service: syntheticDistribution(report.done, percentiles, 300, 500),
+      service: quantilesOf(report.done, percentiles, 300, 500),
     }),
-    report: syntheticReport({ durationS: 10, connections: 50, mean: 300, ...report }),
+    report: reportOf({ durationS: 10, connections: 50, mean: 300, ...report }),
   }
 }
 
@@ -388,7 +375,7 @@ export const EXAMPLE: ReferenceRun = {
   loopClass: 'omitting',
   verdict: 'latency invalid',
   fails: ['V7', 'V12'],
-  truth: syntheticRun({
+  truth: runOf({
     seconds: 8,
     arrivals: 1643,
     inFlight: 20,
@@ -396,15 +383,15 @@ export const EXAMPLE: ReferenceRun = {
     cv: 14,
     inFlightMean: 0.145,
     expect: { loop: 'open', rate: 200, connections: 20, pattern: 'constant' },
-    service: syntheticDistribution(
+    service: quantilesOf(
       1623,
       { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.08, p99: 52.9, 'p99.9': 58.1 },
       0.7,
       58.1,
     ),
-    stalls: [syntheticStall(3, 1, { during: 20 })],
+    stalls: [stallOf(3, 1, { during: 20 })],
   }),
-  report: syntheticReport({
+  report: reportOf({
     tool: 'autocannon',
     version: '9.0.0',
     done: 1623,

@@ -9,7 +9,7 @@ import type {
 
 export const EMPTY_DISTRIBUTION: DistributionSummary = { count: 0, mean: 0, max: 0, percentiles: {} }
 
-export function syntheticDistribution(
+export function quantilesOf(
   count: number,
   percentiles: Record<string, number>,
   mean = percentiles.p50 ?? 0,
@@ -20,7 +20,7 @@ export function syntheticDistribution(
 
 /** An answer of a fast operation on a quiet machine. */
 export function fastService(count: number): DistributionSummary {
-  return syntheticDistribution(
+  return quantilesOf(
     count,
     { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.05, p99: 0.08, 'p99.9': 0.15 },
     0.02,
@@ -49,8 +49,8 @@ interface RunFigures {
   readonly lag?: DistributionSummary
 }
 
-export function syntheticRun(figures: RunFigures): RunSummary {
-  const operation = syntheticOperation(figures)
+export function runOf(figures: RunFigures): RunSummary {
+  const operation = operationOf(figures)
   return {
     id: '7f3a',
     label: 'reference',
@@ -73,15 +73,13 @@ export function syntheticRun(figures: RunFigures): RunSummary {
       mean: figures.connections ?? 20,
       shareBusy: figures.shareBusy ?? null,
     },
-    workers: [
-      { worker: 1, cpuShare: 0.3, lag: figures.lag ?? syntheticDistribution(800, { p50: 0.1, p99: 1.2 }) },
-    ],
+    workers: [{ worker: 1, cpuShare: 0.3, lag: figures.lag ?? quantilesOf(800, { p50: 0.1, p99: 1.2 }) }],
     stalls: figures.stalls ?? [],
     environment: {},
   }
 }
 
-function syntheticOperation(figures: RunFigures): OperationSummary {
+function operationOf(figures: RunFigures): OperationSummary {
   const inFlight = figures.inFlight ?? 0
   const aborted = figures.aborted ?? 0
   const completed = figures.arrivals - inFlight - aborted
@@ -119,7 +117,7 @@ interface StallFigures {
 }
 
 /** A stall of worker 1 unless told otherwise, `fromS` seconds into the window. */
-export function syntheticStall(
+export function stallOf(
   fromS: number,
   forS: number,
   { kind = 'hold', during = 0, after5 = 0, after100, connections = 20, worker = 1 }: StallFigures = {},
@@ -137,7 +135,7 @@ export function syntheticStall(
 }
 
 /** A report of `done` answers; everything else as a careful tool would have it. */
-export function syntheticReport(
+export function reportOf(
   given: Partial<LoadToolReport> & { done: number; durationS: number },
 ): LoadToolReport {
   return {
