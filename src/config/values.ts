@@ -48,12 +48,12 @@ const list: z.ZodType<readonly string[]> = z.union(
   { error: 'must be a list, or text with commas' },
 )
 
-export const addresses = list.refine(areAddresses, 'must hold addresses or CIDR ranges only')
+export const addresses = list.refine(
+  (entries) => succeeds(() => createTrustedProxies(entries)),
+  'must hold addresses or CIDR ranges only',
+)
 
-function areAddresses(entries: readonly string[]): boolean {
-  return succeeds(() => createTrustedProxies(entries))
-}
-
+/** Whether an attempt neither throws nor says no. */
 function succeeds(attempt: () => unknown): boolean {
   try {
     return attempt() !== false
@@ -62,14 +62,14 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-export const readableFile = nonEmptyText.refine(isReadable, 'must name a readable file')
-
-function isReadable(path: string): boolean {
-  return succeeds(() => {
-    accessSync(path, constants.R_OK)
-    return statSync(path).isFile()
-  })
-}
+export const readableFile = nonEmptyText.refine(
+  (path) =>
+    succeeds(() => {
+      accessSync(path, constants.R_OK)
+      return statSync(path).isFile()
+    }),
+  'must name a readable file',
+)
 
 export const metricsPlace = nonEmptyText.refine(
   (place) => isSwitch(place) || (parseHostPort(place)?.port ?? 0) > 0,

@@ -52,11 +52,12 @@ export class KeyService {
     this.#clock = clock
   }
 
-  list(caller: Principal, filter: KeyListFilter): ApiKey[] {
+  list(caller: Principal, { offset, include_disabled, workspace_id }: KeyListFilter): ApiKey[] {
     return this.#accounts
       .keysOf(caller.organizationId)
-      .filter((key) => isKeyOfCaller(key, caller) && matchesFilter(key, filter))
-      .slice(filter.offset, filter.offset + KEYS_PER_PAGE)
+      .filter((key) => isKeyOfCaller(key, caller) && (include_disabled || !key.disabled))
+      .filter((key) => workspace_id === null || key.workspaceId === workspace_id)
+      .slice(offset, offset + KEYS_PER_PAGE)
   }
 
   /** Null when there is none, when it is deleted, or when it belongs to another organization: callers cannot tell which. */
@@ -102,11 +103,6 @@ export class KeyService {
 
 function isKeyOfCaller(key: ApiKey, caller: Principal): boolean {
   return key.organizationId === caller.organizationId && key.workspaceId !== null
-}
-
-function matchesFilter(key: ApiKey, filter: KeyListFilter): boolean {
-  if (key.disabled && !filter.include_disabled) return false
-  return filter.workspace_id === null || key.workspaceId === filter.workspace_id
 }
 
 function keySpecOf(caller: Principal, wanted: NewKeyInput, workspaceId: string): ApiKeySpec {

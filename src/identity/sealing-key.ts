@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -57,19 +58,10 @@ export function createSealer(key: Uint8Array): Sealer {
  */
 export function loadSealingKey(folder: string): Buffer {
   const path = join(folder, SEALING_KEY_FILE)
-  const key = readFileIfExists(path) ?? createSealingKey(folder, path)
+  const key = existsSync(path) ? readFileSync(path) : createSealingKey(folder, path)
   if (key.length !== KEY_BYTES) throw new Error(`${path} is not a key of ${KEY_BYTES} bytes`)
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY)
   return key
-}
-
-function readFileIfExists(path: string): Buffer | null {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
 }
 
 /** Written under another name first. A link, unlike a rename, fails when another process has created the file already. */

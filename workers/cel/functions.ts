@@ -40,7 +40,7 @@ interface CelOverload extends CelOverloadRules {
 }
 
 /** @param takes the types, with spaces between them */
-function defineOverload(
+function overload(
   takes: string,
   gives: CelOverload['gives'],
   cost: CelOverload['cost'] = () => 0,
@@ -76,12 +76,12 @@ const FAILS = { fails: true } as const
 const SUBSTRING = { ...ASCII, ...FAILS }
 
 const SIZES = [
-  defineOverload('string', countOf, ([whole]) => whole!.chars * PER_CODE_POINT),
-  defineOverload('list', countOf),
-  defineOverload('map', countOf, ([whole]) => whole!.items * PER_ITEM),
+  overload('string', countOf, ([whole]) => whole!.chars * PER_CODE_POINT),
+  overload('list', countOf),
+  overload('map', countOf, ([whole]) => whole!.items * PER_ITEM),
 ]
-const TESTS = [defineOverload('string string', givesBool, costOfChars)]
-const CASES = [defineOverload('string', textOfSameSize, costOfChars, ASCII)]
+const TESTS = [overload('string string', givesBool, costOfChars)]
+const CASES = [overload('string', textOfSameSize, costOfChars, ASCII)]
 
 export type CelFunctionTable = ReadonlyMap<string, readonly CelOverload[]>
 
@@ -90,25 +90,25 @@ export const METHODS: CelFunctionTable = new Map([
   ['size', SIZES],
   ['startsWith', TESTS],
   ['endsWith', TESTS],
-  ['contains', [defineOverload('string string', givesBool, costOfSearch)]],
+  ['contains', [overload('string string', givesBool, costOfSearch)]],
   ['lowerAscii', CASES],
   ['upperAscii', CASES],
   ['trim', CASES],
-  ['indexOf', [defineOverload('string string', indexIn, costOfSearch, ASCII)]],
-  ['lastIndexOf', [defineOverload('string string', indexIn, costOfSearchBackwards, ASCII)]],
+  ['indexOf', [overload('string string', indexIn, costOfSearch, ASCII)]],
+  ['lastIndexOf', [overload('string string', indexIn, costOfSearchBackwards, ASCII)]],
   [
     'substring',
     [
-      defineOverload('string int', textOfSameSize, costOfChars, SUBSTRING),
-      defineOverload('string int int', textOfSameSize, costOfChars, SUBSTRING),
+      overload('string int', textOfSameSize, costOfChars, SUBSTRING),
+      overload('string int int', textOfSameSize, costOfChars, SUBSTRING),
     ],
   ],
-  ['split', [defineOverload('string string', splitPieces, costOfSplit, { separator: true })]],
+  ['split', [overload('string string', splitPieces, costOfSplit, { separator: true })]],
   [
     'join',
     [
-      defineOverload('list(string)', joinedText, costOfJoin),
-      defineOverload('list(string) string', joinedText, costOfJoin),
+      overload('list(string)', joinedText, costOfJoin),
+      overload('list(string) string', joinedText, costOfJoin),
     ],
   ],
 ])
@@ -119,23 +119,16 @@ export const FUNCTIONS: CelFunctionTable = new Map([
   [
     'string',
     [
-      defineOverload('string', textOfSameSize),
-      defineOverload('bool', () => textValue(5)),
-      defineOverload('int', numberText, costOfItem),
-      defineOverload('uint', numberText, costOfItem),
+      overload('string', textOfSameSize),
+      overload('bool', () => textValue(5)),
+      overload('int', numberText, costOfItem),
+      overload('uint', numberText, costOfItem),
     ],
   ],
-  ['bool', [defineOverload('bool', givesBool), defineOverload('string', givesBool, undefined, FAILS)]],
-  ['int', [defineOverload('int', givesSameValue)]],
-  ['uint', [defineOverload('uint', givesUint), defineOverload('int', givesUint, costOfItem, FAILS)]],
-  [
-    'double',
-    [
-      defineOverload('double', givesDouble),
-      defineOverload('int', givesDouble),
-      defineOverload('uint', givesDouble),
-    ],
-  ],
+  ['bool', [overload('bool', givesBool), overload('string', givesBool, undefined, FAILS)]],
+  ['int', [overload('int', givesSameValue)]],
+  ['uint', [overload('uint', givesUint), overload('int', givesUint, costOfItem, FAILS)]],
+  ['double', [overload('double', givesDouble), overload('int', givesDouble), overload('uint', givesDouble)]],
 ])
 
 /** The overload that takes these arguments. */
