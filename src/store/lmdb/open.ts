@@ -8,7 +8,7 @@ import { createLmdbFederationStore, FEDERATION_TABLE_NAMES } from './federation.
 import { createLmdbFileStore, FILE_TABLE_NAME } from './files.js'
 import { createLmdbScimStore, SCIM_TABLE_NAMES } from './groups.js'
 import { ITEM_TABLE_NAMES } from './items/item-layout.js'
-import { LmdbItemStore } from './items/item-store.js'
+import { createLmdbItemStore } from './items/item-store.js'
 
 interface LmdbOptions {
   /** Folder of the store; created when absent. */
@@ -33,7 +33,7 @@ export function openLmdbStore({ path, unixSeconds }: LmdbOptions): Store {
       (names) => Object.values(names),
     ),
   })
-  const items = new LmdbItemStore(env, unixSeconds)
+  const items = createLmdbItemStore(env, unixSeconds)
   return {
     items,
     accounts: createLmdbAccountStore(env),

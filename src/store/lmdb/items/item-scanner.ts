@@ -1,4 +1,4 @@
-import type { ScanCaller, SearchResult } from '../../store.js'
+import type { ItemStore, ScanCaller, SearchResult } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import { TEXT_PAGE } from './item-layout.js'
 import { JsonArrayWriter } from './json-array-writer.js'
@@ -30,95 +30,83 @@ interface QueuedScan {
  * slice per turn at most and the first caller is served first. Scans that begin while a turn has spent less than a
  * slice get one at once, and end in that turn if it is enough; so a turn holds the loop for two slices at most.
  * Each slice reads the newest snapshot: every item is visited once, as it is when its page's turn comes.
+ *
+ * @param readRow the JSON of an item that is there, without giving the snapshot back
  */
-export class ItemScanner {
-  readonly #env: LmdbEnvironment
-  readonly #texts: LmdbTable
-  readonly #readRow: (id: number) => Uint8Array
-  readonly #queue: QueuedScan[] = []
+export function createItemSearch(
+  env: LmdbEnvironment,
+  texts: LmdbTable,
+  readRow: (id: number) => Uint8Array,
+): ItemStore['search'] {
+  const queue: QueuedScan[] = []
   /** Queued scans are being worked on, a slice a turn. */
-  #running = false
+  let isRunning = false
   /** Milliseconds that scans have taken in this turn of the loop already. */
-  #spentThisTurn = 0
+  let spentThisTurn = 0
 
-  /** @param readRow the JSON of an item that is there, without giving the snapshot back */
-  constructor(env: LmdbEnvironment, texts: LmdbTable, readRow: (id: number) => Uint8Array) {
-    this.#env = env
-    this.#texts = texts
-    this.#readRow = readRow
-  }
-
-  search(needle: Uint8Array, limit: number, caller: ScanCaller): SearchResult | Promise<SearchResult> {
-    const scan: ItemScan = {
-      needle,
-      limit,
-      caller,
-      found: new JsonArrayWriter(),
-      matches: 0,
-      scanned: 0,
-      page: 0,
+  const scanPage = (scan: ItemScan, page: Uint8Array): void => {
+    scan.scanned += countRows(TEXT_PAGE, page)
+    for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
+      scan.found.add(readRow(scan.page * TEXT_PAGE.slots + slot + 1), 1)
+      scan.matches++
     }
-    if (!this.#running && this.#spentThisTurn < SLICE_MS && this.#runFirstSlice(scan))
-      return searchResultOf(scan)
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ scan, resolve, reject })
-      if (this.#running) return
-      this.#running = true
-      setImmediate(() => this.#runQueuedSlice())
-    })
-  }
-
-  #runFirstSlice(scan: ItemScan): boolean {
-    const begun = performance.now()
-    const complete = this.#runSlice(scan)
-    if (this.#spentThisTurn === 0) {
-      setImmediate(() => {
-        this.#spentThisTurn = 0
-      })
-    }
-    this.#spentThisTurn += performance.now() - begun
-    return complete
-  }
-
-  #runQueuedSlice(): void {
-    const head = this.#queue[0]!
-    try {
-      if (head.scan.caller.aborted || this.#runSlice(head.scan)) {
-        this.#queue.shift()
-        head.resolve(searchResultOf(head.scan))
-      }
-    } catch (error) {
-      this.#queue.shift()
-      head.reject(error)
-    }
-    if (this.#queue.length > 0) setImmediate(() => this.#runQueuedSlice())
-    else this.#running = false
   }
 
   /** Works on a scan for one slice; true when it has seen everything. */
-  #runSlice(scan: ItemScan): boolean {
+  const runSlice = (scan: ItemScan): boolean => {
     const until = performance.now() + SLICE_MS
     try {
       do {
         for (let i = 0; i < PAGES_PER_LOOK; i++) {
-          const page = this.#env.get(this.#texts, scan.page)
+          const page = env.get(texts, scan.page)
           if (page === undefined) return true
-          this.#scanPage(scan, page)
+          scanPage(scan, page)
           scan.page++
         }
       } while (performance.now() < until)
       return false
     } finally {
-      this.#env.releaseSnapshot()
+      env.releaseSnapshot()
     }
   }
 
-  #scanPage(scan: ItemScan, page: Uint8Array): void {
-    scan.scanned += countRows(TEXT_PAGE, page)
-    for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
-      scan.found.add(this.#readRow(scan.page * TEXT_PAGE.slots + slot + 1), 1)
-      scan.matches++
+  const runFirstSlice = (scan: ItemScan): boolean => {
+    const begun = performance.now()
+    const complete = runSlice(scan)
+    if (spentThisTurn === 0) {
+      setImmediate(() => {
+        spentThisTurn = 0
+      })
     }
+    spentThisTurn += performance.now() - begun
+    return complete
+  }
+
+  const runQueuedSlice = (): void => {
+    const { scan, resolve, reject } = queue[0]!
+    try {
+      if (scan.caller.aborted || runSlice(scan)) {
+        queue.shift()
+        resolve(searchResultOf(scan))
+      }
+    } catch (error) {
+      queue.shift()
+      reject(error)
+    }
+    if (queue.length > 0) setImmediate(runQueuedSlice)
+    else isRunning = false
+  }
+
+  return (needle, limit, caller) => {
+    const found = new JsonArrayWriter()
+    const scan: ItemScan = { needle, limit, caller, found, matches: 0, scanned: 0, page: 0 }
+    if (!isRunning && spentThisTurn < SLICE_MS && runFirstSlice(scan)) return searchResultOf(scan)
+    return new Promise((resolve, reject) => {
+      queue.push({ scan, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      setImmediate(runQueuedSlice)
+    })
   }
 }
 

@@ -1,8 +1,8 @@
-import type { ItemFields, ItemStore, ScanCaller, SearchResult } from '../../store.js'
+import type { ItemStore } from '../../store.js'
 import type { LmdbEnvironment } from '../environment.js'
-import { DIRECTORY_PAGES, ITEM_TABLE_NAMES, type ItemTables, JSON_PAGE, readLastId } from './item-layout.js'
-import { ItemScanner } from './item-scanner.js'
-import { ItemWriter } from './item-writer.js'
+import { DIRECTORY_PAGES, ITEM_TABLE_NAMES, JSON_PAGE, readLastId } from './item-layout.js'
+import { createItemSearch } from './item-scanner.js'
+import { createItemWriter } from './item-writer.js'
 import { JsonArrayWriter } from './json-array-writer.js'
 import { rowEnd, rowStart } from './slotted-page.js'
 
@@ -12,85 +12,40 @@ const LARGEST_ID = JSON_PAGE.slots * 0x1_0000_0000
 /** Instead of the number of a page. */
 const LIST_COMPLETE = -1
 
-/** Items in LMDB. Reads neither parse nor serialise an item; searches and changes are queued. */
-export class LmdbItemStore implements ItemStore {
-  readonly #env: LmdbEnvironment
-  readonly #tables: ItemTables
-  readonly #scanner: ItemScanner
-  readonly #writer: ItemWriter
-  /** Reused by every list: its bytes are only promised for the turn they were asked in. */
-  readonly #listed = new JsonArrayWriter()
-
-  /** @param env opened with `ITEM_TABLE_NAMES` */
-  constructor(env: LmdbEnvironment, unixSeconds: () => number) {
-    this.#env = env
-    this.#tables = {
-      pages: env.table(ITEM_TABLE_NAMES.pages),
-      texts: env.table(ITEM_TABLE_NAMES.texts),
-      directory: env.table(ITEM_TABLE_NAMES.directory),
-      counter: env.table(ITEM_TABLE_NAMES.counter),
-    }
-    this.#scanner = new ItemScanner(env, this.#tables.texts, (id) => this.#readRow(id)!)
-    this.#writer = new ItemWriter(env, this.#tables, unixSeconds)
-  }
-
-  read(id: number): Uint8Array | null {
-    const bytes = this.#readRow(id)
-    this.#env.releaseSnapshot()
-    return bytes
-  }
-
-  lastId(): number {
-    const last = readLastId(this.#env, this.#tables.counter)
-    this.#env.releaseSnapshot()
-    return last
-  }
-
-  /** Borrowed bytes: the next list overwrites them. */
-  list(offset: number, limit: number): Uint8Array {
-    const array = this.#listed.begin()
-    const next = offset === 0 ? this.#listFullPages(array, limit) : 0
-    if (next !== LIST_COMPLETE) this.#listByDirectory(array, offset, limit - array.rows, next)
-    this.#env.releaseSnapshot()
-    return array.end()
-  }
-
-  search(needle: Uint8Array, limit: number, caller: ScanCaller): SearchResult | Promise<SearchResult> {
-    return this.#scanner.search(needle, limit, caller)
-  }
-
-  create(fields: ItemFields): Promise<{ readonly id: number; readonly json: Uint8Array }> {
-    return this.#writer.change((transaction) => transaction.create(fields))
-  }
-
-  replace(id: number, fields: ItemFields): Promise<Uint8Array | null> {
-    return this.#writer.change((transaction) => transaction.replace(id, fields))
-  }
-
-  remove(id: number): Promise<boolean> {
-    return this.#writer.change((transaction) => transaction.remove(id))
-  }
-
+interface LmdbItemStore extends ItemStore {
   /** Resolves when no change waits and all are on disk. */
-  idle(): Promise<void> {
-    return this.#writer.idle()
-  }
+  idle(): Promise<void>
+}
+
+/**
+ * Items in LMDB. Reads neither parse nor serialise an item; searches and changes are queued.
+ *
+ * @param env opened with `ITEM_TABLE_NAMES`
+ */
+export function createLmdbItemStore(env: LmdbEnvironment, unixSeconds: () => number): LmdbItemStore {
+  const pages = env.table(ITEM_TABLE_NAMES.pages)
+  const texts = env.table(ITEM_TABLE_NAMES.texts)
+  const directory = env.table(ITEM_TABLE_NAMES.directory)
+  const counter = env.table(ITEM_TABLE_NAMES.counter)
+  const writer = createItemWriter(env, { pages, texts, directory, counter }, unixSeconds)
+  /** Reused by every list: its bytes are only promised for the turn they were asked in. */
+  const listed = new JsonArrayWriter()
 
   /** As `read`, without giving the snapshot back. */
-  #readRow(id: number): Uint8Array | null {
+  const readRow = (id: number): Uint8Array | null => {
     if (!(id >= 1 && id <= LARGEST_ID)) return null
     const index = id - 1
-    const page = this.#env.getUnbounded(this.#tables.pages, Math.floor(index / JSON_PAGE.slots))
+    const page = env.getUnbounded(pages, Math.floor(index / JSON_PAGE.slots))
     if (page === undefined) return null
     const slot = index % JSON_PAGE.slots
     const start = rowStart(JSON_PAGE, page, slot)
     return start < 0 ? null : sliceOfPage(page, start, rowEnd(JSON_PAGE, page, slot))
   }
 
-  /** Takes rows from the first page on, for as long as no page is empty; returns where to go on, or LIST_COMPLETE. */
-  #listFullPages(array: JsonArrayWriter, limit: number): number {
+  /** Takes rows from the first page on, until a page is empty; returns where to go on, or LIST_COMPLETE. */
+  const listFullPages = (array: JsonArrayWriter, limit: number): number => {
     for (let number = 0; array.rows < limit; number++) {
-      const page = this.#env.getUnbounded(this.#tables.pages, number)
+      const page = env.getUnbounded(pages, number)
       if (page === undefined) return LIST_COMPLETE
       if (appendRows(array, page, 0, limit - array.rows) === 0) return number + 1
     }
@@ -98,11 +53,16 @@ export class LmdbItemStore implements ItemStore {
   }
 
   /** Skips empty pages, and pages before the offset, without reading them. */
-  #listByDirectory(array: JsonArrayWriter, offset: number, limit: number, firstPage: number): void {
+  const listByDirectory = (
+    array: JsonArrayWriter,
+    offset: number,
+    limit: number,
+    firstPage: number,
+  ): void => {
     let skip = offset
     let want = limit
     for (let part = Math.floor(firstPage / DIRECTORY_PAGES); want > 0; part++) {
-      const borrowed = this.#env.get(this.#tables.directory, part)
+      const borrowed = env.get(directory, part)
       if (borrowed === undefined) return
       const counts = Buffer.from(borrowed) // reading a page overwrites borrowed bytes
       for (let i = Math.max(0, firstPage - part * DIRECTORY_PAGES); i < counts.length && want > 0; i++) {
@@ -111,11 +71,36 @@ export class LmdbItemStore implements ItemStore {
           skip -= rows
           continue
         }
-        const page = this.#env.getUnbounded(this.#tables.pages, part * DIRECTORY_PAGES + i)!
+        const page = env.getUnbounded(pages, part * DIRECTORY_PAGES + i)!
         want -= appendRows(array, page, skip, want)
         skip = 0
       }
     }
+  }
+
+  return {
+    read: (id) => {
+      const bytes = readRow(id)
+      env.releaseSnapshot()
+      return bytes
+    },
+    list: (offset, limit) => {
+      const array = listed.begin()
+      const next = offset === 0 ? listFullPages(array, limit) : 0
+      if (next !== LIST_COMPLETE) listByDirectory(array, offset, limit - array.rows, next)
+      env.releaseSnapshot()
+      return array.end()
+    },
+    search: createItemSearch(env, texts, (id) => readRow(id)!),
+    create: (fields) => writer.change((transaction) => transaction.create(fields)),
+    replace: (id, fields) => writer.change((transaction) => transaction.replace(id, fields)),
+    remove: (id) => writer.change((transaction) => transaction.remove(id)),
+    lastId: () => {
+      const last = readLastId(env, counter)
+      env.releaseSnapshot()
+      return last
+    },
+    idle: writer.idle,
   }
 }
 
