@@ -40,8 +40,8 @@ interface SimulatedProviderOptions {
   readonly allowRequestFaults: boolean
   /** Of the worker, shared by all its simulated providers. */
   readonly wheel: TimerWheel
-  /** Keeps what models make; null where nothing can be kept. */
-  readonly files: GeneratedFiles | null
+  /** Keeps what models make. */
+  readonly files: GeneratedFiles
 }
 
 const DEFAULT_LENGTH = constantSampler(DEFAULT_ANSWER_TOKENS)
@@ -139,13 +139,11 @@ export class SimulatedProvider implements Provider {
   /** The file that is to be made; null for models that make none. */
   #draftFile({ call, behaviour }: PreparedCall): FileDraft | null {
     if (!behaviour.makesFile) return null
-    const { files } = this.#options
-    if (files === null) throw new UnsupportedRequest('This model can keep no files here.')
     const draft = draftFile(call.request)
     if (draft === null) {
       throw new UnsupportedRequest('There is nothing in the last user message to make a file of.')
     }
-    return { ...draft, files, caller: call.caller }
+    return { ...draft, files: this.#options.files, caller: call.caller }
   }
 
   #prepare(call: ProviderCall, behaviour: CompiledBehaviour): PreparedCall {

@@ -86,7 +86,7 @@ export class FakeClock implements WheelClock {
 }
 
 /** Keeps nothing, and says that it does. */
-const FAKE_FILES: GeneratedFiles = {
+export const FAKE_FILES: GeneratedFiles = {
   store: async (_, filename, { byteLength: sizeBytes }) => ({
     id: 'file_1',
     filename,

@@ -5,6 +5,7 @@ import { TimerWheel } from '../../src/simulator/timer-wheel.js'
 import {
   assembleCompletion,
   endpointOf,
+  FAKE_FILES,
   providerCall,
   runCompletion,
   runStream,
@@ -171,7 +172,7 @@ test('a thousand streams of tagged answers share one timer and none gets words o
 
 test('on the clock of the system no token comes before its time, and the end leaves no timer', async (t) => {
   const wheel = new TimerWheel()
-  const provider = new SimulatedProvider({ seed: 1, allowRequestFaults: false, wheel, files: null })
+  const provider = new SimulatedProvider({ seed: 1, allowRequestFaults: false, wheel, files: FAKE_FILES })
   const behaviour: Behaviour = {
     first_token_ms: { constant: 15.5 },
     gap_ms: { constant: 7.25 },

@@ -19,7 +19,7 @@ import { toChatRequest } from '../../../src/gateway/translation/messages-over-ch
 import { Translation } from '../../../src/gateway/translation/translation.js'
 import { SimulatedProvider } from '../../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../../src/simulator/timer-wheel.js'
-import { endpointOf, FakeClock } from '../../simulator/calls.js'
+import { endpointOf, FAKE_FILES, FakeClock } from '../../simulator/calls.js'
 import { PRICES } from '../../support/providers/scripted-provider.js'
 
 const ENDPOINT = endpointOf({}, { prices: PRICES })
@@ -84,7 +84,7 @@ const simulated = new SimulatedProvider({
   seed: 1,
   allowRequestFaults: false,
   wheel: new TimerWheel(new FakeClock()),
-  files: null,
+  files: FAKE_FILES,
 })
 
 function callOf(request: MessagesRequest): ProviderCall<MessagesRequest> {
