@@ -13,21 +13,15 @@ import type {
   MessagesRequest,
   MessagesTool,
 } from '../../gateway/formats/messages.js'
-import { textOfContent } from '../answer/tool-choice.js'
+import { isEchoRequest, textOfContent } from '../answer/tool-choice.js'
 import { UnsupportedRequest } from '../faults.js'
 
-/** The request to plan by, and what of the answer is the messages format's own. */
-interface MessagesPrompt {
-  readonly chat: ChatRequest
-  readonly searchesWeb: boolean
-}
-
 /**
- * Reads a request. Nothing that decides about the answer is left out; the format itself is, so that an equal
+ * The request to plan by, and whether the answer begins with a search of the web. Nothing that decides about the answer is left out; the format itself is, so that an equal
  * request is answered alike however it is metered. `redacts` keeps the thinking from being shown. Throws an
  * `UnsupportedRequest`.
  */
-export function toChatRequest(request: MessagesRequest, redacts: boolean): MessagesPrompt {
+export function toChatRequest(request: MessagesRequest, redacts: boolean) {
   const { functions, hasWebSearch } = toChatTools(request.tools ?? [])
   const messages = toChatMessages(request)
   const searchesWeb = hasWebSearch && wantsWebSearch(request, functions, messages)
@@ -65,12 +59,7 @@ function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, un
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
-interface ToolsOfPrompt {
-  readonly functions: ChatTool[]
-  readonly hasWebSearch: boolean
-}
-
-function toChatTools(tools: readonly MessagesTool[]): ToolsOfPrompt {
+function toChatTools(tools: readonly MessagesTool[]) {
   const functions: ChatTool[] = []
   let hasWebSearch = false
   for (const [at, { type, name = '', input_schema }] of tools.entries()) {
@@ -94,7 +83,7 @@ function wantsWebSearch(
   const last = messages.at(-1)
   if (last?.role !== 'user') return false
   const text = textOfContent(last.content)
-  return !text.startsWith('echo:') && (functions.length === 0 || /\bsearch\b/i.test(text))
+  return !isEchoRequest(text) && (functions.length === 0 || /\bsearch\b/i.test(text))
 }
 
 function toToolChoice({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest> {
@@ -127,8 +116,7 @@ function toReasoning(request: MessagesRequest, redacts: boolean): Partial<ChatRe
 // ── Messages ────────────────────────────────────────────────────────────────
 
 function toChatMessages({ system, messages }: MessagesRequest): ChatMessage[] {
-  const read: ChatMessage[] = []
-  if (system !== undefined) read.push({ role: 'system', content: toTextParts(system) })
+  const read: ChatMessage[] = system === undefined ? [] : [{ role: 'system', content: toTextParts(system) }]
   for (const message of messages) addChatMessage(message, read)
   return read
 }
