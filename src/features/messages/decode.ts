@@ -125,27 +125,17 @@ function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): Validatio
   for (let at = 0; at < tools.length; at++) {
     const type: string = tools[at]!.type ?? 'custom'
     if (!GATEWAY_PREFIX.test(type)) continue
-    const name = type.replace(GATEWAY_PREFIX, 'service:')
-    const told = GATEWAY_TOOLS.has(name)
-      ? `${name} is not supported by this gateway`
+    const name = type.replace(GATEWAY_PREFIX, '')
+    const told = GATEWAY_TOOLS.test(name)
+      ? `service:${name} is not supported by this gateway`
       : 'is no tool of this gateway'
     return bodyIssue(['tools', at, 'type'], told)
   }
   return null
 }
 
-const GATEWAY_TOOLS: ReadonlySet<string> = new Set(
-  [
-    'bash',
-    'datetime',
-    'image_generation',
-    'experimental__search_models',
-    'web_fetch',
-    'web_search',
-    'shell',
-    'tool_search',
-  ].map((name) => `service:${name}`),
-)
+const GATEWAY_TOOLS =
+  /^(bash|datetime|image_generation|experimental__search_models|web_fetch|web_search|shell|tool_search)$/
 
 function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): ValidationIssue | null {
   if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null

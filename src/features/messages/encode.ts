@@ -1,6 +1,7 @@
 /** Answers as the wire has them (contract/gateway 5.6, 5.7): completed so that the strictest client takes them. */
 
 import type { Fault } from '../../base/fault.js'
+import { asCount } from '../../gateway/formats/json-values.js'
 import type {
   ContentBlock,
   MessagesAnswer,
@@ -91,16 +92,22 @@ const DIRECT = { type: 'direct' } as const
 
 // ── Usage (contract/gateway 5.6, 5.8) ──────────────────────────────────────────
 
-/** What stands in a member about which the provider says nothing, as JSON. */
-interface UsageDefaults {
-  readonly input: number
-  readonly output: number
-  readonly cacheWrite: number | null
-  readonly cacheRead: number | null
-  readonly thinking: number | null
+/** `usage` of an answer of which nothing is known yet: the members that every client wants, in their order. */
+const NO_FIGURES: MessagesUsage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: null,
+  cache_read_input_tokens: null,
+  cache_creation: null,
+  output_tokens_details: null,
+  server_tool_use: null,
+  inference_geo: null,
+  service_tier: null,
 }
-
-const NOTHING_YET: UsageDefaults = { input: 0, output: 0, cacheWrite: null, cacheRead: null, thinking: null }
+/** Clients add these up: what is no count is not passed on. */
+const COUNTS = /^(input|output|cache_creation_input|cache_read_input)_tokens$/
+/** A provider's word on these is not passed on. */
+const OWN_MEMBERS = /^(cost|cost_details|is_byok)$/
 
 /**
  * `usage` with every required member: the provider's own figures where it sent some, otherwise the canonical ones
@@ -108,77 +115,25 @@ const NOTHING_YET: UsageDefaults = { input: 0, output: 0, cacheWrite: null, cach
  */
 function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
   const ours = {
-    input: usage.prompt - usage.cached - usage.cacheWrite,
-    output: usage.completion,
-    cacheWrite: usage.cacheWrite,
-    cacheRead: usage.cached,
-    thinking: usage.reasoning,
+    input_tokens: usage.prompt - usage.cached - usage.cacheWrite,
+    output_tokens: usage.completion,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cached,
+    cache_creation: null,
+    output_tokens_details: { thinking_tokens: usage.reasoning },
   }
-  return `${figuresJson(ours, wire)},${costMembers(cost)}}`
+  return `${figuresJson(ours, wire).slice(0, -1)},${costMembers(cost)}}`
 }
 
-/** `usage` at the beginning of a stream: what the provider says of the input by then. */
-function initialUsageJson(wire: MessagesUsage | null): string {
-  return `${figuresJson(NOTHING_YET, wire)}}`
-}
-
-/** Our figures, and those of the provider over them; its null says nothing. Without the closing brace. */
-function figuresJson(
-  { input, output, cacheWrite, cacheRead, thinking }: UsageDefaults,
-  wire: MessagesUsage | null,
-): string {
-  const details = thinking === null ? 'null' : `{"thinking_tokens":${thinking}}`
-  if (wire === null) {
-    return (
-      `{"input_tokens":${input},"output_tokens":${output},"cache_creation_input_tokens":${cacheWrite},` +
-      `"cache_read_input_tokens":${cacheRead},"cache_creation":null,"output_tokens_details":${details},` +
-      '"server_tool_use":null,"inference_geo":null,"service_tier":null'
-    )
-  }
-  return (
-    `{"input_tokens":${countOr(wire.input_tokens, input)},"output_tokens":${countOr(wire.output_tokens, output)},` +
-    `"cache_creation_input_tokens":${countOr(wire.cache_creation_input_tokens, cacheWrite)},` +
-    `"cache_read_input_tokens":${countOr(wire.cache_read_input_tokens, cacheRead)},` +
-    `"cache_creation":${jsonOr(wire.cache_creation, 'null')},` +
-    `"output_tokens_details":${jsonOr(wire.output_tokens_details, details)},` +
-    `"server_tool_use":${jsonOr(wire.server_tool_use, 'null')},` +
-    `"inference_geo":${jsonOr(wire.inference_geo, 'null')},` +
-    `"service_tier":${jsonOr(wire.service_tier, 'null')}${otherMembersJson(wire)}`
-  )
-}
-
-/** A count that is none is not passed on: clients add these up. */
-function countOr(said: unknown, ours: number | null): number | null {
-  return Number.isSafeInteger(said) && (said as number) >= 0 ? (said as number) : ours
-}
-
-function jsonOr(said: unknown, ours: string): string {
-  return said === null || said === undefined ? ours : JSON.stringify(said)
-}
-
-/** Members that are written above, or whose value is ours to tell. */
-const WRITTEN: ReadonlySet<string> = new Set([
-  'input_tokens',
-  'output_tokens',
-  'cache_creation_input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation',
-  'output_tokens_details',
-  'server_tool_use',
-  'inference_geo',
-  'service_tier',
-  'cost',
-  'cost_details',
-  'is_byok',
-])
-
-function otherMembersJson(wire: MessagesUsage): string {
-  let text = ''
+/** Our figures, and those of the provider over them; its null says nothing. */
+function figuresJson(ours: MessagesUsage, wire: MessagesUsage | null): string {
+  const figures: Record<string, unknown> = { ...NO_FIGURES, ...ours }
   for (const name in wire) {
     const value = wire[name]
-    if (value !== undefined && !WRITTEN.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`
+    if (value === undefined || (value === null && name in NO_FIGURES) || OWN_MEMBERS.test(name)) continue
+    if (!COUNTS.test(name) || asCount(value) !== undefined) figures[name] = value
   }
-  return text
+  return JSON.stringify(figures)
 }
 
 // ── Streams (contract/gateway 5.8) ─────────────────────────────────────────────
@@ -233,7 +188,7 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
     this.#begun = true
     const stop = stopJson({ ...NO_STOP, container })
     const message =
-      `${messageHeadJson(this.#generation)},"content":[],${stop},"usage":${initialUsageJson(usage)},` +
+      `${messageHeadJson(this.#generation)},"content":[],${stop},"usage":${figuresJson(NO_FIGURES, usage)},` +
       `"provider":${JSON.stringify(this.#generation.providerName)}}`
     return `event: message_start\ndata: {"type":"message_start","message":${message}}\n\n`
   }

@@ -180,7 +180,7 @@ export const systemBlock = nameSchema(
 )
 
 /** Names of tools as this format has them. */
-export const TOOL_NAME = stringMatching(
+const TOOL_NAME = stringMatching(
   /^[A-Za-z0-9_-]{1,128}$/,
   'must be 1 to 128 letters, digits, underscores or hyphens',
 )

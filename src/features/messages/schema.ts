@@ -46,7 +46,7 @@ const edit = z.discriminatedUnion('type', [
   }),
 ])
 
-export const contextManagement = nameSchema(
+const contextManagement = nameSchema(
   'MessagesContextManagement',
   limitDepth(z.looseObject({ edits: z.array(edit).exactOptional() })),
 )
@@ -56,7 +56,7 @@ const shown = {
   block_binding: z.looseObject({}).exactOptional(),
 }
 
-export const thinking = nameSchema(
+const thinking = nameSchema(
   'MessagesThinking',
   limitDepth(
     z.discriminatedUnion('type', [
@@ -70,9 +70,9 @@ export const thinking = nameSchema(
 
 const SMALLEST_BUDGET = 20_000
 
-export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
+const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
 
-export const outputConfig = nameSchema(
+const outputConfig = nameSchema(
   'MessagesOutputConfig',
   limitDepth(
     z.looseObject({

@@ -22,7 +22,7 @@ export class Waiter {
   }
 }
 
-export type ChatResult = CompletionResult<Completion> & { readonly generation: Generation }
+type ChatResult = CompletionResult<Completion> & { readonly generation: Generation }
 
 export function completeChat(gateway: Gateway, inference = inferenceOf(), waiter = NEVER_ABORTED) {
   const generation = prepareChat(gateway, inference)

@@ -144,13 +144,13 @@ export function parseMessage(body: Members): MessagesAnswer | null {
 }
 
 /** Null for what is no block. */
-export function parseBlock(value: unknown): ContentBlock | null {
+function parseBlock(value: unknown): ContentBlock | null {
   const block = asObject(value)
   return block === null || nonEmptyText(block.type) === undefined ? null : (block as ContentBlock)
 }
 
 /** Why an answer ended. `around` is what `delta` stands in: it tells what was done to the context. */
-export function parseStopInfo(delta: Members, around: Members): StopInfo {
+function parseStopInfo(delta: Members, around: Members): StopInfo {
   const managed = asObject(around.context_management)
   return {
     stop_reason: nonEmptyText(delta.stop_reason) ?? null,

@@ -119,7 +119,7 @@ function refuseUnsupported({ request, endpoint }: ProviderCall<TranscriptionRequ
 // ── What a server has heard (contract/gateway 6.3) ─────────────────────────────
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
-export function parseTranscript(body: Members): Transcript | null {
+function parseTranscript(body: Members): Transcript | null {
   const text = nonEmptyText(body.text)
   if (text === undefined) return null
   const segments = parseList(body.segments, parseSegment)
@@ -219,7 +219,7 @@ interface TranscriptionForm {
   readonly body: StreamedRequestBody
 }
 
-export function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
+function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
   const boundary = `sluice-${randomBytes(18).toString('base64url')}`
   const { audio } = call.request
   const fields = formFields(call).map(([name, value]) => formField(boundary, name, value))

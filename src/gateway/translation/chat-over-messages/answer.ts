@@ -40,7 +40,7 @@ export function toCompletion(answer: MessagesAnswer, translation: Translation): 
 }
 
 /** What the server says of its refusal, in words; null when it does not refuse, or says nothing. */
-export function refusalText({ stop_reason, stop_details }: StopInfo): string | null {
+function refusalText({ stop_reason, stop_details }: StopInfo): string | null {
   return stop_reason === 'refusal' ? (nonEmptyText(stop_details?.explanation) ?? null) : null
 }
 
@@ -102,12 +102,12 @@ function toToolCall({ id, name, input }: ContentBlock): ToolCall {
 }
 
 /** Chat has no place for where a text comes from. */
-export function dropCitations(citations: unknown, translation: Translation): void {
+function dropCitations(citations: unknown, translation: Translation): void {
   if (Array.isArray(citations) && citations.length > 0) translation.drop('answer.citations')
 }
 
 /** Chat has no place for what the server's own tools did. */
-export function dropBlock({ type }: ContentBlock, translation: Translation): void {
+function dropBlock({ type }: ContentBlock, translation: Translation): void {
   // A word of the provider's, and told to the caller: only as long as it looks like one.
   translation.drop(/^[a-z0-9_]{1,64}$/.test(type) ? `answer.${type}` : 'answer.content')
 }

@@ -146,7 +146,7 @@ function toToolUseId(id: string): string {
 // ── Content parts as blocks (contract/gateway 2.3 and 5.5) ─────────────────────
 
 /** The text itself, or its parts as blocks. */
-export function toMessagesContent(
+function toMessagesContent(
   content: string | readonly ContentPart[],
   translation: Translation,
 ): string | ContentBlock[] {
@@ -154,7 +154,7 @@ export function toMessagesContent(
 }
 
 /** Blocks of a text that has to stand among others; none for an empty one, which the format does not take. */
-export function toBlocks(content: string | readonly ContentPart[], translation: Translation): ContentBlock[] {
+function toBlocks(content: string | readonly ContentPart[], translation: Translation): ContentBlock[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return content.flatMap((part, at) => toBlock(part, translation.at(at)) ?? [])
 }

@@ -21,7 +21,7 @@ import { servedTierForMessages, stopReasonFor, type Translation } from '../trans
 import { BlockAssembler, BlockWriter } from './block-writer.js'
 
 /** How a choice ended. */
-export interface ChatFinish {
+interface ChatFinish {
   readonly reason: FinishReason
   /** The provider's own word. */
   readonly native: string | null
@@ -67,7 +67,7 @@ function plainTextOf(message: AssistantMessage): string | null {
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
 
 /** The tier that served, where this format has a word for it. */
-export function servedTierUsage(tier: string | null, translation: Translation): MessagesUsage | null {
+function servedTierUsage(tier: string | null, translation: Translation): MessagesUsage | null {
   if (tier === null) return null
   const word = servedTierForMessages(tier)
   if (word === null) translation.drop('answer.service_tier')
@@ -94,24 +94,21 @@ function toDelta({
 }
 
 /** What an assistant cannot say in this format. */
-export function dropUnsupportedMembers(
-  { images, audio, annotations }: ChatDelta,
-  translation: Translation,
-): void {
+function dropUnsupportedMembers({ images, audio, annotations }: ChatDelta, translation: Translation): void {
   if (images !== undefined) translation.drop('answer.images')
   if (audio !== undefined) translation.drop('answer.audio')
   if (annotations !== undefined) translation.drop('answer.annotations')
 }
 
 /** An answer that broke off is no answer here; a call that was cut off by the limit is one. In words for the log. */
-export function findDefect({ reason }: ChatFinish, blocks: BlockWriter): string | null {
+function findDefect({ reason }: ChatFinish, blocks: BlockWriter): string | null {
   if (reason === 'error') return 'an answer that ended with an error'
   return blocks.hasMalformedCall && reason !== 'length'
     ? 'a tool call whose arguments are no JSON object'
     : null
 }
 
-export function toStopInfo({ reason, native }: ChatFinish, refusal: string, calls: boolean): StopInfo {
+function toStopInfo({ reason, native }: ChatFinish, refusal: string, calls: boolean): StopInfo {
   const meant = refusal !== '' ? 'content_filter' : reason === 'error' ? 'stop' : reason
   const refused = { type: 'refusal', category: null, explanation: refusal === '' ? null : refusal }
   return {
@@ -122,7 +119,7 @@ export function toStopInfo({ reason, native }: ChatFinish, refusal: string, call
   }
 }
 
-export function malformedChatAnswer(detail: string, provider: string): ProviderFailure {
+function malformedChatAnswer(detail: string, provider: string): ProviderFailure {
   return malformedAnswer(detail, { name: provider, secrets: [] }, 200)
 }
 

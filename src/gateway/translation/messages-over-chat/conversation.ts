@@ -129,16 +129,16 @@ function toToolCall({ id, name, input, cache_control }: ContentBlock, translatio
 // ── Blocks as content parts (contract/gateway 5.5 and 2.3) ─────────────────────
 
 /** The text itself, or its blocks as parts. */
-export function toChatContent(content: unknown, translation: Translation): string | readonly ContentPart[] {
+function toChatContent(content: unknown, translation: Translation): string | readonly ContentPart[] {
   if (typeof content === 'string') return content
   return Array.isArray(content) ? toContentParts(content as readonly ContentBlock[], translation) : ''
 }
 
-export function toContentParts(blocks: readonly ContentBlock[], translation: Translation): ContentPart[] {
+function toContentParts(blocks: readonly ContentBlock[], translation: Translation): ContentPart[] {
   return blocks.map((block, at) => toContentPart(block, translation.at(at)))
 }
 
-export function toContentPart(block: ContentBlock, translation: Translation): ContentPart {
+function toContentPart(block: ContentBlock, translation: Translation): ContentPart {
   switch (block.type) {
     case 'text':
       return toTextPart(block, translation)
