@@ -1,7 +1,7 @@
 /** Chat inferences of a gateway, as its operation begins them. */
 import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
-import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import type { CompletionResult, Gateway, Inference, StreamListener } from '../../../src/gateway/gateway.js'
+import type { ChatEvent, ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { Gateway, Inference, StreamListener } from '../../../src/gateway/gateway.js'
 import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
 import type { CallHandle } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
@@ -21,8 +21,6 @@ export class Waiter {
     this.leave = abort
   }
 }
-
-type ChatResult = CompletionResult<Completion> & { readonly generation: Generation }
 
 export function completeChat(gateway: Gateway, inference = inferenceOf(), waiter = NEVER_ABORTED) {
   const generation = prepareChat(gateway, inference)
