@@ -263,11 +263,7 @@ const CASES: readonly CheckCase[] = [
     'too few connections for the rate',
     /connection-limited.*90 % of the time, 600 of 2000.*need 91 connections, 20 were given/,
     {
-      truth: {
-        arrivals: 600,
-        shareBusy: 0.9,
-        service: quantilesOf(600, { p50: 300, p99: 496 }, 300, 500),
-      },
+      truth: { arrivals: 600, shareBusy: 0.9, service: quantilesOf(600, { p50: 300, p99: 496 }, 300, 500) },
       report: { done: 600, statuses: {}, connections: 20 },
     },
   ],
