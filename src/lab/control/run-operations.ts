@@ -27,7 +27,7 @@ export function jsonResponse(status: number, value: unknown): LabResponse {
   return { status, type: 'application/json', body: JSON.stringify(value) }
 }
 
-/** What can be asked about runs. Every function throws a `Problem` for what its caller did wrong. */
+/** What can be asked about runs. Every function throws a `LabRequestError` for what its caller did wrong. */
 export class RunOperations {
   readonly #runs: LabRuns
   readonly #ports: LabPorts
