@@ -4,11 +4,10 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { LedgerBatch, type UsageDelta } from '../store/ledger/ledger-batch.js'
 import { closeAbandonedLine } from '../store/ledger/row-text.js'
-import type { JournalPosition, WritableLedger } from '../store/ledger/writable-ledger.js'
+import type { JournalProgress, WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { LedgerReader } from '../store/ledger-store.js'
 import { JournalReader } from './journal/journal-reader.js'
-import { listJournals, segmentPath, writerPid } from './journal/segment-format.js'
-import { isWriterAlive } from './journal/writer-process.js'
+import { isWriterAlive, listJournals, segmentPath, writerPid } from './journal/segment-format.js'
 
 interface JournalIngestPorts {
   /** Closed with the ingest. */
@@ -20,7 +19,7 @@ interface JournalIngestPorts {
   readonly clock: Clock
   readonly log: Log
   /** Called with everything that has come into the ledger, in the turn in which it is seen there. */
-  readonly onCommitted: (journal: string, shares: readonly UsageDelta[]) => void
+  readonly onCommitted: (journal: string, deltas: readonly UsageDelta[]) => void
   /** Called when all of a dead writer's journal is in it. */
   readonly onFinished: (journal: string) => void
 }
@@ -28,11 +27,12 @@ interface JournalIngestPorts {
 interface IngestedJournal {
   readonly name: string
   readonly reader: JournalReader
-  position: JournalPosition
-  readonly openCalls: Map<string, string>
   /** Its writer may come with more. */
   hasWriter: boolean
-  finished: boolean
+  /** How far it has been taken. */
+  mark: JournalProgress
+  /** Calls that are open there: payer line and line, by id. */
+  open: Map<string, string>
 }
 
 /** How often journals are looked into. What a loss of power may take is what was written since. */
@@ -49,9 +49,6 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export class JournalIngest {
   readonly #ports: JournalIngestPorts
-  readonly #folder: string
-  readonly #ledger: WritableLedger
-  readonly #keptMs: number
   readonly #journals = new Map<string, IngestedJournal>()
   /** Operations are serialised: what is read between two of them was committed and reported as a whole. */
   #work: Promise<unknown> = Promise.resolve()
@@ -64,20 +61,16 @@ export class JournalIngest {
   #closed = false
 
   constructor(ports: JournalIngestPorts) {
-    const { ledger, journals, days } = ports
-    mkdirSync(journals, { recursive: true })
-    this.#folder = journals
-    this.#keptMs = days * DAY_MS
-    this.#ledger = ledger
+    mkdirSync(ports.journals, { recursive: true })
     this.#ports = ports
   }
 
   get reader(): LedgerReader {
-    return this.#ledger
+    return this.#ports.ledger
   }
 
   get writing(): boolean {
-    return this.#ledger.isWriting()
+    return this.#ports.ledger.isWriting()
   }
 
   /** Finishes the journals of earlier runs, and begins to look for new lines. */
@@ -121,7 +114,7 @@ export class JournalIngest {
     await this.sync()
     await this.#work
     for (const { reader } of this.#journals.values()) reader.close()
-    await this.#ledger.close()
+    await this.#ports.ledger.close()
   }
 
   #serialise<T>(deed: () => Promise<T>): Promise<T> {
@@ -147,7 +140,7 @@ export class JournalIngest {
   async #awaitEarlierWriters(): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + EARLIER_WRITERS_MS
     const written = (): boolean =>
-      [...listJournals(this.#folder).keys()].some((name) => this.#hasForeignWriter(name))
+      [...listJournals(this.#ports.journals).keys()].some((name) => this.#hasForeignWriter(name))
     while (written() && this.#ports.clock.monotonicMs() < until) {
       await new Promise<void>((resolve) => this.#ports.clock.runAfter(POLL_MS, resolve))
     }
@@ -156,7 +149,7 @@ export class JournalIngest {
   /** Takes on journals that dead processes have left behind. */
   #adoptOrphans(): void {
     this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
-    for (const name of listJournals(this.#folder).keys()) {
+    for (const name of listJournals(this.#ports.journals).keys()) {
       if (!this.#journals.has(name) && !this.#hasForeignWriter(name)) this.#register(name, false)
     }
   }
@@ -168,24 +161,16 @@ export class JournalIngest {
   #hasForeignWriter(name: string): boolean {
     const pid = writerPid(name)
     if (pid === process.pid) return false
-    for (const { name: known, hasWriter: written } of this.#journals.values()) {
-      if (written && writerPid(known) === pid) return false
+    for (const { name: known, hasWriter } of this.#journals.values()) {
+      if (hasWriter && writerPid(known) === pid) return false
     }
     return isWriterAlive(name)
   }
 
-  #register(name: string, written: boolean): void {
-    const { mark, open } = this.#ledger.readJournal(name)
-    const reader = new JournalReader(this.#folder, name)
-    const { segment, offset, done } = mark
-    this.#journals.set(name, {
-      name,
-      reader,
-      position: { segment, offset },
-      openCalls: open,
-      hasWriter: written,
-      finished: done,
-    })
+  #register(name: string, hasWriter: boolean): void {
+    const { ledger, journals } = this.#ports
+    const reader = new JournalReader(journals, name)
+    this.#journals.set(name, { name, reader, hasWriter, ...ledger.readJournal(name) })
   }
 
   /** False when something could not be taken now. */
@@ -212,48 +197,34 @@ export class JournalIngest {
 
   async #ingestJournal(journal: IngestedJournal): Promise<void> {
     // Asked first: what its writer has written before it died is there from then on.
-    const { hasWriter: written } = journal
-    for (let more = !journal.finished; more; ) {
-      const { lines, position, more: yetMore } = journal.reader.read(journal.position)
-      more = yetMore
-      if (lines.length > 0 || position.segment !== journal.position.segment) {
-        await this.#commitBatch(journal, lines, position, false)
+    const { hasWriter } = journal
+    for (let more = !journal.mark.done; more; ) {
+      const chunk = journal.reader.read(journal.mark)
+      more = chunk.more
+      if (chunk.lines.length > 0 || chunk.position.segment !== journal.mark.segment) {
+        await this.#commitBatch(journal, chunk.lines, { ...chunk.position, done: false })
       }
     }
-    if (!written) await this.#finishJournal(journal)
+    if (!hasWriter) await this.#finishJournal(journal)
   }
 
-  async #commitBatch(
-    journal: IngestedJournal,
-    lines: readonly string[],
-    position: JournalPosition,
-    done: boolean,
-  ): Promise<void> {
-    const { name, openCalls: open, position: from } = journal
-    const part = new LedgerBatch(lines, open)
-    const { committed, durable } = this.#ledger.appendBatch(name, from, part, { ...position, done })
+  async #commitBatch(journal: IngestedJournal, lines: readonly string[], to: JournalProgress): Promise<void> {
+    const { name, open, mark: from } = journal
+    const { ledger, onCommitted } = this.#ports
+    const batch = new LedgerBatch(lines, open)
+    const { committed, durable } = ledger.appendBatch(name, from, batch, to)
     durable.catch(() => {})
     if (!(await committed)) {
       // Another server on the same folder was faster. What it has taken is in the sums.
-      this.#reloadPosition(journal)
+      Object.assign(journal, ledger.readJournal(name))
       return
     }
-    this.#ports.onCommitted(name, part.deltas)
-    for (const id of part.closedIds) open.delete(id)
-    for (const [id, line] of part.opened) open.set(id, line)
-    journal.position = position
-    journal.finished = done
-    if (done) await durable
-    else if (position.segment > from.segment)
-      void this.#removeSegments(durable, name, from.segment, position.segment)
-  }
-
-  #reloadPosition(journal: IngestedJournal): void {
-    const { mark, open } = this.#ledger.readJournal(journal.name)
-    journal.position = { segment: mark.segment, offset: mark.offset }
-    journal.finished = mark.done
-    journal.openCalls.clear()
-    for (const [id, line] of open) journal.openCalls.set(id, line)
+    onCommitted(name, batch.deltas)
+    for (const id of batch.closedIds) open.delete(id)
+    for (const [id, line] of batch.opened) open.set(id, line)
+    journal.mark = to
+    if (to.done) await durable
+    else if (to.segment > from.segment) void this.#removeSegments(durable, name, from.segment, to.segment)
   }
 
   /** A segment goes when the disk has what stood in it. */
@@ -261,7 +232,7 @@ export class JournalIngest {
     try {
       await durable
       for (let segment = from; segment < to; segment++) {
-        rmSync(segmentPath(this.#folder, name, segment), { force: true })
+        rmSync(segmentPath(this.#ports.journals, name, segment), { force: true })
       }
     } catch {
       // The whole journal goes when its writer does.
@@ -269,33 +240,33 @@ export class JournalIngest {
   }
 
   async #finishJournal(journal: IngestedJournal): Promise<void> {
-    const { name, reader, openCalls: open } = journal
-    if (!journal.finished) {
+    const { name, reader, open, mark } = journal
+    if (!mark.done) {
       const lines = [...open.values()].flatMap((both) => {
         const [payer, line] = both.split('\n') as [string, string]
         return [payer, closeAbandonedLine(line)]
       })
       if (open.size > 0)
         this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
-      await this.#commitBatch(journal, lines, journal.position, true)
-      if (!journal.finished) return
+      await this.#commitBatch(journal, lines, { ...mark, done: true })
+      if (!journal.mark.done) return
     }
     reader.close()
-    for (const segment of listJournals(this.#folder).get(name) ?? []) {
-      rmSync(segmentPath(this.#folder, name, segment), { force: true })
+    for (const segment of listJournals(this.#ports.journals).get(name) ?? []) {
+      rmSync(segmentPath(this.#ports.journals, name, segment), { force: true })
     }
-    await this.#ledger.forgetJournal(name)
+    await this.#ports.ledger.forgetJournal(name)
     this.#journals.delete(name)
     this.#ports.onFinished(name)
   }
 
   async #prune(now: number): Promise<void> {
-    const before = this.#ports.clock.unixSeconds() * 1000 - this.#keptMs
+    const before = this.#ports.clock.unixSeconds() * 1000 - this.#ports.days * DAY_MS
     try {
-      const more = await this.#ledger.prune(before)
-      if (!more) this.#pruneAt = now + PRUNE_MS
+      if (await this.#ports.ledger.prune(before)) return
     } catch {
-      this.#pruneAt = now + PRUNE_MS
+      // What could not be removed now is removed with the next round.
     }
+    this.#pruneAt = now + PRUNE_MS
   }
 }

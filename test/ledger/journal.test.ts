@@ -1,4 +1,5 @@
 /** Journals: what is written is read, whole batches only, over segments, and on a disk that is full. */
+
 import { closeSync, openSync, readdirSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -7,12 +8,12 @@ import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import {
   batchBytes,
+  isWriterAlive,
   journalName,
   listJournals,
   segmentPath,
   writerPid,
 } from '../../src/ledger/journal/segment-format.js'
-import { isWriterAlive } from '../../src/ledger/journal/writer-process.js'
 import type { JournalPosition } from '../../src/store/ledger/writable-ledger.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 

@@ -1,7 +1,6 @@
 /** The ledger of a server, read from outside, beside the server or after its end. */
 import { join } from 'node:path'
-import { listJournals } from '../../../src/ledger/journal/segment-format.js'
-import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
+import { isWriterAlive, listJournals } from '../../../src/ledger/journal/segment-format.js'
 import { isPayerLine, parseRow, readPayerIds } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'

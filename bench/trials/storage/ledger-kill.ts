@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { journalName } from '../../../src/ledger/journal/segment-format.js'
-import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
+import { isWriterAlive, journalName } from '../../../src/ledger/journal/segment-format.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import type { AdminClient } from '../../performance/federation/trust.js'

@@ -3,7 +3,7 @@
  * row of batches, each behind its length and its checksum; what follows the last one is zeros, written in advance so
  * that a batch always finds room. A batch whose checksum is wrong is not there (yet).
  */
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
@@ -27,6 +27,31 @@ export function journalName(unixMs: number, pid: number, worker: number): string
 /** Process id of a journal's writer. */
 export function writerPid(journal: string): number {
   return Number(journal.split('-')[1])
+}
+
+/** A process id is given again one day, to something that is no worker of ours. */
+const NODE_COMMAND = /node/
+
+/** Whether the process that writes a journal is still there. */
+export function isWriterAlive(journal: string): boolean {
+  const pid = writerPid(journal)
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // A process of another user is there, though.
+    return (error as NodeJS.ErrnoException).code === 'EPERM' && NODE_COMMAND.test(commandLineOf(pid))
+  }
+  return NODE_COMMAND.test(commandLineOf(pid))
+}
+
+/** Where there is no /proc, any process of that id is taken for the writer. */
+function commandLineOf(pid: number): string {
+  try {
+    // A process that has ended and was not waited for yet has no command line.
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  } catch (error) {
+    return process.platform === 'linux' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : 'node'
+  }
 }
 
 export function segmentPath(folder: string, journal: string, segment: number): string {
