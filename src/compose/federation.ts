@@ -65,7 +65,7 @@ export function composeFederation(options: FederationOptions) {
     timing: new TimingEqualizer(),
     clock,
   })
-  let stopTending = (): void => {}
+  let stopMaintenance = (): void => {}
   return {
     oauth: {
       exchange: (request) => exchange.exchange(request),
@@ -86,13 +86,13 @@ export function composeFederation(options: FederationOptions) {
     /** Brings the signing keys in order and keeps them so. To be awaited before the first call. */
     start: async (): Promise<void> => {
       await signingKeys.maintain()
-      stopTending = maintainPeriodically(signingKeys, clock, (err) =>
+      stopMaintenance = maintainPeriodically(signingKeys, clock, (err) =>
         log.error({ err }, 'the signing keys could not be looked after; the next try comes in minutes'),
       )
     },
     /** Resolves when every audit row is on disk and nothing is dialled any more. */
     close: async (): Promise<void> => {
-      stopTending()
+      stopMaintenance()
       await Promise.all([audit.flush(), issuerClient.close()])
     },
   }

@@ -5,7 +5,7 @@ import type { Principal } from '../base/principal.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { Gateway } from '../gateway/gateway.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
-import type { Cost } from '../gateway/pricing/price.js'
+import type { CallCost } from '../gateway/pricing/price.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
@@ -99,7 +99,7 @@ export function metadataMember(metadata: ServiceMetadata | null): string {
 }
 
 /** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
-export function costMembers({ total, prompt, completion }: Cost): string {
+export function costMembers({ total, prompt, completion }: CallCost): string {
   const dollars = nanosToDollars(total)
   return (
     `"cost":${dollars},"cost_details":{"upstream_inference_cost":${dollars},` +

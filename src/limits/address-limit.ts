@@ -39,18 +39,19 @@ export function limitByAddress(
 export function addressBucket(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
-  const front = splitGroups(head)
-  const back = tail === undefined ? [] : splitGroups(tail)
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - groupCount(front) - groupCount(back))
+  const front = splitAddressGroups(head)
+  const back = tail === undefined ? [] : splitAddressGroups(tail)
+  const missing =
+    tail === undefined ? 0 : Math.max(0, 8 - countAddressGroups(front) - countAddressGroups(back))
   const groups = [...front, ...Array<string>(missing).fill('0'), ...back].slice(0, 4)
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
-function splitGroups(text: string): string[] {
+function splitAddressGroups(text: string): string[] {
   return text === '' ? [] : text.split(':')
 }
 
 /** An IPv4 address at the end stands for two groups. */
-function groupCount(groups: readonly string[]): number {
+function countAddressGroups(groups: readonly string[]): number {
   return groups.length + (groups.at(-1)?.includes('.') === true ? 1 : 0)
 }

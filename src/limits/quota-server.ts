@@ -20,7 +20,7 @@ interface HolderLease {
   spent: number
 }
 
-interface PendingRequest {
+interface PendingQuotaRequest {
   readonly holder: string
   readonly request: QuotaRequest
   readonly answer: (grant: QuotaGrant | null) => void
@@ -39,7 +39,7 @@ interface QuotaAccount {
   refilledAt: number | null
   readonly leases: Map<string, HolderLease>
   /** In the order in which they came. */
-  readonly queue: PendingRequest[]
+  readonly queue: PendingQuotaRequest[]
   /** Holders whose answer the first of the queue waits for. */
   readonly awaited: Set<string>
   cancelWait: () => void
@@ -196,7 +196,7 @@ export class QuotaServer {
   }
 
   /** True when there is a holder whose answer is worth waiting for. */
-  #revokeUnused(account: QuotaAccount, pending: PendingRequest): boolean {
+  #revokeUnused(account: QuotaAccount, pending: PendingQuotaRequest): boolean {
     pending.revoked = true
     for (const [holder, { granted, spent }] of account.leases) {
       if (holder !== pending.holder && granted > spent) account.awaited.add(holder)
@@ -217,7 +217,7 @@ export class QuotaServer {
     this.#serveQueue(account)
   }
 
-  #grant(account: QuotaAccount, { holder, request }: PendingRequest, available: number): QuotaGrant {
+  #grant(account: QuotaAccount, { holder, request }: PendingQuotaRequest, available: number): QuotaGrant {
     const { wanted, refillPerMs } = request
     const advance = Math.min(Math.floor((available - wanted) / ADVANCE_DIVISOR), wanted * MAX_ADVANCE_FACTOR)
     const granted = Math.max(0, Math.min(Math.floor(available), wanted + Math.max(0, advance)))

@@ -32,8 +32,8 @@ export function restrictStoreAccess(dataDir: string): AccessRestriction {
   const databases = [dataDir, database].flatMap((folder) =>
     ['data.mdb', 'lock.mdb'].map((name) => join(folder, name)),
   )
-  const inFiles = listEntries(files).filter((entry) => entry.isDirectory())
-  const inJournals = listEntries(journals).filter((entry) => entry.isFile())
+  const inFiles = listFolderEntries(files).filter((entry) => entry.isDirectory())
+  const inJournals = listFolderEntries(journals).filter((entry) => entry.isFile())
   const outcomes = [
     ...folders.map((path) => restrictPath(path, FOLDER_MODE)),
     ...inFiles.map(({ name }) => restrictPath(join(files, name), FOLDER_MODE)),
@@ -62,7 +62,7 @@ function restrictPath(path: string, mode: number): PathRestriction {
   }
 }
 
-function listEntries(folder: string): Dirent[] {
+function listFolderEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch {

@@ -213,7 +213,7 @@ async function loadNativeServer(): Promise<typeof import('../transport/uws.js').
   }
 }
 
-function reportFailure(reason: string): void {
+function reportStartFailure(reason: string): void {
   const message: MessageToSupervisor = { type: 'start-failure', reason }
   // The process may only end when the message is on its way.
   if (process.connected) process.send!(message, () => process.exit(1))
@@ -227,7 +227,7 @@ async function startWorker(message: MessageToWorker & { type: 'start-worker' }):
     worker = new WorkerProcess(message)
     await worker.listen(message.port, message.worker === 0)
   } catch (error) {
-    reportFailure(error instanceof Error ? error.message : String(error))
+    reportStartFailure(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -6,7 +6,7 @@ import { Gateway, type InferenceOutcome, type StreamListener } from '../../src/g
 import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
 import { completeChat, inferenceOf, REQUEST, streamChat, Waiter } from '../support/clients/gateway-calls.js'
-import { situation } from '../support/providers/routing.js'
+import { routingState } from '../support/providers/routing.js'
 import {
   CALLER,
   catalogOf,
@@ -63,7 +63,7 @@ function bench(fails?: () => never, settles: () => null = () => null): Bench {
   const defects: unknown[] = []
   const gateway = new Gateway({
     catalog: () => catalog,
-    ...situation(),
+    ...routingState(),
     countTokens: async (texts) => {
       counted.push(texts)
       fails?.()
@@ -382,7 +382,7 @@ test('what was admitted is settled also where its observer throws, and the calle
   const defects: unknown[] = []
   const gateway = new Gateway({
     catalog: () => catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => first),
-    ...situation(),
+    ...routingState(),
     countTokens: async (texts) => texts.map(({ length }) => length),
     clock: systemClock,
     deadlineMs: 1000,
@@ -406,7 +406,7 @@ test('what was admitted is settled also where its observer throws, and the calle
 
 test('what was admitted is settled also where the first attempt cannot even be chosen', async (t) => {
   const settled: string[] = []
-  const parts = situation()
+  const parts = routingState()
   parts.health.tryAcquire = () => {
     throw new TypeError('a defect in the health')
   }

@@ -15,8 +15,14 @@ import {
 import type { InferenceOutcome } from '../formats/canonical.js'
 import { type Reservation, reservationFor } from '../pricing/reserve.js'
 import type { Admission } from '../run/ports.js'
-import { claimsFor, coverageFor, type QuotaClaim, type QuotaClaimKind, refusalFault } from './claims.js'
-import { type AnyGeneration, closedEntry, openEntry } from './ledger-entry.js'
+import {
+  limitCoverageFor,
+  type QuotaClaim,
+  type QuotaClaimKind,
+  quotaClaimsFor,
+  refusalFault,
+} from './claims.js'
+import { closedLedgerEntry, openLedgerEntry, type RoutedGeneration } from './ledger-entry.js'
 
 interface AccountingPorts {
   readonly journal: LedgerJournal
@@ -66,7 +72,7 @@ export class Accounting {
    * Lets an inference begin, at once or later. Throws, or rejects with, `payment-required`, `rate-limited`
    * with the seconds after which a try makes sense, or `unavailable`; then nothing of it is held.
    */
-  admit(generation: AnyGeneration): Admission | Promise<Admission> {
+  admit(generation: RoutedGeneration): Admission | Promise<Admission> {
     const { journal, accounts } = this.#ports
     if (!journal.hasRoomFor(this.#openCalls)) throw JOURNAL_FULL
     const { caller, request, plan, operation } = generation
@@ -76,8 +82,8 @@ export class Accounting {
     if (credits === null && caller.limits === undefined) {
       return this.#recordAdmission(generation, reservation, NOTHING_HELD)
     }
-    const claims = claimsFor(caller, organization, reservation, generation.created * 1000)
-    const coverage = coverageFor(caller, credits)
+    const claims = quotaClaimsFor(caller, organization, reservation, generation.created * 1000)
+    const coverage = limitCoverageFor(caller, credits)
     const permits: QuotaPermit[] = []
     const held = { coverage, claims, permits }
     for (const { quota, amount } of claims) {
@@ -97,8 +103,8 @@ export class Accounting {
   }
 
   /** The promise resolves when the row outlives this process; it never rejects. */
-  #settle(generation: AnyGeneration, outcome: InferenceOutcome, holding: HeldPermits): Promise<void> {
-    const row = closedEntry(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
+  #settle(generation: RoutedGeneration, outcome: InferenceOutcome, holding: HeldPermits): Promise<void> {
+    const row = closedLedgerEntry(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
     const written = this.#ports.journal.recordClosed(row)
     const { claims, permits } = holding
     for (let at = 0; at < permits.length; at++) {
@@ -108,14 +114,14 @@ export class Accounting {
     return written
   }
 
-  #recordAdmission(generation: AnyGeneration, reservation: Reservation, holding: HeldPermits): Admission {
+  #recordAdmission(generation: RoutedGeneration, reservation: Reservation, holding: HeldPermits): Admission {
     this.#openCalls++
-    this.#ports.journal.recordOpen(openEntry(generation, reservation.cost, holding.coverage))
+    this.#ports.journal.recordOpen(openLedgerEntry(generation, reservation.cost, holding.coverage))
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
   async #acquireThenAdmit(
-    generation: AnyGeneration,
+    generation: RoutedGeneration,
     reservation: Reservation,
     held: HeldPermits & { readonly permits: QuotaPermit[] },
   ): Promise<Admission> {

@@ -32,7 +32,7 @@ export function organizationMoneyQuota(organizationId: string): string {
 }
 
 /** `organization`: as the store has it now. Empty where there is no limit of any kind. */
-export function claimsFor(
+export function quotaClaimsFor(
   { keyHash, limits }: Principal,
   organization: Pick<Organization, 'id' | 'credits'> | null,
   reservation: Reservation,
@@ -104,7 +104,7 @@ function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): 
   return quota
 }
 
-export function coverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
+export function limitCoverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
   return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
 }

@@ -9,10 +9,10 @@ import type {
 import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
 import type { Generation } from '../run/generation.js'
 
-export type AnyGeneration = Generation<RoutedRequest>
+export type RoutedGeneration = Generation<RoutedRequest>
 
 /** Public names of the kinds of work (contract/gateway 11.4). */
-const API_NAMES: Readonly<Record<AnyGeneration['operation'], string>> = {
+const API_NAMES: Readonly<Record<RoutedGeneration['operation'], string>> = {
   chat: 'completions',
   messages: 'completions',
   speech: 'tts',
@@ -20,8 +20,8 @@ const API_NAMES: Readonly<Record<AnyGeneration['operation'], string>> = {
 }
 const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 
-export function openEntry(
-  generation: AnyGeneration,
+export function openLedgerEntry(
+  generation: RoutedGeneration,
   estimate: number,
   coverage: LimitCoverage,
 ): OpenLedgerEntry {
@@ -41,8 +41,8 @@ export function openEntry(
 }
 
 /** `now`: `performance.now()` */
-export function closedEntry(
-  generation: AnyGeneration,
+export function closedLedgerEntry(
+  generation: RoutedGeneration,
   outcome: InferenceOutcome,
   coverage: LimitCoverage,
   now: number,
@@ -83,7 +83,10 @@ export function closedEntry(
 }
 
 /** Confirmed is what a provider has said, and that nobody was asked. */
-function ledgerOutcome({ consumption, attempts }: AnyGeneration, { kind }: InferenceOutcome): LedgerOutcome {
+function ledgerOutcome(
+  { consumption, attempts }: RoutedGeneration,
+  { kind }: InferenceOutcome,
+): LedgerOutcome {
   if (kind === 'completed') return 'settled'
   if (kind === 'failed') return 'failed'
   const known = consumption === null ? attempts.length === 0 : !consumption.estimated

@@ -1,7 +1,11 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
 import { z } from 'zod'
 import { type ModelConfig, modelSchemaWith, toModelConfig } from './configuration/models.js'
-import { describeIssues, type GatewayConfigFault, issueMessage } from './configuration/problems.js'
+import {
+  describeSchemaIssues,
+  type GatewayConfigFault,
+  schemaIssueMessage,
+} from './configuration/problems.js'
 import { type ProviderConfig, providerSchema, toProviderConfig } from './configuration/providers.js'
 import {
   BUILT_IN_SLUG,
@@ -84,7 +88,7 @@ const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'mana
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
 /** What the simulator brings into the configuration; handed in, because the gateway does not know it. */
-interface SimulatorPart {
+interface SimulatorConfigPart {
   /** Schema of an endpoint's `simulation`. An empty object must satisfy it. */
   readonly behaviour: z.ZodType
   /** Entries of `models` that are there without any configuration, by id. */
@@ -94,7 +98,7 @@ interface SimulatorPart {
 /** The members of the file that belong to the gateway, by their keys. */
 export type GatewayFileKeys = ReturnType<typeof gatewayFileKeys>
 
-function gatewayFileKeys(simulation: SimulatorPart) {
+function gatewayFileKeys(simulation: SimulatorConfigPart) {
   return {
     providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
     models: z
@@ -116,7 +120,7 @@ type GatewayReadResult =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayConfigFault[] }
 
-export function gatewayFileReader(simulation: SimulatorPart) {
+export function gatewayFileReader(simulation: SimulatorConfigPart) {
   const keys = gatewayFileKeys(simulation)
   const schema = z.object({
     providers: keys.providers.default({}),
@@ -134,9 +138,9 @@ export function gatewayFileReader(simulation: SimulatorPart) {
     file: Readonly<Record<string, unknown>>,
     environment: EnvironmentVariables,
   ): GatewayReadResult => {
-    const checked = schema.safeParse(file, { error: issueMessage })
+    const checked = schema.safeParse(file, { error: schemaIssueMessage })
     const faults = [
-      ...(checked.success ? [] : describeIssues(checked.error)),
+      ...(checked.success ? [] : describeSchemaIssues(checked.error)),
       ...referenceFaults(file, environment),
     ]
     if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
@@ -175,7 +179,7 @@ function resolveProviders(
 function resolveModels(
   entries: z.output<GatewayFileKeys['models']>,
   providers: Readonly<Record<string, ProviderConfig>>,
-  { behaviour }: SimulatorPart,
+  { behaviour }: SimulatorConfigPart,
 ): ModelConfig[] {
   const resolveSimulation = (provider: string, given: unknown): unknown =>
     providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null

@@ -100,7 +100,7 @@ export class HealthRegistry {
   /** The attempt has failed, before or after something had come. */
   recordFailure(endpoint: ModelEndpoint, permit: BreakerPermit, failure: ProviderFailure): void {
     const health = this.of(endpoint)
-    const blame = blameOf(failure)
+    const blame = classifyBlame(failure)
     if (blame === 'nobody') {
       this.#releaseProbe(health, permit)
       return
@@ -193,7 +193,7 @@ export class HealthRegistry {
 }
 
 /** Whose fault a failure was: the endpoint's, nobody's (the caller's, or ours), or that of a limit. */
-function blameOf({ fault, status }: ProviderFailure): 'endpoint' | 'nobody' | 'limit' {
+function classifyBlame({ fault, status }: ProviderFailure): 'endpoint' | 'nobody' | 'limit' {
   switch (fault.kind) {
     case 'provider-failed':
     case 'provider-timeout':

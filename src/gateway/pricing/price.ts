@@ -4,7 +4,7 @@ import type { Prices } from '../catalog/catalog.js'
 import type { Usage } from '../formats/canonical.js'
 
 /** Nano-dollars. `total` is rounded once and may differ from the parts by one. */
-export interface Cost {
+export interface CallCost {
   readonly total: number
   readonly prompt: number
   readonly completion: number
@@ -15,7 +15,7 @@ export interface Cost {
  * includes reasoning), so each kind is taken out of its sum before the rest is priced. A kind without a price of
  * its own costs what the tokens around it cost. Throws `RangeError` when that is no amount of money.
  */
-export function costOf(usage: Usage, prices: Prices): Cost {
+export function costOf(usage: Usage, prices: Prices): CallCost {
   if (usage.milliseconds !== undefined || usage.characters !== undefined) return audioCost(usage, prices)
   const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
   const read = prices.inputCacheRead ?? prices.prompt
@@ -50,7 +50,7 @@ export function costOf(usage: Usage, prices: Prices): Cost {
 }
 
 /** What was heard or spoken, and tokens beside it where a provider counts both. */
-function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): Cost {
+function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): CallCost {
   const { prompt, completion } = costOf(tokens, prices)
   const heard = roundNumberToNanos((milliseconds * (prices.audioSecond ?? 0)) / 1000)
   const spoken = roundNumberToNanos(characters * (prices.inputCharacter ?? 0))
@@ -59,7 +59,7 @@ function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, price
 }
 
 /** The cost of a call; null when it is no amount of money, so that it cannot be charged. */
-export function chargeableCost(usage: Usage, prices: Prices): Cost | null {
+export function chargeableCost(usage: Usage, prices: Prices): CallCost | null {
   try {
     return costOf(usage, prices)
   } catch (error) {

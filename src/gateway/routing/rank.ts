@@ -20,7 +20,7 @@ export type RankReasons = Map<ModelEndpoint, string[]>
 type RankFunction = (endpoint: ModelEndpoint) => number
 
 /** What the ranks of one request have in common. */
-interface Ranking extends RoutingState {
+interface RankContext extends RoutingState {
   readonly now: number
   /** Null when nobody asks for an explanation. */
   readonly reasons: RankReasons | null
@@ -39,10 +39,10 @@ export function rankEndpoints(
   reasons: RankReasons | null,
 ): readonly ModelEndpoint[] {
   if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
-  const ranking = { ...state, now: state.health.now(), reasons }
-  const ranks = [stateRank(ranking), ...preferenceRanks(request, ranking)]
+  const context = { ...state, now: state.health.now(), reasons }
+  const ranks = [stateRank(context), ...preferenceRanks(request, context)]
   if (requestedSort(request) === null && requestedOrder(request.provider ?? NO_PREFERENCES) === null) {
-    ranks.push(drawRank(endpoints, session, ranking))
+    ranks.push(drawRank(endpoints, session, context))
   }
   return endpoints
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
@@ -61,7 +61,7 @@ function compareRanks(one: readonly number[], other: readonly number[]): number 
   return 0
 }
 
-function addReason({ reasons }: Ranking, endpoint: ModelEndpoint, reason: string): void {
+function addReason({ reasons }: RankContext, endpoint: ModelEndpoint, reason: string): void {
   const known = reasons?.get(endpoint)
   if (known === undefined) reasons?.set(endpoint, [reason])
   else known.push(reason)
@@ -71,15 +71,15 @@ function addReason({ reasons }: Ranking, endpoint: ModelEndpoint, reason: string
 
 const STATE_RANKS = { closed: 0, 'half-open': 0, cooling: 1, open: 2 } as const
 
-function stateOf(endpoint: ModelEndpoint, { health, now }: Ranking): keyof typeof STATE_RANKS {
+function breakerStateOf(endpoint: ModelEndpoint, { health, now }: RankContext): keyof typeof STATE_RANKS {
   return endpoint.hasBreaker ? health.of(endpoint).state(now) : 'closed'
 }
 
 /** A half-open endpoint keeps its place: one call at a time tries it, the others go on to the next endpoint. */
-function stateRank(ranking: Ranking): RankFunction {
+function stateRank(context: RankContext): RankFunction {
   return (endpoint) => {
-    const state = stateOf(endpoint, ranking)
-    if (state !== 'closed') addReason(ranking, endpoint, `its breaker is ${state}`)
+    const state = breakerStateOf(endpoint, context)
+    if (state !== 'closed') addReason(context, endpoint, `its breaker is ${state}`)
     return STATE_RANKS[state]
   }
 }
@@ -96,36 +96,36 @@ function requestedSort({ provider }: RoutedRequest): string | null {
   return (typeof sort === 'string' ? sort : sort?.by) ?? null
 }
 
-function preferenceRanks(request: RoutedRequest, ranking: Ranking): RankFunction[] {
+function preferenceRanks(request: RoutedRequest, context: RankContext): RankFunction[] {
   const preferences = request.provider ?? NO_PREFERENCES
   const order = requestedOrder(preferences)
   const latency = parseThresholds(preferences.preferred_max_latency, 1000)
   const throughput = parseThresholds(preferences.preferred_min_throughput, 1)
   const sort = requestedSort(request)
   const ranks = [
-    order === null ? null : orderRank(order, ranking),
-    request.service_tier === 'ultrafast' ? tierRank(ranking) : null,
-    latency === null && throughput === null ? null : thresholdRank(latency, throughput, ranking),
-    sort === null ? null : sortRank(sort, ranking),
+    order === null ? null : orderRank(order, context),
+    request.service_tier === 'ultrafast' ? tierRank(context) : null,
+    latency === null && throughput === null ? null : thresholdRank(latency, throughput, context),
+    sort === null ? null : sortRank(sort, context),
   ]
   return ranks.filter((rank) => rank !== null)
 }
 
-function orderRank(order: readonly string[], ranking: Ranking): RankFunction {
+function orderRank(order: readonly string[], context: RankContext): RankFunction {
   return (endpoint) => {
     const place = positionInOrder(order, endpoint)
     const isNamed = place < order.length
-    addReason(ranking, endpoint, isNamed ? `place ${place + 1} of provider.order` : 'not in provider.order')
+    addReason(context, endpoint, isNamed ? `place ${place + 1} of provider.order` : 'not in provider.order')
     return place
   }
 }
 
 /** An endpoint whose tiers are not known stands with those that have `priority`. */
-function tierRank(ranking: Ranking): RankFunction {
+function tierRank(context: RankContext): RankFunction {
   return (endpoint) => {
     const { serviceTiers } = endpoint
     if (serviceTiers?.has('ultrafast') === true) {
-      addReason(ranking, endpoint, 'has the tier ultrafast')
+      addReason(context, endpoint, 'has the tier ultrafast')
       return 0
     }
     return serviceTiers === null || serviceTiers.has('priority') ? 1 : 2
@@ -152,24 +152,24 @@ function parseThresholds(preference: unknown, scale: number): PercentileThreshol
 function thresholdRank(
   latency: PercentileThresholds | null,
   throughput: PercentileThresholds | null,
-  ranking: Ranking,
+  context: RankContext,
 ): RankFunction {
-  const { health, now } = ranking
+  const { health, now } = context
   return (endpoint) => {
     const known = health.of(endpoint)
     const isLate = latency?.some(([p, most]) => (known.latencyMs(p, now) ?? 0) > most) ?? false
     const isSlow = throughput?.some(([p, least]) => (known.throughput(p, now) ?? Infinity) < least) ?? false
-    if (isLate) addReason(ranking, endpoint, 'slower than preferred_max_latency')
-    if (isSlow) addReason(ranking, endpoint, 'slower than preferred_min_throughput')
+    if (isLate) addReason(context, endpoint, 'slower than preferred_max_latency')
+    if (isSlow) addReason(context, endpoint, 'slower than preferred_min_throughput')
     return isLate || isSlow ? 1 : 0
   }
 }
 
 /** `exacto` asks for quality, of which nothing is known here: the order of the configuration stays. */
-function sortRank(by: string, ranking: Ranking): RankFunction {
-  const { health, now } = ranking
+function sortRank(by: string, context: RankContext): RankFunction {
+  const { health, now } = context
   const addFigure = (endpoint: ModelEndpoint, what: string, value: number | null): void =>
-    addReason(ranking, endpoint, `${what}: ${value === null ? 'not measured' : formatRounded(value)}`)
+    addReason(context, endpoint, `${what}: ${value === null ? 'not measured' : formatRounded(value)}`)
   switch (by) {
     case 'price':
       return (endpoint) => {
@@ -216,22 +216,22 @@ function priceWeights(endpoints: readonly ModelEndpoint[]): RankFunction {
 function drawRank(
   endpoints: readonly ModelEndpoint[],
   session: string | null,
-  ranking: Ranking,
+  context: RankContext,
 ): RankFunction {
-  const { sessions, random, reasons } = ranking
+  const { sessions, random, reasons } = context
   const weightOf = priceWeights(endpoints)
-  const isHealthy = (each: ModelEndpoint): boolean => stateOf(each, ranking) === 'closed'
+  const isHealthy = (each: ModelEndpoint): boolean => breakerStateOf(each, context) === 'closed'
   // Sessions may stay at a half-open endpoint: it needs calls that try it.
-  const mayStay = (each: ModelEndpoint): boolean => STATE_RANKS[stateOf(each, ranking)] === 0
+  const mayStay = (each: ModelEndpoint): boolean => STATE_RANKS[breakerStateOf(each, context)] === 0
   // An explanation must not move the session.
   const choose = reasons === null ? 'chooseEndpoint' : 'previewEndpoint'
   const home = session === null ? null : sessions[choose](session, endpoints, isHealthy, weightOf, mayStay)
   return (endpoint) => {
     if (endpoint === home) {
-      addReason(ranking, endpoint, 'the session stays with it')
+      addReason(context, endpoint, 'the session stays with it')
       return -1
     }
-    addReason(ranking, endpoint, `weight by price: ${formatRounded(weightOf(endpoint))}`)
+    addReason(context, endpoint, `weight by price: ${formatRounded(weightOf(endpoint))}`)
     return -Math.log(1 - random()) / weightOf(endpoint)
   }
 }

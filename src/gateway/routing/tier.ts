@@ -16,7 +16,7 @@ export function serviceTierFor(
 ): string | undefined {
   if (asked === undefined || asked === null) return undefined
   const wanted = asked === 'fast' ? 'priority' : asked
-  const has = (tier: string): boolean => serviceTiers?.has(tier) ?? tier !== 'ultrafast'
-  if (has(wanted)) return wanted
-  return TIER_FALLBACKS[wanted]?.find(has) ?? wanted
+  const hasTier = (tier: string): boolean => serviceTiers?.has(tier) ?? tier !== 'ultrafast'
+  if (hasTier(wanted)) return wanted
+  return TIER_FALLBACKS[wanted]?.find(hasTier) ?? wanted
 }

@@ -8,7 +8,7 @@ import type {
   RoutedRequest,
   Usage,
 } from '../formats/canonical.js'
-import type { Cost } from '../pricing/price.js'
+import type { CallCost } from '../pricing/price.js'
 import type { ConnectionWaits } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
 
@@ -29,7 +29,7 @@ export interface Attempt {
 /** What an answer consumed. */
 export interface Consumption {
   readonly usage: Usage
-  readonly cost: Cost
+  readonly cost: CallCost
   /** The provider sent no figures, so ours were counted with a tokenizer. */
   readonly estimated: boolean
 }

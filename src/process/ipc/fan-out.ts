@@ -1,4 +1,4 @@
-interface Round<T> {
+interface FanOutRound<T> {
   readonly replies: { readonly worker: number; readonly answer: T }[]
   /** Workers that have not answered. */
   readonly open: Set<number>
@@ -10,7 +10,7 @@ interface Round<T> {
  * blocked holds up nothing, and its answer is missing.
  */
 export class FanOut<T> {
-  readonly #rounds = new Map<number, Round<T>>()
+  readonly #rounds = new Map<number, FanOutRound<T>>()
   readonly #silent = new Set<number>()
   #nextId = 0
 
@@ -27,7 +27,7 @@ export class FanOut<T> {
   ): Promise<readonly { readonly worker: number; readonly answer: T }[]> {
     const id = this.#nextId++
     const open = new Set(workers)
-    const replies: Round<T>['replies'] = []
+    const replies: FanOutRound<T>['replies'] = []
     return new Promise((resolve) => {
       const finish = (): void => {
         clearTimeout(timer)

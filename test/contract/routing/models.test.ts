@@ -11,7 +11,7 @@ import type { Provider } from '../../../src/gateway/providers/port/provider.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
-import { situation } from '../../support/providers/routing.js'
+import { routingState } from '../../support/providers/routing.js'
 import { DocumentRules, type OpenApiDocument } from '../../support/schemas/openapi-validator.js'
 import { startEdge } from '../../support/servers/native-edge.js'
 import { pipelineOf } from '../../support/servers/pipeline.js'
@@ -79,7 +79,7 @@ interface Served {
 async function serve(t: Test): Promise<Served> {
   let catalog = catalogOf(FILE)
   const { routes } = pipelineOf(
-    modelEndpoints(() => catalog, situation().health),
+    modelEndpoints(() => catalog, routingState().health),
     {
       authority: {
         authorize: (authorization, _apiKey, _operation, access) => {
@@ -371,7 +371,7 @@ test('a new catalogue counts from the next call on, in every answer', async (t) 
 test('every answer is as the OpenAPI document says', async (t) => {
   const { get } = await serve(t)
   const document = openApiDocument(
-    modelEndpoints(() => catalogOf(FILE), situation().health),
+    modelEndpoints(() => catalogOf(FILE), routingState().health),
     { title: 't', version: '1', description: 'd' },
   ) as unknown as OpenApiDocument
   const rules = new DocumentRules(document)

@@ -8,7 +8,7 @@ import { costOf } from '../../../src/gateway/pricing/price.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
-import { situation } from '../../support/providers/routing.js'
+import { routingState } from '../../support/providers/routing.js'
 import {
   attempt,
   CALLER,
@@ -24,7 +24,7 @@ const ID = 'gen-01hzzzzzzz0000000000000000'
 
 function served(more: Partial<ChatRequest> = {}): Generation {
   const request: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }], ...more }
-  const plan = planFor(CATALOG, request, CALLER, producesText, situation())
+  const plan = planFor(CATALOG, request, CALLER, producesText, routingState())
   const generation = new Generation(ID, request, CALLER, plan, 1_700_000_000_900, performance.now())
   const endpoint = plan.endpoints[0]!
   generation.served = endpoint

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
 import { DecayingHistogram, UptimeRecord } from '../../../src/gateway/health/observations.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
-import { breakIt, broke, served } from '../../support/providers/routing.js'
+import { openBreakerOf, recordFailedCall, recordServedCall } from '../../support/providers/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
@@ -31,7 +31,7 @@ function pair(clock: FakeClock): [HealthRegistry, HealthRegistry] {
 function opened(msAgo: number): { clock: FakeClock; first: HealthRegistry; second: HealthRegistry } {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
+  openBreakerOf(first, ENDPOINT)
   clock.advance(msAgo)
   return { clock, first, second }
 }
@@ -44,7 +44,7 @@ function limited(retryAfter: number): ProviderFailure {
 test('a breaker that opens in one process is open in the other, and closes with it', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
+  openBreakerOf(first, ENDPOINT)
   t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(1000)
   const probe = first.tryAcquire(ENDPOINT)
@@ -122,8 +122,8 @@ test('a rate limit cools an endpoint instead of opening its breaker', async (t) 
 test('what one process measures the other knows a second later', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  for (let ms = 1; ms <= 100; ms++) served(first, ENDPOINT, ms, 50)
-  broke(first, ENDPOINT)
+  for (let ms = 1; ms <= 100; ms++) recordServedCall(first, ENDPOINT, ms, 50)
+  recordFailedCall(first, ENDPOINT)
   t.equal(second.of(ENDPOINT).latencyMs(0.5, clock.monotonicMs()), null)
   clock.advance(1000)
   const now = clock.monotonicMs()
@@ -167,7 +167,7 @@ test('uptime counts a call once: one that broke off has failed, one that its cal
 
 test('what is known of endpoints that are gone is forgotten; the others keep theirs', async (t) => {
   const health = alone()
-  breakIt(health, ENDPOINT)
+  openBreakerOf(health, ENDPOINT)
   health.keepOnly(new Set([ENDPOINT.key]))
   t.equal(health.tryAcquire(ENDPOINT), REFUSED)
   health.keepOnly(new Set())

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { producesText } from '../../../src/gateway/metering/format.js'
 import { explainRouting } from '../../../src/gateway/routing/explain.js'
-import { breakIt, served, situation } from '../../support/providers/routing.js'
+import { openBreakerOf, recordServedCall, routingState } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
@@ -18,10 +18,10 @@ const CATALOG = catalogOf(
 )
 
 test('every endpoint is told, with its place and the reasons for it, and nobody is called', async (t) => {
-  const at = situation(new FakeClock())
+  const at = routingState(new FakeClock())
   const [dear] = CATALOG.models[0]!.endpoints
-  breakIt(at.health, dear!)
-  served(at.health, CATALOG.models[0]!.endpoints[1]!, 100)
+  openBreakerOf(at.health, dear!)
+  recordServedCall(at.health, CATALOG.models[0]!.endpoints[1]!, 100)
   const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
   t.match(explainRouting(CATALOG, request, CALLER, producesText, at), {
     requested: 'm/one',
@@ -47,7 +47,7 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
 
 test('a model with a single endpoint is explained as well', async (t) => {
   const single = catalogOf({ 'm/two': [{ slug: 'a' }] }, () => provider)
-  const told = explainRouting(single, { model: 'm/two' }, CALLER, producesText, situation(new FakeClock()))
+  const told = explainRouting(single, { model: 'm/two' }, CALLER, producesText, routingState(new FakeClock()))
   t.equal(told.endpoints.length, 1)
   t.equal(told.endpoints[0]!.position, 1)
 })
@@ -58,19 +58,19 @@ test('a session says that it stays', async (t) => {
     { model: 'm/one', session_id: 's' },
     CALLER,
     producesText,
-    situation(new FakeClock()),
+    routingState(new FakeClock()),
   )
   t.same(told.endpoints[0]!.why, ['the session stays with it'])
 })
 
 test('who asks why does not move a session, and is told where it would go', async (t) => {
-  const at = situation(new FakeClock())
+  const at = routingState(new FakeClock())
   const ask = (): string =>
     explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, at).endpoints[0]!.slug
   const home = ask()
-  breakIt(at.health, CATALOG.models[0]!.endpoints.find(({ provider: { slug } }) => slug === home)!)
+  openBreakerOf(at.health, CATALOG.models[0]!.endpoints.find(({ provider: { slug } }) => slug === home)!)
   t.not(ask(), home)
-  const fresh = situation(new FakeClock())
+  const fresh = routingState(new FakeClock())
   t.equal(
     explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, {
       ...fresh,
@@ -90,7 +90,7 @@ test('the caller’s order and a wanted tier are among the reasons', async (t) =
     { model: 'm/one', service_tier: 'ultrafast', provider: { order: ['b'] } },
     CALLER,
     producesText,
-    situation(new FakeClock()),
+    routingState(new FakeClock()),
   )
   t.same(
     told.endpoints.map(({ slug, why }) => [slug, why]),
@@ -102,8 +102,8 @@ test('the caller’s order and a wanted tier are among the reasons', async (t) =
 })
 
 test('wishes are told by name, with what was measured', async (t) => {
-  const at = situation(new FakeClock())
-  served(at.health, CATALOG.models[0]!.endpoints[0]!, 3000)
+  const at = routingState(new FakeClock())
+  recordServedCall(at.health, CATALOG.models[0]!.endpoints[0]!, 3000)
   const provider = { sort: 'latency', preferred_max_latency: 1 }
   const told = explainRouting(CATALOG, { model: 'm/one', provider }, CALLER, producesText, at)
   t.match(told.endpoints.at(-1), {

@@ -11,7 +11,7 @@ import type { Generation } from '../../../src/gateway/run/generation.js'
 import type { Admission } from '../../../src/gateway/run/ports.js'
 import { serverTiming } from '../../../src/gateway/run/server-timing.js'
 import { completeChat, inferenceOf, streamChat, Waiter } from '../../support/clients/gateway-calls.js'
-import { breakIt, situation } from '../../support/providers/routing.js'
+import { openBreakerOf, routingState } from '../../support/providers/routing.js'
 import {
   catalogOf,
   completion,
@@ -104,7 +104,7 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
     admit: () => admission,
     gateway: new Gateway({
       catalog: () => catalog,
-      ...situation(clock, undefined, { retries: 2, retryWaitMs: 1000, retryBudget: 1 }),
+      ...routingState(clock, undefined, { retries: 2, retryWaitMs: 1000, retryBudget: 1 }),
       health,
       countTokens: async (texts) => texts.map(({ length }) => length),
       clock,
@@ -206,7 +206,7 @@ test('whatever happens to calls, no place is lost and none is given back twice',
 for (const streamed of [false, true]) {
   test(`a probe whose provider throws, and whose caller leaves in that turn, gives its place back, stream: ${streamed}`, async (t) => {
     const made = bench(['a'])
-    breakIt(made.health, made.endpoints[0]!)
+    openBreakerOf(made.health, made.endpoints[0]!)
     made.clock.advance(1000)
     made.provider.stream = made.provider.complete = () => {
       throw new TypeError('defect')

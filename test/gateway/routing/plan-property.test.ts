@@ -6,7 +6,7 @@ import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
 import { type PlanTrace, planFor } from '../../../src/gateway/routing/plan.js'
-import { breakIt, served, situation } from '../../support/providers/routing.js'
+import { openBreakerOf, recordServedCall, routingState } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
@@ -103,15 +103,15 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         )
         const asked = { model: 'm/one', messages: [{ role: 'user', content: 'x' }], ...wishes } as ChatRequest
         let draws = seed
-        const at = situation(
+        const at = routingState(
           new FakeClock(),
           () => (draws = (draws * 48_271 + 11) % 2_147_483_647) / 2_147_483_647,
         )
         const all = catalog.models.flatMap(({ endpoints }) => endpoints)
         for (const { at: which, what } of happened) {
           const each = all[which % all.length]!
-          if (what === 'break') breakIt(at.health, each)
-          else served(at.health, each, what === 'fast' ? 10 : 5000, what === 'fast' ? 500 : 2)
+          if (what === 'break') openBreakerOf(at.health, each)
+          else recordServedCall(at.health, each, what === 'fast' ? 10 : 5000, what === 'fast' ? 500 : 2)
         }
         const named = [...new Set(['m/one', ...(asked.models ?? [])])]
         const candidates = named.flatMap((name) => catalog.model(name)!.endpoints)
@@ -164,7 +164,13 @@ test('the caller’s order is kept among those that are well', async (t) => {
         () => provider,
       )
       const asked = { model: 'm/one', messages: [], provider: { order } } as unknown as ChatRequest
-      const places = planFor(catalog, asked, CALLER, producesText, situation(new FakeClock())).endpoints.map(
+      const places = planFor(
+        catalog,
+        asked,
+        CALLER,
+        producesText,
+        routingState(new FakeClock()),
+      ).endpoints.map(
         ({ provider: { slug } }) => (order.indexOf(slug as never) + order.length + 1) % (order.length + 1),
       )
       return places.every((place, at) => at === 0 || places[at - 1]! <= place)

@@ -4,7 +4,7 @@ import { Fault } from '../../../src/base/fault.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
 import { type Plan, planFor } from '../../../src/gateway/routing/plan.js'
-import { situation } from '../../support/providers/routing.js'
+import { routingState } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 
 const CATALOG = catalogOf(
@@ -26,7 +26,7 @@ const asked = (more: Partial<ChatRequest>): ChatRequest => ({
 })
 
 /** With this lot for everybody the cheaper one always wins the draw. */
-const SITUATION = situation(systemClock, () => 0.5)
+const SITUATION = routingState(systemClock, () => 0.5)
 
 function planOf(request: ChatRequest): Plan {
   return planFor(CATALOG, request, CALLER, producesText, SITUATION)

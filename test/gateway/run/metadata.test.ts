@@ -4,7 +4,7 @@ import { producesText } from '../../../src/gateway/metering/format.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../../src/gateway/run/metadata.js'
-import { situation } from '../../support/providers/routing.js'
+import { routingState } from '../../support/providers/routing.js'
 import {
   attempt,
   CALLER,
@@ -25,7 +25,7 @@ function generationOf(request: object = { model: 'm/one' }): Generation {
     'gen-x',
     asked,
     CALLER,
-    planFor(catalog, asked, CALLER, producesText, situation()),
+    planFor(catalog, asked, CALLER, producesText, routingState()),
     1000,
     100,
   )

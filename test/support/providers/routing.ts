@@ -9,22 +9,22 @@ import { SessionAffinity } from '../../../src/gateway/routing/session.js'
 import { failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */
-function inOrder(): () => number {
+function ascendingDraws(): () => number {
   let drawn = 0
   return () => (drawn = (drawn + 1e-6) % 1)
 }
 
 const NO_RETRIES: RoutingConfig = { retries: 0, retryWaitMs: 0, retryBudget: 0 }
 
-export interface SituationParts extends RoutingState {
+export interface RoutingStateParts extends RoutingState {
   readonly retries: RetryBudget
 }
 
-export function situation(
+export function routingState(
   clock: Clock = systemClock,
-  random: () => number = inOrder(),
+  random: () => number = ascendingDraws(),
   config: RoutingConfig = NO_RETRIES,
-): SituationParts {
+): RoutingStateParts {
   return {
     health: new HealthRegistry({ clock, random: () => 0, broadcast: null }),
     sessions: new SessionAffinity(null),
@@ -34,18 +34,23 @@ export function situation(
 }
 
 /** A call that is answered after so many milliseconds, and complete. `tokens` came within a second. */
-export function served(health: HealthRegistry, endpoint: ModelEndpoint, ms: number, tokens = 0): void {
+export function recordServedCall(
+  health: HealthRegistry,
+  endpoint: ModelEndpoint,
+  ms: number,
+  tokens = 0,
+): void {
   const permit = health.tryAcquire(endpoint)
   health.recordAnswer(endpoint, permit, ms)
   health.recordEnd(endpoint, permit, tokens, 1000)
 }
 
 /** A call that the endpoint answers with a 500. */
-export function broke(health: HealthRegistry, endpoint: ModelEndpoint): void {
+export function recordFailedCall(health: HealthRegistry, endpoint: ModelEndpoint): void {
   health.recordFailure(endpoint, health.tryAcquire(endpoint), failure('provider-failed', 'refused', 500))
 }
 
 /** As many failures as open a breaker. */
-export function breakIt(health: HealthRegistry, endpoint: ModelEndpoint): void {
-  for (let failures = 0; failures < 5; failures++) broke(health, endpoint)
+export function openBreakerOf(health: HealthRegistry, endpoint: ModelEndpoint): void {
+  for (let failures = 0; failures < 5; failures++) recordFailedCall(health, endpoint)
 }

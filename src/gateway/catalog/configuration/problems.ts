@@ -8,7 +8,7 @@ export interface GatewayConfigFault {
 }
 
 /** `a.b[0].c`. */
-export function formatPath(parts: readonly PropertyKey[]): string {
+export function formatConfigPath(parts: readonly PropertyKey[]): string {
   const texts = parts.map((part, at) => {
     if (typeof part === 'number') return `[${part}]`
     return `${at > 0 ? '.' : ''}${String(part)}`
@@ -17,21 +17,21 @@ export function formatPath(parts: readonly PropertyKey[]): string {
 }
 
 /** Every violation. The error must have been made with `sentenceFor`. */
-export function describeIssues(error: z.ZodError): GatewayConfigFault[] {
+export function describeSchemaIssues(error: z.ZodError): GatewayConfigFault[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
-        path: formatPath([...issue.path, key]),
+        path: formatConfigPath([...issue.path, key]),
         problem: 'there is no such setting',
       }))
     }
     const [inner] = issue.code === 'invalid_key' ? issue.issues : []
-    return [{ path: formatPath(issue.path), problem: inner?.message ?? issue.message }]
+    return [{ path: formatConfigPath(issue.path), problem: inner?.message ?? issue.message }]
   })
 }
 
 /** What a schema without a sentence of its own says. Handed to zod's parse as `error`. */
-export function issueMessage(issue: z.core.$ZodRawIssue): string {
+export function schemaIssueMessage(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return 'is required'
   switch (issue.code) {
     case 'invalid_type':

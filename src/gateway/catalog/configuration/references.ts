@@ -2,7 +2,7 @@
  * What entries of the file say about each other. Looks at the raw values, so that it finds its faults beside those
  * of the schemas and not after them; whatever has the wrong type is the schemas' business.
  */
-import { formatPath, type GatewayConfigFault } from './problems.js'
+import { formatConfigPath, type GatewayConfigFault } from './problems.js'
 import { CREDENTIAL, VARIABLE_NAME } from './values.js'
 
 /** Slug of the provider inside, and vendor of the ready-made models. */
@@ -51,7 +51,7 @@ function credentialFaults(
 ): GatewayConfigFault[] {
   // What is no name may be a credential in the wrong place: the schema refuses it without repeating it.
   if (typeof name !== 'string' || !VARIABLE_NAME.test(name)) return []
-  const path = formatPath(['providers', slug, 'api_key_env'])
+  const path = formatConfigPath(['providers', slug, 'api_key_env'])
   if (CALLER_CREDENTIALS.has(name)) return [{ path, problem: `${name} holds a credential of our callers` }]
   const value = (Object.hasOwn(environment, name) ? environment[name] : undefined) ?? ''
   if (value === '') return [{ path, problem: `environment variable ${name} is not set` }]
@@ -65,12 +65,17 @@ function builtInFaults(file: RawConfig, providers: RawConfig): GatewayConfigFaul
   const own = asRecord(providers[BUILT_IN_SLUG]).kind
   return [
     ...(own === 'openai' || own === 'anthropic'
-      ? [{ path: formatPath(['providers', BUILT_IN_SLUG, 'kind']), problem: `must be simulated, ${off}` }]
+      ? [
+          {
+            path: formatConfigPath(['providers', BUILT_IN_SLUG, 'kind']),
+            problem: `must be simulated, ${off}`,
+          },
+        ]
       : []),
     ...Object.keys(asRecord(file.models))
       .filter((id) => id.startsWith(`${BUILT_IN_SLUG}/`))
       .map((id) => ({
-        path: formatPath(['models', id]),
+        path: formatConfigPath(['models', id]),
         problem: `ids of ${BUILT_IN_SLUG}/ are reserved, ${off}`,
       })),
   ]
@@ -87,16 +92,24 @@ function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayC
     const kind = providerKind(file, provider)
     if (kind === null) {
       return [
-        { path: formatPath([...place, 'provider']), problem: 'names a provider that is not configured' },
+        {
+          path: formatConfigPath([...place, 'provider']),
+          problem: 'names a provider that is not configured',
+        },
       ]
     }
     const twin = `${provider} ${endpoint.upstream_model ?? id}`
     const repeats = seen.has(twin)
     seen.add(twin)
     return [
-      ...(repeats ? [{ path: formatPath(place), problem: 'repeats an endpoint of this model' }] : []),
+      ...(repeats ? [{ path: formatConfigPath(place), problem: 'repeats an endpoint of this model' }] : []),
       ...((kind === 'openai' || kind === 'anthropic') && endpoint.simulation !== undefined
-        ? [{ path: formatPath([...place, 'simulation']), problem: 'is for providers of kind simulated only' }]
+        ? [
+            {
+              path: formatConfigPath([...place, 'simulation']),
+              problem: 'is for providers of kind simulated only',
+            },
+          ]
         : []),
     ]
   })
