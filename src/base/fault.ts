@@ -84,7 +84,7 @@ export type GatewayErrorType =
   | 'timeout'
   | 'unmapped'
 
-export interface FaultMetadata {
+interface FaultMetadata {
   readonly error_type: GatewayErrorType
   /** The provider's own code; never on a 500. */
   readonly provider_code?: string

@@ -5,18 +5,15 @@ import type { Endpoint, ReplyDoc } from './endpoint.js'
 import { type JsonSchema, namedSchemas } from './json-schema.js'
 import type { TextFields } from './params.js'
 
-interface DocumentInfo {
-  readonly title: string
-  readonly version: string
-  readonly description: string
-}
-
 type JsonObject = Record<string, unknown>
 
 const COMPONENTS = '#/components/schemas'
 
 /** The document of everything that is not hidden. */
-export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): JsonObject {
+export function openApiDocument(
+  endpoints: readonly Endpoint[],
+  info: Readonly<Record<'title' | 'version' | 'description', string>>,
+): JsonObject {
   const schemas = new SchemaCollector()
   const paths: Record<string, JsonObject> = {}
   for (const endpoint of endpoints) {

@@ -4,7 +4,7 @@ import { contentLengthOf } from './body-text.js'
 import type { ConnectionPoolLimits, PhaseTimeouts, UpstreamClient, UpstreamFailure } from './port.js'
 
 /** Why there is no document: a sentence for log and tester, without a word of the answer. */
-export interface JsonFetchFailure {
+interface JsonFetchFailure {
   readonly ok: false
   readonly reason: string
 }

@@ -21,11 +21,7 @@ const Report = nameSchema(
   }),
 )
 
-interface ReportRow {
-  readonly id: number
-  readonly name: string
-  readonly price: number
-}
+type ReportRow = z.infer<typeof Report>['rows'][number]
 
 /** The operation with a slow backend (contract/practice 4). The delay holds a timer, never a thread. */
 export const reportEndpoints = (
