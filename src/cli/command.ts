@@ -74,9 +74,12 @@ export function sanitizeForTerminal(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
 }
 
-/** Rows of a table for a terminal, the first of them its head; every column as wide as its widest cell. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(sanitizeForTerminal))
+/**
+ * Rows of a table for a terminal, the first of them its head; every column as wide as its widest cell. Null is written as
+ * a dash.
+ */
+export function formatTable(rows: readonly (readonly (string | null)[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => sanitizeForTerminal(cell ?? '-')))
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
   return cells
     .map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))

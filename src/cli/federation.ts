@@ -99,24 +99,18 @@ function listIssuers({ accounts, issuers }: FederationContext, { options }: Comm
   return { text: formatTable([['ID', 'ISSUER', 'KEYS', 'NAME'], ...rows]) }
 }
 
-async function createIssuer(
-  { accounts, issuers }: FederationContext,
-  { options }: CommandInput,
-): Promise<CommandOutput> {
-  const organizationId = resolveOrganization(accounts, options.organization)
+async function createIssuer(admin: FederationContext, { options }: CommandInput): Promise<CommandOutput> {
+  const organizationId = resolveOrganization(admin.accounts, options.organization)
   const { name = '', url = '', 'jwks-url': jwksUrl = null } = options
   if (name === '' || name.length > 256) failUsage('an issuer needs a --name of 1 to 256 characters')
   const input = { name, issuer_url: url, jwks_url: jwksUrl }
-  const { id } = await issuers.create(commandLineActor({ organizationId }), input)
+  const { id } = await admin.issuers.create(commandLineActor({ organizationId }), input)
   return { text: `${id}\n`, remark: `Trusted from now on: ${url}\n` }
 }
 
-async function deleteIssuer(
-  { federation, issuers }: FederationContext,
-  { operand }: CommandInput,
-): Promise<CommandOutput> {
-  const issuer = federation.issuers.get(operand)
-  const isDeleted = issuer !== null && (await issuers.remove(commandLineActor(issuer), issuer.id))
+async function deleteIssuer(admin: FederationContext, { operand }: CommandInput): Promise<CommandOutput> {
+  const issuer = admin.federation.issuers.get(operand)
+  const isDeleted = issuer !== null && (await admin.issuers.remove(commandLineActor(issuer), issuer.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('issuer', operand)
 }
 
@@ -130,11 +124,11 @@ function listPolicies({ accounts, policies }: FederationContext, { options }: Co
   return { text: formatTable([head, ...rows]) }
 }
 
-function formatPolicyRow(policy: FederationPolicy): string[] {
+function formatPolicyRow(policy: FederationPolicy): (string | null)[] {
   const { id, enabled, issuerId, audience, subject, apiKeyHash, condition, claimChecks } = policy
   const { scopes, tokenType } = claimChecks
-  const texts = [audience, subject, apiKeyHash, condition, scopes, tokenType]
-  return [id, enabled ? 'enabled' : 'paused', issuerId, ...texts.map((text) => text ?? '-')]
+  const state = enabled ? 'enabled' : 'paused'
+  return [id, state, issuerId, audience, subject, apiKeyHash, condition, scopes, tokenType]
 }
 
 async function createPolicy(
@@ -167,12 +161,9 @@ function policySwitchSubcommand(done: string, enabled: boolean): Subcommand<Fede
   }
 }
 
-async function deletePolicy(
-  { federation, policies }: FederationContext,
-  { operand }: CommandInput,
-): Promise<CommandOutput> {
-  const policy = federation.policies.get(operand)
-  const isDeleted = policy !== null && (await policies.remove(commandLineActor(policy), policy.id))
+async function deletePolicy(admin: FederationContext, { operand }: CommandInput): Promise<CommandOutput> {
+  const policy = admin.federation.policies.get(operand)
+  const isDeleted = policy !== null && (await admin.policies.remove(commandLineActor(policy), policy.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('policy', operand)
 }
 
@@ -202,11 +193,9 @@ function signingKeyActor({ accounts }: FederationContext): AuditActor {
   return commandLineActor({ organizationId: accounts.organizations()[0]?.id ?? '' })
 }
 
-function showAudit(
-  { accounts, federation }: FederationContext,
-  { options, flags }: CommandInput,
-): CommandOutput {
-  const organization = flags.includes('unknown') ? '' : resolveOrganization(accounts, options.organization)
+function showAudit(admin: FederationContext, { options, flags }: CommandInput): CommandOutput {
+  const isUnknown = flags.includes('unknown')
+  const organization = isUnknown ? '' : resolveOrganization(admin.accounts, options.organization)
   const trail = AUDIT_TRAILS.find((each) => each === options.trail) ?? null
   if (trail === null && options.trail !== undefined) {
     failUsage(`--trail must be one of ${AUDIT_TRAILS.join(', ')}`)
@@ -215,10 +204,10 @@ function showAudit(
   if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
     failUsage('--limit must be an integer from 1 to 10000')
   }
-  const { rows } = readAuditPage(federation, organization, trail, 0, limit)
-  const cells = rows.map(({ at, action, outcome, reason, actor, policyId, issuerId, address }) =>
-    [isoTime(at), action, outcome, reason, actor, policyId, issuerId, address].map((text) => text ?? '-'),
-  )
+  const { rows } = readAuditPage(admin.federation, organization, trail, 0, limit)
+  const cells = rows.map(({ at, action, outcome, reason, actor, policyId, issuerId, address }) => {
+    return [isoTime(at), action, outcome, reason, actor, policyId, issuerId, address]
+  })
   const head = ['TIME', 'ACTION', 'OUTCOME', 'REASON', 'WHO', 'POLICY', 'ISSUER', 'ADDRESS']
   return { text: formatTable([head, ...cells]) }
 }

@@ -62,26 +62,17 @@ export function keysCommand(
   return runSubcommand(table, args, print)
 }
 
-function listKeys(
-  { accounts, clock }: KeysContext,
-  { options: { organization } }: CommandInput,
-): CommandOutput {
-  const keys =
-    organization === undefined
-      ? accounts.keys()
-      : accounts.keysOf(resolveOrganization(accounts, organization))
-  const rows = keys.map((key) => [
-    key.hash,
-    key.kind,
-    keyRefusal(key, unixMs(clock)) ?? 'enabled',
-    key.limit === null ? 'no limit' : `$${nanosToDollars(key.limit)}`,
-    key.organizationId,
-    key.label,
-    key.name,
-  ])
-  return {
-    text: formatTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]),
-  }
+function listKeys({ accounts, clock }: KeysContext, { options }: CommandInput): CommandOutput {
+  const { organization } = options
+  const isAll = organization === undefined
+  const keys = isAll ? accounts.keys() : accounts.keysOf(resolveOrganization(accounts, organization))
+  const rows = keys.map((key) => {
+    const state = keyRefusal(key, unixMs(clock)) ?? 'enabled'
+    const limit = key.limit === null ? 'no limit' : `$${nanosToDollars(key.limit)}`
+    return [key.hash, key.kind, state, limit, key.organizationId, key.label, key.name]
+  })
+  const head = ['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME']
+  return { text: formatTable([head, ...rows]) }
 }
 
 async function createKey({ accounts, clock }: KeysContext, input: CommandInput): Promise<CommandOutput> {
