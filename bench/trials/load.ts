@@ -1,24 +1,11 @@
 /** The load of a trial: the HTTP driver on a fixed number of connections to 127.0.0.1. */
-import type { SampleSet } from '../harness/figures/sample-set.js'
 import { arrivalSchedule } from '../harness/http/arrival-schedule.js'
 import { HttpLoad, type OutgoingRequest } from '../harness/http/http-load.js'
 import type { HttpResponse } from '../harness/http/raw-connection.js'
 import { splitRequestBytes } from '../harness/http/requests.js'
 
 /** What a generator saw. Latencies are milliseconds. */
-export interface LoadResult {
-  readonly latency: SampleSet
-  /** How late requests were sent, compared with the schedule. */
-  readonly lateness: SampleSet
-  readonly statuses: Readonly<Record<string, number>>
-  readonly answered: number
-  /** Requests that got no complete answer. */
-  readonly lost: number
-  /** Due requests that were not sent because every connection was busy (`whenBusy: 'skip'` only). */
-  readonly notOffered: number
-  /** From the start to the last answer, seconds. */
-  readonly seconds: number
-}
+export type LoadResult = Awaited<ReturnType<typeof runLoad>>
 
 interface LoadSettings {
   readonly port: number
@@ -48,7 +35,7 @@ export const closedLoop = (settings: LoadSettings): Promise<LoadResult> => runLo
  */
 export const openLoop = (settings: OpenLoopSettings): Promise<LoadResult> => runLoad(settings)
 
-async function runLoad(settings: LoadSettings & Partial<OpenLoopSettings>): Promise<LoadResult> {
+async function runLoad(settings: LoadSettings & Partial<OpenLoopSettings>) {
   const { request, port, perSecond: rate, ...plan } = settings
   const known = new WeakMap<Buffer, OutgoingRequest>()
   const next = (): OutgoingRequest => {
@@ -67,14 +54,17 @@ async function runLoad(settings: LoadSettings & Partial<OpenLoopSettings>): Prom
     request: next,
   }).run()
   const { latency, lateness, statuses, done, due, skipped } = figures
-  const lost = due - done - skipped
   return {
     latency,
+    /** How late requests were sent, compared with the schedule. */
     lateness,
     statuses,
     answered: done,
-    lost,
+    /** Requests that got no complete answer. */
+    lost: due - done - skipped,
+    /** Due requests that were not sent because every connection was busy (`whenBusy: 'skip'` only). */
     notOffered: skipped,
+    /** From the start to the last answer. */
     seconds: secondsToLastAnswer,
   }
 }

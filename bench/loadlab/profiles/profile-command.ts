@@ -14,7 +14,6 @@ import { streamText } from '../drivers/stream-report.js'
 import { PROFILES } from '../profiles.js'
 import { startLabServer } from '../runner/lab-server.js'
 import { type CriterionResult, judgeGateway, judgePractice, kneeText } from './criteria.js'
-import type { Profile } from './profile.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
 
@@ -45,14 +44,9 @@ export async function profilesCommand(args: readonly string[]): Promise<number> 
   return 0
 }
 
-interface ProfileOptions {
-  readonly profile: Profile
-  readonly scale: number
-  readonly seed: number
-  readonly json: boolean
-}
+type ProfileOptions = NonNullable<ReturnType<typeof readProfileOptions>>
 
-export function readProfileOptions(args: readonly string[]): ProfileOptions | null {
+export function readProfileOptions(args: readonly string[]) {
   const [name, ...rest] = args
   const given = readFlags(name?.startsWith('-') ? args : rest, 'scale seed', 'json help')
   if (given.help) return null

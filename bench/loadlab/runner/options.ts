@@ -4,18 +4,7 @@ import { TOOLS } from '../tools/catalogue.js'
 import { DEFAULT_CONTROL, DEFAULT_ORIGIN } from './lab-server.js'
 import { COMPARE_SCENARIOS } from './scenarios.js'
 
-export interface CompareOptions {
-  readonly quick: boolean
-  readonly rounds: number
-  readonly tools: readonly string[]
-  /** The caller named them, so a missing one is a mistake. */
-  readonly toolsAsked: boolean
-  readonly scenarios: readonly string[]
-  readonly seed: number
-  readonly sweep: boolean
-  readonly origin: string
-  readonly control: string
-}
+export type CompareOptions = NonNullable<ReturnType<typeof readCompareOptions>>
 
 export const compareUsage = `npm run bench -- compare [options]
 
@@ -37,7 +26,7 @@ reported and marked).
 `
 
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
-export function readCompareOptions(args: readonly string[], now = Date.now()): CompareOptions | null {
+export function readCompareOptions(args: readonly string[], now = Date.now()) {
   const given = readFlags(args, 'rounds tools scenario seed target control', 'quick no-sweep help')
   if (given.help) return null
   const quick = given.quick ?? false
@@ -47,6 +36,7 @@ export function readCompareOptions(args: readonly string[], now = Date.now()): C
     quick,
     rounds: wholeOption('rounds', given.rounds, quick ? 1 : 6, 1, 100),
     tools: given.tools === undefined ? known : namesOption('tools', given.tools, known),
+    /** The caller named them, so a missing one is a mistake. */
     toolsAsked: given.tools !== undefined,
     scenarios: given.scenario === undefined ? scenarios : namesOption('scenario', given.scenario, scenarios),
     seed: wholeOption('seed', given.seed, now % 1_000_000, 0, 1_000_000_000),

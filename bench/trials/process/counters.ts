@@ -130,11 +130,6 @@ function compareCounts(account: ClientCounts, sweep: StatsSweep): TrialBar[] {
   ]
 }
 
-interface CountersRound {
-  readonly account: ClientCounts
-  readonly sweep: StatsSweep
-}
-
 function busiestShare({ workers }: StatsSweep): number {
   const totals = workers.map((body) => body.requests.total)
   return Math.max(...totals) / totals.reduce((sum, total) => sum + total, 0)
@@ -146,7 +141,7 @@ export const counters: Trial = {
   rounds: 1,
   roundLimitS: 120,
   run: async (context) => {
-    const play = async (): Promise<CountersRound> => {
+    const play = async () => {
       const server = await context.staging.start({ workers: WORKERS, seedItems: 100 })
       const account = new ClientCounts()
       await sendAll(server.port, account)

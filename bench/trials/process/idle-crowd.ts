@@ -4,7 +4,7 @@ import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
 import { Connection } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
 import { failedRequests, openLoop } from '../load.js'
 import { readItemRequest } from '../requests.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
@@ -18,15 +18,6 @@ const SETTLE_MS = 2_000
 const IDLE = 1_000
 const HALF_OF_EACH_KIND = 100
 const CLOSED_WITHIN_MS = 30_000
-
-type MeasuredLoad = Awaited<ReturnType<typeof measureLoad>>
-
-interface CrowdPair extends WatchedRound {
-  readonly baseline: MeasuredLoad
-  readonly crowd: MeasuredLoad
-  /** Idle connections that were there from the beginning to the end of the window. */
-  readonly stayed: number
-}
 
 async function measureLoad(server: SluiceServer, context: TrialContext) {
   const endWatch = watchProcesses(context, server.pids)
@@ -154,7 +145,7 @@ async function measurePair(
   halfSent: HalfSentRequests,
   server: SluiceServer,
   context: TrialContext,
-): Promise<CrowdPair> {
+) {
   const idle = new IdleCrowd()
   try {
     const early = round % 2 === 1 ? await measureLoad(server, context) : null
@@ -163,6 +154,7 @@ async function measurePair(
     // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
     await sleep(SETTLE_MS)
     const crowd = await measureLoad(server, context)
+    /** Idle connections that were there from the beginning to the end of the window. */
     const stayed = idle.alive
     idle.closeAll()
     await halfSent.awaitClosed(CLOSED_WITHIN_MS)
