@@ -18,106 +18,78 @@ export interface Plot {
   readonly svg: string
 }
 
-type PlotDraft = Omit<Plot, 'svg'> & { readonly svg: string | null }
+/** A plot, where there was anything to draw; its file is named by `parts`. */
+function plotOf(
+  kind: Plot['kind'],
+  svg: string | null,
+  scenario: string,
+  tool: string | null,
+  ...parts: string[]
+) {
+  return svg === null ? [] : [{ file: fileName(...parts), scenario, tool, kind, svg }]
+}
 
 export function plotsOfRun(run: ComparisonRun, scenarios: readonly ScenarioSummary[]): Plot[] {
-  const drawn: PlotDraft[] = [
+  return [
     ...scenarios.flatMap((scenario) => [
-      overviewPlot(scenario),
+      ...overviewPlot(scenario),
       ...scenario.tools.flatMap((tool) => toolPlots(scenario, tool, run.rounds)),
       ...streamPlots(scenario),
     ]),
-    ...(run.sweeps ?? []).map((sweep) => ({
-      file: fileName('sweep', sweep.scenario),
-      scenario: sweep.scenario,
-      tool: null,
-      kind: 'sweep' as const,
-      svg: sweepPlot(sweep),
-    })),
+    ...(run.sweeps ?? []).flatMap((sweep) =>
+      plotOf('sweep', sweepPlot(sweep), sweep.scenario, null, 'sweep', sweep.scenario),
+    ),
   ]
-  return drawn.filter((plot): plot is Plot => plot.svg !== null)
 }
 
-function overviewPlot({ name, tools }: ScenarioSummary): PlotDraft {
+function overviewPlot({ name, tools }: ScenarioSummary): Plot[] {
   const typical = tools.flatMap(({ typical }) => (typical === null ? [] : [typical]))
   const curves = typical.map(
     (one): PercentileCurve => ({ name: one.tool, side: 'other', points: clientCurve(one) }),
   )
-  const theory = typical[0] === undefined ? [] : theoryCurve(typical[0])
-  return {
-    file: fileName(name, 'all'),
-    scenario: name,
-    tool: null,
-    kind: 'overview',
-    svg: percentilePlot(`What the tools print: ${name}`, 'the round with the median p99 of each tool', [
-      ...curves,
-      ...(typical.some(({ truth }) => truth.stalls.length > 0)
-        ? [{ name: 'expected', side: 'theory' as const, points: theory }]
-        : []),
-    ]),
-  }
+  const stalled = typical.some(({ truth }) => truth.stalls.length > 0)
+  if (stalled) curves.push({ name: 'expected', side: 'theory', points: theoryCurve(typical[0]!) })
+  const svg = percentilePlot(
+    `What the tools print: ${name}`,
+    'the round with the median p99 of each tool',
+    curves,
+  )
+  return plotOf('overview', svg, name, null, name, 'all')
 }
 
-function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): PlotDraft[] {
+function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): Plot[] {
   if (typical === null) return []
+  const { histograms, truth, series, heat } = typical
   const which = `round ${typical.round} of ${rounds}, the one with the median p99`
-  const plot = (kind: Plot['kind'], svg: string | null): PlotDraft => ({
-    file: fileName(name, tool, kind),
-    scenario: name,
-    tool,
-    kind,
-    svg,
-  })
-  return [
-    plot(
-      'percentiles',
-      percentilePlot(`${tool}, ${name}: latency by percentile`, which, [
-        { name: 'client', side: 'client', points: clientCurve(typical) },
-        {
-          name: 'server',
-          side: 'server',
-          points: withMaximumLast(typical.histograms.server, typical.truth.total.completed),
-        },
-        { name: 'expected', side: 'theory', points: theoryCurve(typical) },
-      ]),
-    ),
-    plot(
-      'series',
-      seriesPlot(`${tool}, ${name}: what the server saw`, which, typical.series, stallShades(typical.truth)),
-    ),
-    plot(
-      'heat',
-      typical.heat === undefined
-        ? null
-        : heatPlot(
-            `${tool}, ${name}: requests by ${typical.heat.side === 'server' ? 'service time at the server' : 'latency'}`,
-            which,
-            typical.heat,
-          ),
-    ),
-  ]
+  const title = `${tool}, ${name}: `
+  const server = withMaximumLast(histograms.server, truth.total.completed)
+  const percentiles = percentilePlot(`${title}latency by percentile`, which, [
+    { name: 'client', side: 'client', points: clientCurve(typical) },
+    { name: 'server', side: 'server', points: server },
+    { name: 'expected', side: 'theory', points: theoryCurve(typical) },
+  ])
+  const what = heat?.side === 'server' ? 'service time at the server' : 'latency'
+  const drawn = {
+    percentiles,
+    series: seriesPlot(`${title}what the server saw`, which, series, stallShades(truth)),
+    heat: heat === undefined ? null : heatPlot(`${title}requests by ${what}`, which, heat),
+  }
+  const kinds = ['percentiles', 'series', 'heat'] as const
+  return kinds.flatMap((kind) => plotOf(kind, drawn[kind], name, tool, name, tool, kind))
 }
 
-function streamPlots({ name, tools }: ScenarioSummary): PlotDraft[] {
+function streamPlots({ name, tools }: ScenarioSummary): Plot[] {
   const typical = tools.flatMap(({ typical }) =>
     typical?.streams === undefined ? [] : [{ tool: typical.tool, ...typical.streams }],
   )
   if (typical.length === 0) return []
   const named = (of: 'firstToken' | 'gap') =>
     typical.map((one) => ({ name: `${one.tool}, ${one.streams} streams`, points: one[of] }))
-  const plot = (file: string, svg: string | null): PlotDraft => ({
-    file,
-    scenario: name,
-    tool: null,
-    kind: 'stream',
-    svg,
-  })
+  const first = ecdfPlot(`${name}: time to first token`, 'time to first token', named('firstToken'))
+  const gap = ecdfPlot(`${name}: gaps between tokens`, 'gap between tokens', named('gap'))
   return [
-    plot(
-      fileName(name, 'first-token'),
-      ecdfPlot(`${name}: time to first token`, 'time to first token', named('firstToken')),
-    ),
-    plot(fileName(name, 'gap'), ecdfPlot(`${name}: gaps between tokens`, 'gap between tokens', named('gap'))),
+    ...plotOf('stream', first, name, null, name, 'first-token'),
+    ...plotOf('stream', gap, name, null, name, 'gap'),
   ]
 }
 

@@ -133,7 +133,8 @@ function definedOnly(record: Readonly<Record<string, number | undefined>>): Reco
   )
 }
 
-function countValues<T>(values: readonly T[]): ValueCount<T>[] {
+/** Most frequent first. */
+export function countValues<T>(values: readonly T[]): ValueCount<T>[] {
   const counts = new Map<T, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts].map(([value, times]) => ({ value, times })).sort((a, b) => b.times - a.times)

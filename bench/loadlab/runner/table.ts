@@ -1,6 +1,7 @@
 /** The table at the end of a comparison: which tool to believe, and why. */
 import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import type { Repetition } from '../report/repetition.js'
+import { countValues } from '../report/summary.js'
 
 const SEVERITY: readonly LoadToolVerdict['verdict'][] = [
   'valid',
@@ -32,15 +33,7 @@ export function verdictTable(repetitions: readonly Repetition[], scenarios: read
   return `${lines.join('\n').trimStart()}\n`
 }
 
-interface ToolRow {
-  readonly tool: string
-  readonly severity: number
-  readonly words: string
-  readonly loopClass: string
-  readonly why: string
-}
-
-function toolRow(tool: string, repetitions: readonly Repetition[]): ToolRow {
+function toolRow(tool: string, repetitions: readonly Repetition[]) {
   const verdicts = repetitions.map(({ verdict }) => verdict)
   const commonest = mostFrequent(verdicts.map(({ verdict }) => verdict))
   const typical = verdicts.find(({ verdict }) => verdict === commonest)!
@@ -56,11 +49,7 @@ function toolRow(tool: string, repetitions: readonly Repetition[]): ToolRow {
   }
 }
 
-function mostFrequent<T>(values: readonly T[]): T {
-  const counts = new Map<T, number>()
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  return [...counts].sort(([, a], [, b]) => b - a)[0]![0]
-}
+const mostFrequent = <T>(values: readonly T[]): T => countValues(values)[0]!.value
 
 function toOneLine(text: string): string {
   const flat = text.replaceAll(/\s+/g, ' ').trim()
