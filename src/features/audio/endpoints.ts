@@ -1,9 +1,12 @@
 /** Speech and transcription (contract/gateway 6 and 7). */
 import { Fault, type FaultKind, invalidInput, type ValidationIssue } from '../../base/fault.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
-import type { SpeechRequest, TranscriptionRequest } from '../../gateway/formats/audio.js'
+import type { SpeechRequest, Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
+import type { Consumption, Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
 import { sessionIdIssue } from '../../inference-http/body-rules.js'
@@ -17,7 +20,6 @@ import {
 import { routingContradiction } from '../../inference-http/provider-preferences.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
-import { encodeTranscript } from './encode.js'
 import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
 import { speechReply } from './speech-reply.js'
 
@@ -78,7 +80,7 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall):
     spool: ports.spool,
     fileBytes: ports.uploadBytes,
   })
-  // Whoever leaves is answered by nobody: the promise below then never ends.
+  // When the caller has left there is no answer: the promise below then never ends.
   call.onAbort(discard)
   try {
     requireTimeLeft(ports, call)
@@ -140,4 +142,40 @@ function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
     stream: true,
     ...(session !== undefined && { session_id: session }),
   } as SpeechRequest
+}
+
+/** A transcript as the wire has it (contract/gateway 6.3). */
+function encodeTranscript(
+  generation: Generation<TranscriptionRequest>,
+  transcript: Transcript,
+  metadata: ServiceMetadata | null,
+): string {
+  const { request, consumption } = generation
+  const usage = encodeUsage(consumption!)
+  const routing = metadata === null ? {} : { service_metadata: metadata }
+  if (request.response_format === 'json') return JSON.stringify({ text: transcript.text, usage, ...routing })
+  const { usage: _, words, segments, ...heard } = transcript
+  const wanted = request.timestamp_granularities ?? ['segment']
+  return JSON.stringify({
+    task: 'transcribe',
+    ...heard,
+    ...(segments !== undefined && wanted.includes('segment') && { segments }),
+    ...(words !== undefined && wanted.includes('word') && { words }),
+    usage,
+    ...routing,
+  })
+}
+
+/** Seconds or tokens, whichever the provider is paid by. */
+function encodeUsage({ usage, cost }: Consumption): Record<string, number> {
+  const { milliseconds = 0, prompt, completion } = usage
+  return {
+    ...(milliseconds > 0 && { seconds: milliseconds / 1000 }),
+    ...(prompt + completion > 0 && {
+      input_tokens: prompt,
+      output_tokens: completion,
+      total_tokens: prompt + completion,
+    }),
+    cost: nanosToDollars(cost.total),
+  }
 }

@@ -1,7 +1,6 @@
 import type { ItemStore, ScanCaller, SearchResult } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
-import { TEXT_PAGE } from './item-layout.js'
-import { JsonArrayWriter } from './json-array-writer.js'
+import { JsonArrayWriter, TEXT_PAGE } from './item-layout.js'
 import { countRows, headerBytes, rowEnd, slotAt } from './slotted-page.js'
 
 /** Longest time a scan holds the event loop without a break, in milliseconds. */

@@ -1,9 +1,8 @@
 import type { ItemStore } from '../../store.js'
 import type { LmdbEnvironment } from '../environment.js'
-import { DIRECTORY_PAGES, ITEM_TABLE_NAMES, JSON_PAGE, readLastId } from './item-layout.js'
+import { DIRECTORY_PAGES, ITEM_TABLE_NAMES, JSON_PAGE, JsonArrayWriter, readLastId } from './item-layout.js'
 import { createItemSearch } from './item-scanner.js'
 import { createItemWriter } from './item-writer.js'
-import { JsonArrayWriter } from './json-array-writer.js'
 import { rowEnd, rowStart } from './slotted-page.js'
 
 /** Ids beyond this have pages whose number would not fit a 32-bit key. */

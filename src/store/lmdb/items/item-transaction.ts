@@ -18,8 +18,8 @@ export class ItemTransaction {
   readonly #env: LmdbEnvironment
   readonly #tables: ItemTables
   readonly #unixSeconds: () => number
-  readonly #pages: ItemPageCache
-  readonly #texts: ItemPageCache
+  readonly #pages: ReturnType<typeof createPageCache>
+  readonly #texts: ReturnType<typeof createPageCache>
   /** By how many rows a page of items has grown. */
   readonly #growth = new Map<number, number>()
   readonly #lastIdBefore: number
@@ -31,8 +31,8 @@ export class ItemTransaction {
     this.#unixSeconds = unixSeconds
     // The store copies what it is given during `put`, so the last transaction's pages are done with.
     arena.reset()
-    this.#pages = new ItemPageCache(env, tables.pages, JSON_PAGE, arena)
-    this.#texts = new ItemPageCache(env, tables.texts, TEXT_PAGE, arena)
+    this.#pages = createPageCache(env, tables.pages, JSON_PAGE, arena)
+    this.#texts = createPageCache(env, tables.texts, TEXT_PAGE, arena)
     this.#lastIdBefore = readLastId(env, tables.counter)
     this.#lastId = this.#lastIdBefore
   }
@@ -96,57 +96,38 @@ export class ItemTransaction {
 }
 
 /** The pages one transaction touches, each read once and put once. */
-class ItemPageCache {
-  readonly #env: LmdbEnvironment
-  readonly #table: LmdbTable
-  readonly #shape: SlottedPageShape
-  readonly #arena: PageArena
-  readonly #allocate: (bytes: number) => Buffer
-  readonly #pages = new Map<number, Buffer>()
-  readonly #touched = new Set<number>()
+function createPageCache(env: LmdbEnvironment, table: LmdbTable, shape: SlottedPageShape, arena: PageArena) {
+  const pages = new Map<number, Buffer>()
+  const touched = new Set<number>()
+  const allocate = (bytes: number): Buffer => arena.allocate(bytes)
+  const keyOf = (id: number): number => Math.floor((id - 1) / shape.slots)
+  const slotOf = (id: number): number => (id - 1) % shape.slots
 
-  constructor(env: LmdbEnvironment, table: LmdbTable, shape: SlottedPageShape, arena: PageArena) {
-    this.#env = env
-    this.#table = table
-    this.#shape = shape
-    this.#arena = arena
-    this.#allocate = (bytes) => arena.allocate(bytes)
-  }
-
-  row(id: number): Uint8Array | null {
-    const page = this.#page(this.#key(id))
-    const slot = this.#slot(id)
-    const start = rowStart(this.#shape, page, slot)
-    return start < 0 ? null : page.subarray(start, rowEnd(this.#shape, page, slot))
-  }
-
-  put(id: number, row: Uint8Array | null): void {
-    const key = this.#key(id)
-    this.#pages.set(key, pageWithRow(this.#shape, this.#page(key), this.#slot(id), row, this.#allocate))
-    this.#touched.add(key)
-  }
-
-  store(): void {
-    for (const key of this.#touched) this.#table.put(key, this.#pages.get(key)!)
-  }
-
-  #key(id: number): number {
-    return Math.floor((id - 1) / this.#shape.slots)
-  }
-
-  #slot(id: number): number {
-    return (id - 1) % this.#shape.slots
-  }
-
-  #page(key: number): Buffer {
-    let page = this.#pages.get(key)
+  const pageAt = (key: number): Buffer => {
+    let page = pages.get(key)
     if (page === undefined) {
-      const stored = this.#env.get(this.#table, key)
+      const stored = env.get(table, key)
       // Stored bytes are borrowed until the next read.
-      page = stored === undefined ? emptyPage(this.#shape) : this.#arena.copyOf(stored)
-      this.#pages.set(key, page)
+      page = stored === undefined ? emptyPage(shape) : arena.copyOf(stored)
+      pages.set(key, page)
     }
     return page
+  }
+
+  return {
+    row: (id: number): Uint8Array | null => {
+      const page = pageAt(keyOf(id))
+      const start = rowStart(shape, page, slotOf(id))
+      return start < 0 ? null : page.subarray(start, rowEnd(shape, page, slotOf(id)))
+    },
+    put: (id: number, row: Uint8Array | null): void => {
+      const key = keyOf(id)
+      pages.set(key, pageWithRow(shape, pageAt(key), slotOf(id), row, allocate))
+      touched.add(key)
+    },
+    store: (): void => {
+      for (const key of touched) table.put(key, pages.get(key)!)
+    },
   }
 }
 
