@@ -42,7 +42,7 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   private readEvent(members: Members, data: string): string | null {
     switch (members.type) {
       case 'content_block_delta':
-        return this.delta(members, data)
+        return this.readBlockDelta(members, data)
       case 'content_block_start':
         return this.begin(members, data)
       case 'content_block_stop':
@@ -102,7 +102,7 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
     return null
   }
 
-  private delta(members: Members, data: string): string | null {
+  private readBlockDelta(members: Members, data: string): string | null {
     const delta = members.delta as ContentBlock | undefined
     if (!this.open || members.index !== this.begun - 1) return 'a delta of no open block'
     if (nonEmptyText(asObject(delta)?.type) === undefined) return 'a delta without a type'
