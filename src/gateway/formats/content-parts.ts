@@ -2,7 +2,7 @@
  * One walk over content that a caller, or a provider, may have filled with anything: the members of open blocks are
  * checked by nobody else. It throws for no JSON value, and its depth is not that of the call stack.
  */
-import { asObject, type Members } from './json-values.js'
+import { asObject, type JsonObject } from './json-values.js'
 
 /** Most parts that are looked at, nested ones included; what stands behind them counts for nothing. */
 const MOST_PARTS = 500_000
@@ -11,7 +11,7 @@ const MOST_PARTS = 500_000
 const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use'])
 
 /** A text in the place of parts, or a part that holds no further ones. */
-export type ContentLeaf = string | Members
+export type ContentLeaf = string | JsonObject
 
 /**
  * Hands the leaves of a content to `take`, in order. A part without words of its own is looked into: its `content`
@@ -29,7 +29,7 @@ export function forEachContentLeaf(content: unknown, take: (leaf: ContentLeaf) =
     const inside = nestedContent(list.parts[list.at++])
     if (Array.isArray(inside)) lists.push({ parts: inside, at: 0 })
     else if (typeof inside === 'string') take(inside)
-    else if (asObject(inside) !== null) take(inside as Members)
+    else if (asObject(inside) !== null) take(inside as JsonObject)
   }
 }
 

@@ -1,8 +1,8 @@
 /** Lenient readers of what a server sent: a value of the expected shape, or nothing. */
-export type Members = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
-export function asObject(value: unknown): Members | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }
 
 export function asList(value: unknown): readonly unknown[] {
@@ -20,8 +20,8 @@ export function asCount(value: unknown): number | undefined {
 }
 
 /** The objects in a list; none when it is no list. */
-export function objectsIn(value: unknown): readonly Members[] {
-  return asList(value).filter((item): item is Members => asObject(item) !== null)
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return asList(value).filter((item): item is JsonObject => asObject(item) !== null)
 }
 
 /** The value of a JSON text; undefined when it is none. */

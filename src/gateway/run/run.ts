@@ -69,17 +69,17 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   /** Admission, then the first attempt. Throws what refuses at once. */
   start(): void {
     const admission = this.#ports.admit(this.#generation)
-    if (!(admission instanceof Promise)) this.#enter(admission)
+    if (!(admission instanceof Promise)) this.#onAdmitted(admission)
     else {
       const entered = admission.then(
-        (granted) => this.#enter(granted),
-        (error: unknown) => this.#refuse(error),
+        (granted) => this.#onAdmitted(granted),
+        (error: unknown) => this.#onRefused(error),
       )
       entered.catch((error: unknown) => this.#handleDefect(error))
     }
   }
 
-  #enter(admission: Admission): void {
+  #onAdmitted(admission: Admission): void {
     this.#admission = admission
     this.#generation.admittedAt = performance.now()
     // A caller that left during the admission has been given a place that must be given back.
@@ -97,7 +97,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     }
   }
 
-  #refuse(error: unknown): void {
+  #onRefused(error: unknown): void {
     if (this.#over) return
     this.#over = true
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
@@ -148,7 +148,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   /** `answer`: where it was asked for whole. */
   onEnd(answer?: A): void {
     if (this.#over) return
-    if (answer !== undefined) this.#takeWhole(answer)
+    if (answer !== undefined) this.#observeAnswer(answer)
     else if (this.#generation.served === null) {
       this.onFailure(emptyAnswerFailure(this.#attempts.endpoint))
       return
@@ -157,7 +157,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     const ms = performance.now() - (firstEventAt === 0 ? attemptedAt : firstEventAt)
     this.#generation.finish = this.#totals.finish
     this.#generation.serviceTier = this.#totals.serviceTier
-    if (this.#consumeTold()) this.#complete(ms)
+    if (this.#chargeReported()) this.#complete(ms)
     else {
       this.#estimate()
         .then(() => this.#complete(ms))
@@ -165,7 +165,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     }
   }
 
-  #takeWhole(answer: A): void {
+  #observeAnswer(answer: A): void {
     this.#attempts.markServing()
     this.#answer = answer
     const { finish, serviceTier } = this.#format.finishOf(answer)
@@ -236,7 +236,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   /** What was generated before the end is consumed, whether or not the caller has read it. */
   #close(outcome: InferenceOutcome): void {
     this.#silenced = true
-    if (this.#generation.served === null || this.#consumeTold()) void this.#settle(outcome)
+    if (this.#generation.served === null || this.#chargeReported()) void this.#settle(outcome)
     else {
       this.#estimate()
         .then(() => this.#settle(outcome))
@@ -245,7 +245,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   }
 
   /** Takes the provider's figures. False where it has sent none, or none that can be charged. */
-  #consumeTold(): boolean {
+  #chargeReported(): boolean {
     const { usage } = this.#totals
     const cost = usage && chargeableCost(usage, this.#attempts.endpoint.prices)
     if (usage === null || cost === null) return false
@@ -253,7 +253,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     return true
   }
 
-  #consumeEstimate(usage: Usage): void {
+  #chargeEstimated(usage: Usage): void {
     const cost = costOf(usage, this.#attempts.endpoint.prices)
     this.#generation.consumption = { usage, cost, estimated: true }
   }
@@ -267,10 +267,10 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     let sample: OutputSample | null = null
     try {
       sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
-      this.#consumeEstimate(await this.#format.estimate(request, sample, this.#ports.countTokens))
+      this.#chargeEstimated(await this.#format.estimate(request, sample, this.#ports.countTokens))
     } catch (error) {
       this.#ports.onDefect(error)
-      this.#consumeEstimate(guessUsage(operation, request, this.#attempts.endpoint, sample))
+      this.#chargeEstimated(guessUsage(operation, request, this.#attempts.endpoint, sample))
     }
   }
 

@@ -4,7 +4,7 @@
  * two members of the format that callers hand back without looking, `signature` and the data of redacted thinking.
  */
 import type { ReasoningDetail } from '../formats/canonical.js'
-import { asObject, type Members, nonEmptyText, parseJson } from '../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText, parseJson } from '../formats/json-values.js'
 import type { ContentBlock } from '../formats/messages.js'
 
 const SEAL = 'reasoning-detail.'
@@ -12,7 +12,7 @@ const SEAL = 'reasoning-detail.'
 /** The format of signatures that mean something to a messages provider (contract/gateway 3.5). */
 export const OWN_FORMAT = 'anthropic-claude-v1'
 
-export function sealReasoning(members: Members): string {
+export function sealReasoning(members: JsonObject): string {
   return SEAL + Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 

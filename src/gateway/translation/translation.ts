@@ -51,14 +51,14 @@ export function rejectOnFault(
   }
 }
 
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+type WithoutUndefined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** An object without the members that are undefined. A copy: one whose members are deleted is slow ever after. */
-export function withoutUndefined<T extends object>(members: T): Defined<T> {
+export function withoutUndefined<T extends object>(members: T): WithoutUndefined<T> {
   const all = members as Record<string, unknown>
   const told: Record<string, unknown> = {}
   for (const name in all) if (all[name] !== undefined) told[name] = all[name]
-  return told as Defined<T>
+  return told as WithoutUndefined<T>
 }
 
 // ── Service tiers: the formats call one of them by different names ─────────────

@@ -1,5 +1,5 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
-import { asObject, type Members, nonEmptyText, parseJson } from '../../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText, parseJson } from '../../formats/json-values.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -39,19 +39,19 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   }
 
   /** The text of an event goes on unchanged where it is part of a block. Events of unknown types are dropped. */
-  private readEvent(members: Members, data: string): string | null {
+  private readEvent(members: JsonObject, data: string): string | null {
     switch (members.type) {
       case 'content_block_delta':
         return this.readBlockDelta(members, data)
       case 'content_block_start':
-        return this.begin(members, data)
+        return this.readBlockStart(members, data)
       case 'content_block_stop':
-        return this.end(members, data)
+        return this.readBlockStop(members, data)
       case 'message_start':
-        this.start(asObject(members.message))
+        this.readMessageStart(asObject(members.message))
         return null
       case 'message_delta':
-        this.note(members)
+        this.readMessageDelta(members)
         return null
       default:
         return null
@@ -77,7 +77,7 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
     return usage === null ? null : { type: 'usage', usage, wire: this.usageFigures }
   }
 
-  private start(message: Members | null): void {
+  private readMessageStart(message: JsonObject | null): void {
     const usage = asObject(message?.usage)
     if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
     if (this.started) return
@@ -86,47 +86,47 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
     this.tell({ type: 'start', usage: plausibleFigures(usage), ...(container === null ? {} : { container }) })
   }
 
-  private note(members: Members): void {
+  private readMessageDelta(members: JsonObject): void {
     const usage = asObject(members.usage)
     if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
     this.stop = parseStopInfo(asObject(members.delta) ?? {}, members)
   }
 
-  private begin(members: Members, data: string): string | null {
+  private readBlockStart(members: JsonObject, data: string): string | null {
     if (parseBlock(members.content_block) === null || this.open || members.index !== this.begun)
       return 'a block out of its order'
-    if (!this.started) this.start(null)
+    if (!this.started) this.readMessageStart(null)
     this.open = true
     this.begun++
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
+    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 
-  private readBlockDelta(members: Members, data: string): string | null {
+  private readBlockDelta(members: JsonObject, data: string): string | null {
     const delta = members.delta as ContentBlock | undefined
     if (!this.open || members.index !== this.begun - 1) return 'a delta of no open block'
     if (nonEmptyText(asObject(delta)?.type) === undefined) return 'a delta without a type'
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
+    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 
-  private end(members: Members, data: string): string | null {
+  private readBlockStop(members: JsonObject, data: string): string | null {
     if (!this.open || members.index !== this.begun - 1) return 'the end of no open block'
     this.open = false
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
+    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 }
 
 /** Data over several lines is legal, and between the members of JSON a line end says no more than a space. */
-function oneLine(data: string): string {
+function replaceLineEnds(data: string): string {
   return data.includes('\n') ? data.replaceAll('\n', ' ') : data
 }
 
 // ── Whole answers, and the same as the events of a stream (contract/gateway 5.6 to 5.8) ───
 
 /** Null when the body is no message. Blocks are kept as they came, those of unknown kinds included. */
-export function parseMessage(body: Members): MessagesAnswer | null {
+export function parseMessage(body: JsonObject): MessagesAnswer | null {
   if (body.role !== 'assistant' || !Array.isArray(body.content)) return null
   const content: ContentBlock[] = []
   for (const sent of body.content as readonly unknown[]) {
@@ -150,7 +150,7 @@ function parseBlock(value: unknown): ContentBlock | null {
 }
 
 /** Why an answer ended. `around` is what `delta` stands in: it tells what was done to the context. */
-function parseStopInfo(delta: Members, around: Members): StopInfo {
+function parseStopInfo(delta: JsonObject, around: JsonObject): StopInfo {
   const managed = asObject(around.context_management)
   return {
     stop_reason: nonEmptyText(delta.stop_reason) ?? null,

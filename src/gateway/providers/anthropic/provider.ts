@@ -1,6 +1,6 @@
 /** Any server that speaks the messages format of Anthropic: messages as they are, chat by translation. */
 import type { Fault } from '../../../base/fault.js'
-import type { Members } from '../../formats/json-values.js'
+import type { JsonObject } from '../../formats/json-values.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
@@ -28,7 +28,7 @@ const MESSAGE_EVENTS: StreamFormat<MessagesEvent, MessagesAnswer> = {
 
 /** contract/gateway 5.9 */
 const TOKEN_COUNT = {
-  parse: (body: Members): number | null => new UsageReader().tokens(body.input_tokens) ?? null,
+  parse: (body: JsonObject): number | null => new UsageReader().tokens(body.input_tokens) ?? null,
   missing: 'a body without input_tokens',
 }
 

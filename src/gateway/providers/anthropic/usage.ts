@@ -3,7 +3,7 @@
  * read from the cache and what was written to it, and there the prompt includes both.
  */
 import type { Usage } from '../../formats/canonical.js'
-import { asObject, type Members, objectsIn } from '../../formats/json-values.js'
+import { asObject, type JsonObject, objectsIn } from '../../formats/json-values.js'
 import type { MessagesUsage } from '../../formats/messages.js'
 import { UsageReader } from '../http/usage-reader.js'
 
@@ -25,7 +25,7 @@ export function plausibleFigures(figures: MessagesUsage | null): MessagesUsage |
   return { service_tier, inference_geo }
 }
 
-function toUsage(figures: Members, read: UsageReader): Usage | null {
+function toUsage(figures: JsonObject, read: UsageReader): Usage | null {
   const input = read.tokens(figures.input_tokens)
   const output = read.tokens(figures.output_tokens)
   const usage = compactionUsages(figures, read).reduce(addUsage, turnUsage(figures, read))
@@ -34,7 +34,7 @@ function toUsage(figures: Members, read: UsageReader): Usage | null {
   return input === undefined && output === undefined ? null : usage
 }
 
-function turnUsage(figures: Members, read: UsageReader): Usage {
+function turnUsage(figures: JsonObject, read: UsageReader): Usage {
   const cached = read.tokens(figures.cache_read_input_tokens) ?? 0
   const cacheWrite =
     read.tokens(figures.cache_creation_input_tokens) ??
@@ -53,14 +53,14 @@ function turnUsage(figures: Members, read: UsageReader): Usage {
   }
 }
 
-function cacheWriteTokens(creation: Members | null, read: UsageReader): number {
+function cacheWriteTokens(creation: JsonObject | null, read: UsageReader): number {
   if (creation === null) return 0
   const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = creation
   return (read.tokens(short) ?? 0) + (read.tokens(long) ?? 0)
 }
 
 /** Compacting the conversation is billed and stands beside the totals, not in them. */
-function compactionUsages(figures: Members, read: UsageReader): readonly Usage[] {
+function compactionUsages(figures: JsonObject, read: UsageReader): readonly Usage[] {
   return objectsIn(figures.iterations)
     .filter(({ type }) => type === 'compaction')
     .map((one) => turnUsage(one, read))

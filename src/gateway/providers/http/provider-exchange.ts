@@ -11,7 +11,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../../upstream/port.js'
-import { asObject, type Members, parseJson } from '../../formats/json-values.js'
+import { asObject, type JsonObject, parseJson } from '../../formats/json-values.js'
 import {
   errorInAnswer,
   type FailureSource,
@@ -151,7 +151,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
 /** How the JSON object of a whole answer is read. */
 export interface DocumentFormat<A> {
   /** Null when the body holds no answer. */
-  parse(body: Members, generationId: string): A | null
+  parse(body: JsonObject, generationId: string): A | null
   /** What such a body is, in words for the log. */
   readonly missing: string
 }

@@ -14,7 +14,7 @@ import {
   transcriptionUsage,
 } from '../../formats/audio.js'
 import type { Usage } from '../../formats/canonical.js'
-import { asList, asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import { asList, asObject, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { DocumentExchange, isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
 import { UsageReader } from '../http/usage-reader.js'
@@ -119,7 +119,7 @@ function refuseUnsupported({ request, endpoint }: ProviderCall<TranscriptionRequ
 // ── What a server has heard (contract/gateway 6.3) ─────────────────────────────
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
-function parseTranscript(body: Members): Transcript | null {
+function parseTranscript(body: JsonObject): Transcript | null {
   const text = nonEmptyText(body.text)
   if (text === undefined) return null
   const segments = parseList(body.segments, parseSegment)
@@ -137,13 +137,13 @@ function parseTranscript(body: Members): Transcript | null {
 }
 
 /** Tokens, or seconds; a server that says neither but how long the audio was is paid by that. */
-function transcriptUsage(body: Members): Transcript['usage'] {
+function transcriptUsage(body: JsonObject): Transcript['usage'] {
   const read = new UsageReader()
   const usage = readTranscriptUsage(body, read)
   return read.isPlausible ? usage : 'unbelievable'
 }
 
-function readTranscriptUsage(body: Members, read: UsageReader): Usage | null {
+function readTranscriptUsage(body: JsonObject, read: UsageReader): Usage | null {
   const usage = asObject(body.usage)
   const input = read.tokens(usage?.input_tokens)
   if (input !== undefined) {
@@ -163,7 +163,7 @@ function readTranscriptUsage(body: Members, read: UsageReader): Usage | null {
 /** Some clients refuse a segment without any of these (contract/gateway 12.4). */
 const SEGMENT_FIGURES = { seek: 0, temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0 }
 
-function parseSegment(value: Members, at: number): TranscriptSegment | null {
+function parseSegment(value: JsonObject, at: number): TranscriptSegment | null {
   const { start, end, id = at } = numbersIn(value, ['start', 'end', 'id'])
   const text = nonEmptyText(value.text)
   if (start === undefined || end === undefined || text === undefined) return null
@@ -172,7 +172,7 @@ function parseSegment(value: Members, at: number): TranscriptSegment | null {
   return { id, start, end, text, tokens, ...figures, ...speakerMembers(value) }
 }
 
-function parseWord(value: Members): TranscriptWord | null {
+function parseWord(value: JsonObject): TranscriptWord | null {
   const { start, end, ...confidence } = numbersIn(value, ['start', 'end', 'confidence'])
   const { type } = value
   const word = nonEmptyText(value.word)
@@ -181,7 +181,7 @@ function parseWord(value: Members): TranscriptWord | null {
   return { word, start, end, ...confidence, ...speakerMembers(value), ...known }
 }
 
-function parseEntity(value: Members): TranscriptEntity | null {
+function parseEntity(value: JsonObject): TranscriptEntity | null {
   const { start_char, end_char } = numbersIn(value, ['start_char', 'end_char'])
   const text = nonEmptyText(value.text)
   const type = nonEmptyText(value.type)
@@ -190,12 +190,12 @@ function parseEntity(value: Members): TranscriptEntity | null {
   return { text, type, start_char, end_char }
 }
 
-function speakerMembers(value: Members): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
+function speakerMembers(value: JsonObject): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
   const label = optionalMember('speaker_label', nonEmptyText(value.speaker_label))
   return { ...numbersIn(value, ['speaker', 'channel']), ...label }
 }
 
-function parseList<T>(value: unknown, read: (member: Members, at: number) => T | null): T[] | null {
+function parseList<T>(value: unknown, read: (member: JsonObject, at: number) => T | null): T[] | null {
   if (!Array.isArray(value)) return null
   return value.flatMap((each, at) => {
     const members = asObject(each)
@@ -205,7 +205,7 @@ function parseList<T>(value: unknown, read: (member: Members, at: number) => T |
 }
 
 /** Those of the members that are finite numbers. */
-function numbersIn<K extends string>(value: Members, names: readonly K[]): { readonly [N in K]?: number } {
+function numbersIn<K extends string>(value: JsonObject, names: readonly K[]): { readonly [N in K]?: number } {
   const found = names.filter((name) => Number.isFinite(value[name]))
   return Object.fromEntries(found.map((name) => [name, value[name]])) as { readonly [N in K]?: number }
 }

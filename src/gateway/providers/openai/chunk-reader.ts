@@ -1,6 +1,6 @@
 /** One chunk of a streamed answer as events: the strictest client of contract/gateway 12 takes what comes out. */
 import type { ChatDelta, ChatEvent, Logprobs, Usage } from '../../formats/canonical.js'
-import { asCount, asObject, type Members, nonEmptyText, parseJson } from '../../formats/json-values.js'
+import { asCount, asObject, type JsonObject, nonEmptyText, parseJson } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
 import {
   joinTextParts,
@@ -53,7 +53,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   }
 
   /** A chunk that adds nothing (only a role, an empty text) tells nothing. */
-  private readChunk(chunk: Members): void {
+  private readChunk(chunk: JsonObject): void {
     if (chunk.usage !== undefined || chunk.x_groq !== undefined)
       this.usage = updateChatUsage(this.usage, chunk)
     if (chunk.service_tier !== undefined) this.readTier(nonEmptyText(chunk.service_tier))
@@ -71,8 +71,8 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     this.event({ type: 'tier', serviceTier: tier })
   }
 
-  private readChoice(choice: Members, index: number): void {
-    const state = this.stateOf(index)
+  private readChoice(choice: JsonObject, index: number): void {
+    const state = this.choiceState(index)
     if (state === null) return
     const delta = parseDelta(asObject(choice.delta) ?? asObject(choice.message), state.calls)
     const logprobs =
@@ -82,7 +82,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
       this.finishChoice(state, index, choice)
   }
 
-  private stateOf(index: number): ChoiceState | null {
+  private choiceState(index: number): ChoiceState | null {
     const known = this.choices.get(index)
     if (known !== undefined) return known
     if (index >= MAX_CHOICES) return null
@@ -92,7 +92,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   }
 
   /** Some servers repeat the reason in every later chunk. */
-  private finishChoice(state: ChoiceState, index: number, choice: Members): void {
+  private finishChoice(state: ChoiceState, index: number, choice: JsonObject): void {
     if (state.finished) return
     state.finished = true
     const { reason, native } = parseFinishReason(choice.finish_reason)
@@ -126,7 +126,7 @@ function createDeltaEvent(choice: number, delta: ChatDelta, logprobs: Logprobs |
   return logprobs === null ? { type: 'delta', choice, delta } : { type: 'delta', choice, delta, logprobs }
 }
 
-function parseDelta(sent: Members | null, calls: ToolCallStream): ChatDelta | null {
+function parseDelta(sent: JsonObject | null, calls: ToolCallStream): ChatDelta | null {
   if (sent === null) return null
   // The commonest chunk by far, and its server's ordinary members.
   const content = typeof sent.content === 'string' ? sent.content : (joinTextParts(sent.content) ?? '')
@@ -142,7 +142,7 @@ function parseDelta(sent: Members | null, calls: ToolCallStream): ChatDelta | nu
   return null
 }
 
-function readRareMembers(sent: Members, delta: Mutable<ChatDelta>): void {
+function readRareMembers(sent: JsonObject, delta: Mutable<ChatDelta>): void {
   if (sent.refusal !== undefined) setDefined(delta, 'refusal', nonEmptyText(sent.refusal))
   if (sent.reasoning_details !== undefined)
     setDefined(delta, 'reasoning_details', parseReasoningDetails(sent.reasoning_details))

@@ -13,7 +13,7 @@ import {
   asCount,
   asList,
   asObject,
-  type Members,
+  type JsonObject,
   nonEmptyText,
   objectsIn,
   optionalMember,
@@ -38,7 +38,7 @@ export function joinThinkingParts(value: unknown): string | undefined {
 }
 
 function partText(part: unknown, kind: 'text' | 'thinking'): string {
-  const members: Members | null = asObject(part)
+  const members: JsonObject | null = asObject(part)
   if (members === null) return ''
   if (kind === 'text')
     return members.type === 'text' || members.type === 'output_text' ? (nonEmptyText(members.text) ?? '') : ''
@@ -112,7 +112,7 @@ function parseTokens(value: unknown): readonly TokenLogprob[] | null {
   return Array.isArray(value) ? value.flatMap((token) => parseToken(asObject(token)) ?? []) : null
 }
 
-function parseToken(members: Members | null): TokenLogprob | null {
+function parseToken(members: JsonObject | null): TokenLogprob | null {
   const one = parseAlternative(members)
   if (one === null) return null
   return {
@@ -121,7 +121,7 @@ function parseToken(members: Members | null): TokenLogprob | null {
   }
 }
 
-function parseAlternative(members: Members | null): Omit<TokenLogprob, 'top_logprobs'> | null {
+function parseAlternative(members: JsonObject | null): Omit<TokenLogprob, 'top_logprobs'> | null {
   if (members === null || typeof members.token !== 'string' || typeof members.logprob !== 'number')
     return null
   return { token: members.token, logprob: members.logprob, bytes: parseBytes(members.bytes) }
@@ -147,7 +147,7 @@ const AUDIO: Readonly<Record<string, MemberCheck>> = {
 }
 
 /** What of an audio object is of its kind; undefined when nothing is. */
-export function parseAudio(value: unknown): Members | undefined {
+export function parseAudio(value: unknown): JsonObject | undefined {
   const sent = asObject(value)
   if (sent === null) return undefined
   const names = Object.keys(AUDIO).filter((name) => AUDIO[name]!(sent[name]))
@@ -155,12 +155,12 @@ export function parseAudio(value: unknown): Members | undefined {
 }
 
 /** The images that have a URL; undefined when there is none. */
-export function parseImages(value: unknown): readonly Members[] | undefined {
+export function parseImages(value: unknown): readonly JsonObject[] | undefined {
   return nonEmptyList(objectsIn(value).filter((image) => isText(asObject(image.image_url)?.url)))
 }
 
 /** The annotations that say what they are; undefined when there is none. */
-export function parseAnnotations(value: unknown): readonly Members[] | undefined {
+export function parseAnnotations(value: unknown): readonly JsonObject[] | undefined {
   return nonEmptyList(objectsIn(value).filter((annotation) => isText(annotation.type)))
 }
 
@@ -200,7 +200,7 @@ export function parseReasoningDetails(value: unknown): readonly ReasoningDetail[
   return nonEmptyList(objectsIn(value).flatMap((detail) => parseReasoningDetail(detail) ?? []))
 }
 
-function parseReasoningDetail(detail: Members): ReasoningDetail | null {
+function parseReasoningDetail(detail: JsonObject): ReasoningDetail | null {
   if (!isText(detail.type)) return null
   const { required, optional } = KINDS.get(detail.type) ?? UNKNOWN
   for (const name in required) if (!required[name]!(detail[name])) return null
@@ -216,7 +216,7 @@ function parseReasoningDetail(detail: Members): ReasoningDetail | null {
 // ── Whole answers (contract/gateway 3) ─────────────────────────────────────────
 
 /** Null when the body holds no choice that can be read. */
-export function parseCompletion(body: Members, generationId: string): Completion | null {
+export function parseCompletion(body: JsonObject, generationId: string): Completion | null {
   const choices = asList(body.choices).flatMap(
     (choice, at) => parseChoice(asObject(choice), at, generationId) ?? [],
   )
@@ -224,7 +224,7 @@ export function parseCompletion(body: Members, generationId: string): Completion
   return { choices, usage: parseChatUsage(body), serviceTier: nonEmptyText(body.service_tier) ?? null }
 }
 
-function parseChoice(choice: Members | null, at: number, generationId: string): CompletionChoice | null {
+function parseChoice(choice: JsonObject | null, at: number, generationId: string): CompletionChoice | null {
   const message = asObject(choice?.message)
   if (choice === null || message === null) return null
   const { reason, native } = parseFinishReason(choice.finish_reason)
@@ -240,12 +240,12 @@ function parseChoice(choice: Members | null, at: number, generationId: string): 
 /** Members of a message that is a text and nothing else. */
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
 
-function isPlainText(message: Members): boolean {
+function isPlainText(message: JsonObject): boolean {
   for (const name in message) if (!PLAIN_MEMBERS.has(name) && message[name] !== null) return false
   return typeof message.content === 'string'
 }
 
-function parseAssistantMessage(message: Members, generationId: string): AssistantMessage {
+function parseAssistantMessage(message: JsonObject, generationId: string): AssistantMessage {
   if (isPlainText(message)) {
     return {
       role: 'assistant',

@@ -1,19 +1,19 @@
 /** Tool calls of many servers, repaired to contract/gateway 3.2 and 4.3. */
 import type { ToolCall, ToolCallDelta } from '../../formats/canonical.js'
-import { asCount, asObject, type Members, nonEmptyText, objectsIn } from '../../formats/json-values.js'
+import { asCount, asObject, type JsonObject, nonEmptyText, objectsIn } from '../../formats/json-values.js'
 
 /** Parallel calls one answer may hold; further ones are dropped, so that a server cannot fill our memory. */
 const MAX_CALLS = 1024
 
 /** The calls of a whole message; undefined when there is none. The old single `function_call` counts as one. */
-export function parseToolCalls(message: Members, generationId: string): readonly ToolCall[] | undefined {
+export function parseToolCalls(message: JsonObject, generationId: string): readonly ToolCall[] | undefined {
   const calls = toolCallFragments(message).flatMap(
     (fragment, index) => parseToolCall(fragment, index, generationId) ?? [],
   )
   return calls.length > 0 ? calls : undefined
 }
 
-function parseToolCall(fragment: Members, index: number, generationId: string): ToolCall | null {
+function parseToolCall(fragment: JsonObject, index: number, generationId: string): ToolCall | null {
   const called = asObject(fragment.function)
   const name = nonEmptyText(called?.name)
   if (name === undefined) return null
@@ -22,7 +22,7 @@ function parseToolCall(fragment: Members, index: number, generationId: string): 
 }
 
 /** The tool call members of a message or a delta, in one shape. */
-function toolCallFragments(members: Members): readonly Members[] {
+function toolCallFragments(members: JsonObject): readonly JsonObject[] {
   const single = asObject(members.function_call)
   if (single !== null) return [{ function: single }]
   return objectsIn(members.tool_calls)
@@ -56,7 +56,7 @@ export class ToolCallStream {
   constructor(private readonly generationId: string) {}
 
   /** What a delta adds; undefined when it adds nothing. */
-  addDelta(delta: Members): readonly ToolCallDelta[] | undefined {
+  addDelta(delta: JsonObject): readonly ToolCallDelta[] | undefined {
     if (delta.tool_calls === undefined && delta.function_call === undefined) return undefined
     const out: ToolCallDelta[] = []
     for (const addFragment of toolCallFragments(delta)) {
@@ -71,8 +71,8 @@ export class ToolCallStream {
     return this.slots.some((slot) => slot.held !== null)
   }
 
-  private addFragment(addFragment: Members): ToolCallDelta | null {
-    const index = this.slotOf(addFragment)
+  private addFragment(addFragment: JsonObject): ToolCallDelta | null {
+    const index = this.findSlot(addFragment)
     if (index < 0) return null
     const slot = this.slots[index]!
     const called = asObject(addFragment.function)
@@ -90,7 +90,7 @@ export class ToolCallStream {
   }
 
   /** By index, where the server counts; a new id under a known index is another call. By id, or the last one, else. */
-  private slotOf(addFragment: Members): number {
+  private findSlot(addFragment: JsonObject): number {
     const theirs = asCount(addFragment.index)
     const id = nonEmptyText(addFragment.id)
     const known = this.slots.findLastIndex((slot) => continuesCall(slot, addFragment, theirs, id))
@@ -111,7 +111,7 @@ export class ToolCallStream {
 /** Some servers make up a new id for every fragment; only one that names a function begins another call. */
 function continuesCall(
   slot: ToolCallSlot,
-  fragment: Members,
+  fragment: JsonObject,
   theirs: number | undefined,
   id: string | undefined,
 ): boolean {
@@ -120,6 +120,6 @@ function continuesCall(
 }
 
 /** A fragment that names a function may begin a call. */
-function namesFunction(fragment: Members): boolean {
+function namesFunction(fragment: JsonObject): boolean {
   return nonEmptyText(asObject(fragment.function)?.name) !== undefined
 }

@@ -3,16 +3,16 @@
  * the reasoning (`Usage`). Nothing is then priced twice.
  */
 import type { Usage } from '../../formats/canonical.js'
-import { asObject, type Members } from '../../formats/json-values.js'
+import { asObject, type JsonObject } from '../../formats/json-values.js'
 import { UsageReader } from '../http/usage-reader.js'
 
 /** The figures of an answer or a chunk; null when it holds none that can be believed. */
-export function parseChatUsage(body: Members): Usage | null {
+export function parseChatUsage(body: JsonObject): Usage | null {
   return updateChatUsage(null, body)
 }
 
 /** The figures of a stream after one more chunk: what it tells replaces what came before, also when it cannot be true. */
-export function updateChatUsage(before: Usage | null, body: Members): Usage | null {
+export function updateChatUsage(before: Usage | null, body: JsonObject): Usage | null {
   const told = asObject(body.usage) ?? asObject(asObject(body.x_groq)?.usage)
   if (told === null) return before
   const read = new UsageReader()
@@ -34,7 +34,7 @@ interface TokenFigures {
 }
 
 /** Details are parts of a sum and bounded by it: one that cannot be true counts as not told, and the sum is believed. */
-function convertFigures(all: Members, read: UsageReader): Usage | null {
+function convertFigures(all: JsonObject, read: UsageReader): Usage | null {
   const inputs = asObject(all.prompt_tokens_details) ?? asObject(all.input_tokens_details)
   const outputs = asObject(all.completion_tokens_details) ?? asObject(all.output_tokens_details)
   const figures = readFigures(all, inputs, outputs, read)
@@ -55,9 +55,9 @@ function convertFigures(all: Members, read: UsageReader): Usage | null {
 }
 
 function readFigures(
-  all: Members,
-  inputs: Members | null,
-  outputs: Members | null,
+  all: JsonObject,
+  inputs: JsonObject | null,
+  outputs: JsonObject | null,
   read: UsageReader,
 ): TokenFigures | null {
   const total = read.tokens(all.total_tokens)

@@ -1,7 +1,7 @@
 /** How a provider call failed, as the fault the caller sees (contract/gateway 1.5) and the class a retry reads. */
 import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
-import { asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { sanitizeCode, sanitizeReason } from './error-text.js'
 import type { CallHandle, FailureClass, FailureReceiver, ProviderFailure } from './provider.js'
 
@@ -35,7 +35,7 @@ interface FailureDetail {
   /** For the log. */
   readonly detail: string
   readonly cause?: unknown
-  readonly error?: Members
+  readonly error?: JsonObject
   /** Seconds. */
   readonly retryAfter?: number
 }
@@ -137,7 +137,7 @@ export function errorInAnswer(value: unknown, source: FailureSource, answered: n
   })
 }
 
-function parseErrorBody(body: string): Members {
+function parseErrorBody(body: string): JsonObject {
   try {
     const parsed: unknown = JSON.parse(body)
     const members = asObject(Array.isArray(parsed) ? parsed[0] : parsed)
@@ -151,13 +151,13 @@ function parseErrorBody(body: string): Members {
 }
 
 /** The provider's own code, or its kind of error, when it is a word. */
-function providerCode({ code, type }: Members, { secrets }: FailureSource): string | undefined {
+function providerCode({ code, type }: JsonObject, { secrets }: FailureSource): string | undefined {
   const said = typeof code === 'number' ? String(code) : (nonEmptyText(code) ?? nonEmptyText(type))
   return sanitizeCode(said, secrets)
 }
 
 /** Always from 400 to 599. */
-function impliedStatus(error: Members): number {
+function impliedStatus(error: JsonObject): number {
   const said = [error.code, error.status, error.status_code].map((code) =>
     typeof code === 'string' ? Number(code) : code,
   )
@@ -168,7 +168,7 @@ function isErrorStatus(code: unknown): code is number {
   return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
 }
 
-function statusFromErrorName(error: Members): number {
+function statusFromErrorName(error: JsonObject): number {
   const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
   if (/rate_limit/.test(words)) return 429
   if (/overloaded/.test(words)) return 529
@@ -210,20 +210,20 @@ const STATUS_FAULTS: Readonly<Record<number, FaultMapping>> = {
   529: { kind: 'provider-overloaded', type: 'provider_overloaded', waits: true },
 }
 
-function mapStatus(status: number, error: Members): FaultMapping {
+function mapStatus(status: number, error: JsonObject): FaultMapping {
   if ((status === 400 || status === 413 || status === 422) && isContextTooLong(error)) return CONTEXT_TOO_LONG
   if (status === 400 && isPolicyViolation(error)) return POLICY_VIOLATION
   return STATUS_FAULTS[status] ?? FAILED
 }
 
-function isContextTooLong(error: Members): boolean {
+function isContextTooLong(error: JsonObject): boolean {
   if (error.code === 'context_length_exceeded') return true
   return /context (length|window)|maximum context|prompt is too long|too many tokens/i.test(
     nonEmptyText(error.message) ?? '',
   )
 }
 
-function isPolicyViolation(error: Members): boolean {
+function isPolicyViolation(error: JsonObject): boolean {
   const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
   if (/content_policy|content_filter|moderation/i.test(words)) return true
   return /content (management )?policy|content filter/i.test(nonEmptyText(error.message) ?? '')

@@ -119,7 +119,7 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
   #reasonings = 0
   #calls = 0
   /** The call under way has told arguments. */
-  #argued = false
+  #hasArguments = false
   #block: ContentBlock | null = null
 
   constructor(receiver: StreamReceiver<ChatEvent>, translation: Translation) {
@@ -133,7 +133,7 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
         this.#blockEvent(event.event)
         break
       case 'stop':
-        this.#stop(event.stop)
+        this.#emitFinish(event.stop)
         break
       case 'usage': {
         const tier = nonEmptyText(event.wire?.service_tier)
@@ -146,57 +146,61 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
     }
   }
 
-  #add(delta: ChatDelta): void {
+  #emitDelta(delta: ChatDelta): void {
     this.emit({ type: 'delta', choice: 0, delta })
   }
 
   #blockEvent(event: ContentBlockEvent): void {
-    if (event.type === 'content_block_delta') this.#delta(event.delta)
-    else if (event.type === 'content_block_start') this.#begin(event.content_block)
-    else this.#end()
+    if (event.type === 'content_block_delta') this.#readBlockDelta(event.delta)
+    else if (event.type === 'content_block_start') this.#startBlock(event.content_block)
+    else this.#endBlock()
   }
 
-  #begin(block: ContentBlock): void {
+  #startBlock(block: ContentBlock): void {
     this.#block = block
     switch (block.type) {
       case 'text':
-        if (nonEmptyText(block.text) !== undefined) this.#add({ content: block.text as string })
+        if (nonEmptyText(block.text) !== undefined) this.#emitDelta({ content: block.text as string })
         break
       case 'thinking':
         this.#reasonings++
-        if (nonEmptyText(block.thinking) !== undefined) this.#thought(block.thinking as string)
+        if (nonEmptyText(block.thinking) !== undefined) this.#emitThought(block.thinking as string)
         break
       case 'redacted_thinking':
-        this.#add({ reasoning_details: [encryptedDetail(this.#reasonings++, String(block.data ?? ''))] })
+        this.#emitDelta({
+          reasoning_details: [encryptedDetail(this.#reasonings++, String(block.data ?? ''))],
+        })
         break
       case 'tool_use':
-        this.#argued = false
-        this.#call(block)
+        this.#hasArguments = false
+        this.#emitToolCall(block)
         break
       default:
         dropBlock(block, this.#translation)
     }
   }
 
-  #call({ id, name }: ContentBlock): void {
+  #emitToolCall({ id, name }: ContentBlock): void {
     const called = { name: String(name), arguments: '' }
-    this.#add({ tool_calls: [{ index: this.#calls++, id: String(id), type: 'function', function: called }] })
+    this.#emitDelta({
+      tool_calls: [{ index: this.#calls++, id: String(id), type: 'function', function: called }],
+    })
   }
 
-  #delta(delta: ContentBlock): void {
+  #readBlockDelta(delta: ContentBlock): void {
     switch (delta.type) {
       case 'text_delta':
-        if (delta.text !== '') this.#add({ content: String(delta.text) })
+        if (delta.text !== '') this.#emitDelta({ content: String(delta.text) })
         break
       case 'input_json_delta':
-        this.#argue(String(delta.partial_json ?? ''))
+        this.#emitArguments(String(delta.partial_json ?? ''))
         break
       case 'thinking_delta':
-        if (delta.thinking !== '') this.#thought(String(delta.thinking))
+        if (delta.thinking !== '') this.#emitThought(String(delta.thinking))
         break
       case 'signature_delta': {
         const signature = String(delta.signature ?? '')
-        this.#add({ reasoning_details: [textDetail(this.#reasonings - 1, { signature })] })
+        this.#emitDelta({ reasoning_details: [textDetail(this.#reasonings - 1, { signature })] })
         break
       }
       case 'citations_delta':
@@ -205,27 +209,28 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
     }
   }
 
-  #thought(text: string): void {
-    this.#add({ reasoning: text, reasoning_details: [textDetail(this.#reasonings - 1, { text })] })
+  #emitThought(text: string): void {
+    this.#emitDelta({ reasoning: text, reasoning_details: [textDetail(this.#reasonings - 1, { text })] })
   }
 
   /** Arguments of tools that the server runs itself are nobody's business here. */
-  #argue(json: string): void {
+  #emitArguments(json: string): void {
     if (json === '' || this.#block?.type !== 'tool_use') return
-    this.#argued = true
-    this.#add({ tool_calls: [{ index: this.#calls - 1, function: { arguments: json } }] })
+    this.#hasArguments = true
+    this.#emitDelta({ tool_calls: [{ index: this.#calls - 1, function: { arguments: json } }] })
   }
 
   /** A call without arguments streams none, and chat wants the empty object all the same. */
-  #end(): void {
+  #endBlock(): void {
     const block = this.#block
-    if (block?.type === 'tool_use' && !this.#argued) this.#argue(JSON.stringify(block.input ?? {}))
+    if (block?.type === 'tool_use' && !this.#hasArguments)
+      this.#emitArguments(JSON.stringify(block.input ?? {}))
     this.#block = null
   }
 
-  #stop(stop: StopInfo): void {
+  #emitFinish(stop: StopInfo): void {
     const refusal = refusalText(stop)
-    if (refusal !== null) this.#add({ refusal })
+    if (refusal !== null) this.#emitDelta({ refusal })
     const native = stop.stop_reason
     this.emit({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
   }

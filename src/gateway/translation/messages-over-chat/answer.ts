@@ -154,7 +154,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   onEvent(event: ChatEvent): void {
     switch (event.type) {
       case 'delta':
-        if (event.choice === 0) this.#delta(event.delta)
+        if (event.choice === 0) this.#readDelta(event.delta)
         break
       case 'finish':
         if (event.choice === 0) this.#finish = { reason: event.reason, native: event.native }
@@ -168,7 +168,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     }
   }
 
-  #delta(delta: ChatDelta): void {
+  #readDelta(delta: ChatDelta): void {
     if (!this.#started) {
       this.#started = true
       this.emit({ type: 'start', usage: null })
@@ -187,17 +187,17 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     }
     const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0)
     this.emit({ type: 'stop', stop })
-    this.#tellUsage()
+    this.#emitUsage()
     if (!this.cancelled) this.receiver.onEnd()
   }
 
   /** Figures are content here, and may only be told of an answer that has begun. */
   override onFailure(failure: ProviderFailure): void {
-    if (this.#blocks.blockCount > 0) this.#tellUsage()
+    if (this.#blocks.blockCount > 0) this.#emitUsage()
     this.receiver.onFailure(failure)
   }
 
-  #tellUsage(): void {
+  #emitUsage(): void {
     if (this.#usage === null) return
     this.emit({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
   }
