@@ -32,7 +32,7 @@ export function logAxis(
     logBase: 10,
     min,
     max,
-    axisLabel: millisecondLabels(),
+    axisLabel: { color: colourOf('muted'), fontSize: TEXT_PX, formatter: formatFigure },
     ...more,
   }
 }
@@ -47,14 +47,6 @@ export function decadeRange(values: readonly number[]): readonly [number, number
   const low = Math.max(LEAST_MS, 10 ** Math.floor(Math.log10(Math.min(...positive))))
   const high = 10 ** Math.ceil(Math.log10(Math.max(...positive) * 0.97))
   return [low, Math.max(high, low * 10)]
-}
-
-function millisecondLabels() {
-  return {
-    color: colourOf('muted'),
-    fontSize: TEXT_PX,
-    formatter: (value: number) => formatFigure(value),
-  }
 }
 
 /** `0.05`, `12`, `1 200`: as short as can be. */

@@ -1,6 +1,6 @@
 /** Latency over time as a map: stalls lean, warm-up fades, two modes are two bands. */
 import type { HeatCells } from '../report/repetition.js'
-import { formatFigure, plotTitle, TEXT_PX } from './axes.js'
+import { formatFigure, plotTitle, TEXT_PX, valueAxis } from './axes.js'
 import { colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
@@ -78,16 +78,11 @@ function categoryAxis(
   interval: number | ((index: number) => boolean),
 ) {
   return {
+    ...valueAxis(name, { nameGap, splitLine: { show: false } }),
     type: 'category' as const,
     data: [...data],
-    name,
-    nameLocation: 'middle' as const,
-    nameGap,
-    nameTextStyle: { color: colourOf('muted'), fontSize: TEXT_PX },
     axisLabel: { color: colourOf('muted'), fontSize: TEXT_PX, interval },
-    axisLine: { lineStyle: { color: colourOf('muted') } },
     axisTick: { show: true, interval, lineStyle: { color: colourOf('muted') } },
-    splitLine: { show: false },
   }
 }
 

@@ -1,7 +1,7 @@
 /** Latency against throughput: where the knee is, and which rate still met the limit. */
 import type { Sweep, SweepPoint } from '../report/repetition.js'
 import { formatFigure, logAxis, plotLegend, plotTitle, valueAxis } from './axes.js'
-import { colourOf } from './palette.js'
+import { type ColourRole, colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 const SIZE = { width: 720, height: 392 }
@@ -70,27 +70,17 @@ export function sweepPlot(sweep: Sweep): string | null {
             symbol: 'none',
             label: { color: colourOf('muted'), fontSize: 11, formatter: '{b}' },
             data: [
-              {
-                name: `limit ${formatFigure(limitMs)} ms`,
-                yAxis: limitMs,
-                lineStyle: dashedLine('error'),
-                label: { position: 'insideStartTop' as const },
-              },
-              {
-                name: `capacity ${formatFigure(capacity)}/s`,
-                xAxis: capacity,
-                lineStyle: dashedLine('muted'),
-                label: { position: 'insideEndBottom' as const },
-              },
+              mark({ yAxis: limitMs }, `limit ${formatFigure(limitMs)} ms`, 'error', 'insideStartTop'),
+              mark({ xAxis: capacity }, `capacity ${formatFigure(capacity)}/s`, 'muted', 'insideEndBottom'),
               ...(knee === null
                 ? []
                 : [
-                    {
-                      name: `knee ${formatFigure(knee.achieved)}/s`,
-                      xAxis: knee.achieved,
-                      lineStyle: dashedLine('theory'),
-                      label: { position: 'insideEndTop' as const },
-                    },
+                    mark(
+                      { xAxis: knee.achieved },
+                      `knee ${formatFigure(knee.achieved)}/s`,
+                      'theory',
+                      'insideEndTop',
+                    ),
                   ]),
             ],
           },
@@ -102,6 +92,17 @@ export function sweepPlot(sweep: Sweep): string | null {
   )
 }
 
-function dashedLine(role: 'error' | 'muted' | 'theory') {
-  return { color: colourOf(role), width: 1.4, type: [5, 4] as number[] }
+/** A dashed line with its name. */
+function mark<At extends object, Position extends string>(
+  at: At,
+  name: string,
+  role: ColourRole,
+  position: Position,
+) {
+  return {
+    name,
+    ...at,
+    lineStyle: { color: colourOf(role), width: 1.4, type: [5, 4] as number[] },
+    label: { position },
+  }
 }

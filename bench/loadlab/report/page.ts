@@ -99,12 +99,13 @@ function scenarioSection(scenario: ScenarioSummary, plots: readonly Plot[]): str
   const { name, says, reference } = scenario
   const { good, failures } = figuresAndFailures(scenario)
   const own = plots.filter((plot) => plot.scenario === name && plot.kind !== 'sweep')
+  const tools = good.map((tool) => [tool.tool, ...TOOL_CELLS.of(tool)])
   return `<h2 id="${fileName(name)}">${escapeXml(name)}</h2>
 <p>${escapeXml(says)}</p>
 <ul class="why">${good.map((tool) => `<li><b>${escapeXml(tool.tool)}</b><span>${verdictChip(tool.verdicts[0]!.value)} ${escapeXml(verdictReason(tool))}</span></li>`).join('')}</ul>
 ${failures.length === 0 ? '' : `<p class="note">Without figures: ${escapeXml(failures.join('; '))}.</p>`}
 ${plotFigures(own.filter(({ tool }) => tool === null))}
-${toolTable(good)}
+${htmlTable(['tool', ...TOOL_CELLS.head], tools, 3)}
 ${streamTable(good)}
 <p class="note">${escapeXml(LEGEND)}${reference === null ? '' : ` Reference here: ${escapeXml(reference)}.`}</p>
 ${good
@@ -115,14 +116,6 @@ ${good
     ),
   )
   .join('\n')}`
-}
-
-function toolTable(tools: readonly ToolSummary[]): string {
-  return htmlTable(
-    ['tool', ...TOOL_CELLS.head],
-    tools.map((tool) => [tool.tool, ...TOOL_CELLS.of(tool)]),
-    3,
-  )
 }
 
 function streamTable(tools: readonly ToolSummary[]): string {
