@@ -127,9 +127,6 @@ function isRuleParams(params: unknown): params is RuleParams {
 
 // ── Forms ───────────────────────────────────────────────────────────────────
 
-/** Fields an operation knows, by name; those that are absent or empty are missing. */
-type UrlEncodedFields = Readonly<Record<string, string | undefined>>
-
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const UTF_8 = /^charset="?utf-?8"?$/i
 
@@ -138,11 +135,7 @@ const UTF_8 = /^charset="?utf-?8"?$/i
  * might take for different things is refused. A field with an empty value counts as omitted, an unknown field as
  * nothing; a known one may come once.
  */
-export function parseForm(
-  body: Uint8Array,
-  contentType: string,
-  known: readonly string[],
-): UrlEncodedFields | ValidationIssue {
+export function parseForm(body: Uint8Array, contentType: string, known: readonly string[]) {
   if (!isForm(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
   }

@@ -6,6 +6,9 @@ import { z } from 'zod'
 import type { ValidationRule } from '../base/fault.js'
 import { countCodePoints } from './params.js'
 
+type StringSchema = z.ZodType<string, string>
+type NumberSchema = z.ZodType<number, number>
+
 /** What our own checks attach to a zod issue. */
 export interface RuleParams {
   readonly rule: ValidationRule
@@ -19,11 +22,8 @@ export function noteOf({ note }: RuleParams, value: unknown): string | undefined
   return typeof note === 'function' ? note(value as never) : note
 }
 
-function ruleOptions(
-  name: ValidationRule,
-  bound?: number,
-): { params: RuleParams & Record<string, unknown>; abort: true } {
-  return { params: bound === undefined ? { rule: name } : { rule: name, bound }, abort: true }
+function ruleOptions(rule: ValidationRule, bound?: number) {
+  return { params: bound === undefined ? { rule } : { rule, bound }, abort: true }
 }
 
 /** A rule that needs words of its own. */
@@ -35,7 +35,7 @@ export function noteOptions(note: string): { params: RuleParams & Record<string,
  * A string of `min` to `max` Unicode code points. Lone surrogates are refused: they have no UTF-8 form, so they
  * could be neither stored nor hashed as they are.
  */
-export function boundedString(min: number, max: number): z.ZodType<string, string> {
+export function boundedString(min: number, max: number): StringSchema {
   return (
     z
       .string()
@@ -54,12 +54,12 @@ export function boundedString(min: number, max: number): z.ZodType<string, strin
 }
 
 /** A number between two inclusive bounds. JSON's 1e400 arrives as Infinity and is out of every range. */
-export function boundedNumber(min: number, max: number): z.ZodType<number, number> {
+export function boundedNumber(min: number, max: number): NumberSchema {
   return inRange(jsonNumber('number'), min, max).meta({ type: 'number', minimum: min, maximum: max })
 }
 
 /** An integer between two inclusive bounds; `1.0` is one. */
-export function boundedInteger(min: number, max: number): z.ZodType<number, number> {
+export function boundedInteger(min: number, max: number): NumberSchema {
   const whole = jsonNumber('integer').refine(
     (value) => Number.isInteger(value) || !Number.isFinite(value),
     ruleOptions('integer-fraction'),
@@ -68,25 +68,25 @@ export function boundedInteger(min: number, max: number): z.ZodType<number, numb
 }
 
 /** zod's own number refuses Infinity as "no number"; JSON can write it, and then it is a number out of range. */
-function jsonNumber(name: ValidationRule): z.ZodType<number, number> {
+function jsonNumber(name: ValidationRule): NumberSchema {
   return z.custom<number>((value) => typeof value === 'number', ruleOptions(name))
 }
 
-function inRange(schema: z.ZodType<number, number>, min: number, max: number): z.ZodType<number, number> {
+function inRange(schema: NumberSchema, min: number, max: number): NumberSchema {
   return schema
     .refine((value) => value >= min, ruleOptions('at-least', min))
     .refine((value) => value <= max, ruleOptions('at-most', max))
 }
 
 /** Any number that is one: JSON's 1e400 is not. */
-export function finiteNumber(): z.ZodType<number, number> {
+export function finiteNumber(): NumberSchema {
   return jsonNumber('number')
     .refine((value) => Number.isFinite(value), noteOptions('is out of range'))
     .meta({ type: 'number' })
 }
 
 /** An integer without a bound of its own: as far as a number holds every digit. */
-export function safeInteger(min = 0): z.ZodType<number, number> {
+export function safeInteger(min = 0): NumberSchema {
   return boundedInteger(min, Number.MAX_SAFE_INTEGER)
 }
 
@@ -94,10 +94,7 @@ export function safeInteger(min = 0): z.ZodType<number, number> {
  * A string that keeps a rule of its own: `fault` says what is wrong with it, going on from the name of the field
  * and without a word of the value, or null. `pattern` is for the document.
  */
-export function stringWithRule(
-  fault: (value: string) => string | null,
-  pattern?: string,
-): z.ZodType<string, string> {
+export function stringWithRule(fault: (value: string) => string | null, pattern?: string): StringSchema {
   const note = (value: string): string => fault(value) ?? ''
   const params: RuleParams = { rule: 'other', note }
   const schema = z.string().refine((value) => fault(value) === null, { params: { ...params }, abort: true })
@@ -105,7 +102,7 @@ export function stringWithRule(
 }
 
 /** A string of a pattern; `note` says the rule in words. */
-export function stringMatching(pattern: RegExp, note: string): z.ZodType<string, string> {
+export function stringMatching(pattern: RegExp, note: string): StringSchema {
   return stringWithRule((value) => (pattern.test(value) ? null : note), pattern.source)
 }
 
@@ -116,7 +113,7 @@ export function recordOf<T extends z.ZodType>(value: T): z.ZodType<Record<string
 
 /** An object whose names keep a rule, with at most `max` members. */
 export function boundedRecord<T extends z.ZodType>(
-  name: z.ZodType<string, string>,
+  name: StringSchema,
   value: T,
   max = Number.POSITIVE_INFINITY,
 ): z.ZodType<Record<string, z.output<T>>> {

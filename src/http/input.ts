@@ -8,6 +8,9 @@ import { type IssueLocation, type RawParam, readQuery, type TextField, type Text
 
 type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
 
+type Values = Record<string, unknown>
+type RawValues = Readonly<Record<string, RawParam>>
+
 interface BoundField {
   readonly name: string
   readonly loc: IssueLocation
@@ -40,32 +43,19 @@ function bindFields(fields: TextFields, root: string): BoundField[] {
   return Object.entries(fields).map(([name, field]) => ({ name, field, loc: Object.freeze([root, name]) }))
 }
 
-function readParams(
-  fields: readonly BoundField[],
-  call: HttpCall,
-  issues: ValidationIssue[],
-): Record<string, unknown> {
-  const values: Record<string, unknown> = {}
+function readParams(fields: readonly BoundField[], call: HttpCall, issues: ValidationIssue[]): Values {
+  const values: Values = {}
   for (let at = 0; at < fields.length; at++) readField(fields[at]!, call.param(at), values, issues)
   return values
 }
 
-function readFields(
-  fields: readonly BoundField[],
-  raw: Readonly<Record<string, RawParam>>,
-  issues: ValidationIssue[],
-): Record<string, unknown> {
-  const values: Record<string, unknown> = {}
+function readFields(fields: readonly BoundField[], raw: RawValues, issues: ValidationIssue[]): Values {
+  const values: Values = {}
   for (const field of fields) readField(field, raw[field.name], values, issues)
   return values
 }
 
-function readField(
-  bound: BoundField,
-  raw: RawParam,
-  values: Record<string, unknown>,
-  issues: ValidationIssue[],
-): void {
+function readField(bound: BoundField, raw: RawParam, values: Values, issues: ValidationIssue[]): void {
   const value = bound.field.read(raw, bound.loc)
   if (value instanceof ValidationIssue) issues.push(value)
   else values[bound.name] = value

@@ -25,6 +25,8 @@ export class RuleViolation {
 /** The value itself, a copy without the members that the schema does not name, or a violation. */
 export type ValueReader = (value: unknown) => unknown
 type Members = Record<string, unknown>
+/** Of the members of an object, by name. */
+type Readers = ReadonlyMap<string, ValueReader>
 
 export interface RuleCheck {
   readonly holds: (value: never) => unknown
@@ -133,7 +135,7 @@ export type UnknownMembers = 'drop' | 'keep' | 'refuse'
 
 /** Reads the members in the order of the input; what is missing is told after what is wrong. */
 export function objectReader(
-  members: ReadonlyMap<string, ValueReader>,
+  members: Readers,
   required: readonly string[],
   rest: UnknownMembers,
 ): ValueReader {
@@ -164,11 +166,7 @@ export function objectReader(
 }
 
 /** A copy with the members of the schema and no others. */
-function pickKnown(
-  value: Members,
-  members: ReadonlyMap<string, ValueReader>,
-  changes: Members = {},
-): Members {
+function pickKnown(value: Members, members: Readers, changes: Members = {}): Members {
   const copy: Members = {}
   for (const name in value) {
     if (members.has(name) && value[name] !== undefined) copy[name] = changes[name] ?? value[name]
