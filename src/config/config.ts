@@ -81,29 +81,17 @@ function readSettings(
   faults: ConfigProblem[],
 ): Settings {
   const values: Record<string, unknown> = {}
-  for (const [name, setting] of Object.entries(SETTINGS)) {
-    const fromEnvironment = environment[setting.env]
-    if (fromEnvironment !== undefined && fromEnvironment !== '') {
-      values[name] = parseSetting(setting, fromEnvironment, `environment variable ${setting.env}`, faults)
-    } else if (Object.hasOwn(file, setting.key)) {
-      values[name] = parseSetting(setting, file[setting.key], `${path}: ${setting.key}`, faults)
-    } else {
-      values[name] = setting.default
-    }
+  for (const [name, setting] of Object.entries<SettingDefinition>(SETTINGS)) {
+    const { env, key, schema } = setting
+    const isInEnvironment = (environment[env] ?? '') !== ''
+    values[name] = setting.default
+    if (!isInEnvironment && !Object.hasOwn(file, key)) continue
+    const result = schema.safeParse(isInEnvironment ? environment[env] : file[key])
+    const source = isInEnvironment ? `environment variable ${env}` : `${path}: ${key}`
+    if (result.success) values[name] = result.data
+    else faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
   }
   return values as unknown as Settings
-}
-
-function parseSetting(
-  setting: SettingDefinition,
-  raw: unknown,
-  source: string,
-  faults: ConfigProblem[],
-): unknown {
-  const result = setting.schema.safeParse(raw)
-  if (result.success) return result.data
-  faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
-  return setting.default
 }
 
 /** What no setting can know alone. */
