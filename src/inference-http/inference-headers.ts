@@ -1,4 +1,6 @@
 /** What the headers of an inference call ask for (contract/gateway 1.3). */
+import type { HttpCall } from '../http/endpoint.js'
+
 export const SESSION_HEADER = 'x-session-id'
 
 /** The opt-in to routing metadata: the names in use, then those of before. */
@@ -29,12 +31,8 @@ export const INFERENCE_HEADERS: readonly string[] = [
   TRACE_HEADER,
 ]
 
-interface HeaderSource {
-  header(name: string): string
-}
-
 /** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
-export function wantsMetadata(call: HeaderSource): boolean {
+export function wantsMetadata(call: Pick<HttpCall, 'header'>): boolean {
   for (const names of [METADATA_HEADERS, FORMER_METADATA_HEADERS]) {
     for (const name of names) {
       const value = call.header(name)
@@ -45,11 +43,11 @@ export function wantsMetadata(call: HeaderSource): boolean {
 }
 
 /** Whether a silence of a stream may be broken. */
-export function wantsKeepAlive(call: HeaderSource): boolean {
+export function wantsKeepAlive(call: Pick<HttpCall, 'header'>): boolean {
   return call.header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
 }
 
 /** Whether the caller wants to know where the time went. */
-export function wantsTiming(call: HeaderSource): boolean {
+export function wantsTiming(call: Pick<HttpCall, 'header'>): boolean {
   return call.header(TIMING_HEADER).toLowerCase() === 'enabled'
 }

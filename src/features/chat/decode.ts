@@ -7,17 +7,13 @@ import { routingContradiction } from '../../inference-http/provider-preferences.
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 
-interface ChatHeaders {
-  /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
-  readonly sessionId: string
-}
-
 /**
  * The canonical request of a validated body. Throws `invalid-input` for the first rule between fields that is
  * broken. What this version accepts because it changes nothing is gone; often that is nothing at all, and then
  * the answer is the body itself.
+ * @param sessionId `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3)
  */
-export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
+export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
   const request: DecodedChat = needsPruning(body) ? pruneBody(body) : body

@@ -38,7 +38,7 @@ export const chatEndpoints = (ports: InferencePorts): Endpoint[] => [
     },
     faults: [...INFERENCE_FAULTS, 'unprocessable'],
     handle: ({ body, caller }, call) => {
-      const request = decodeChat(body, { sessionId: call.header(SESSION_HEADER) })
+      const request = decodeChat(body, call.header(SESSION_HEADER))
       return inferenceReply(ports, REPLY_FORMAT, request, caller, call)
     },
   }),

@@ -7,16 +7,12 @@ import { routingContradiction } from '../../inference-http/provider-preferences.
 import type { serverState } from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
 
-interface MessagesHeaders {
-  /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
-  readonly sessionId: string
-}
-
 /**
  * The request of a validated body. Throws `invalid-input` for the first rule between fields that is broken.
  * `fallbacks` become `models`, and the user of `metadata` stands in for an absent `user`.
+ * @param sessionId `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3)
  */
-export function decodeMessages(body: MessagesBody, { sessionId }: MessagesHeaders): MessagesRequest {
+export function decodeMessages(body: MessagesBody, sessionId: string): MessagesRequest {
   requireRules(body, RULES, sessionId)
   const {
     fallbacks,
@@ -38,8 +34,8 @@ export function decodeMessages(body: MessagesBody, { sessionId }: MessagesHeader
 }
 
 /** The request of a body that is only to be counted: nothing is generated, so one token is as good as any number. */
-export function decodeCount(body: CountBody, headers: MessagesHeaders): MessagesRequest {
-  return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, headers)
+export function decodeCount(body: CountBody, sessionId: string): MessagesRequest {
+  return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
 }
 
 type StatelessBody = Omit<MessagesBody, keyof typeof serverState>

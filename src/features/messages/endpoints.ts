@@ -40,7 +40,7 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
     },
     faults: [...INFERENCE_FAULTS, 'unprocessable'],
     handle: ({ body, caller }, call) => {
-      const request = decodeMessages(body, { sessionId: call.header(SESSION_HEADER) })
+      const request = decodeMessages(body, call.header(SESSION_HEADER))
       return inferenceReply(ports, REPLY_FORMAT, request, caller, call)
     },
   }),
@@ -57,7 +57,7 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
     },
     faults: [...INFERENCE_FAULTS, 'unprocessable'],
     handle: ({ body, caller }, call) => {
-      const request = decodeCount(body, { sessionId: call.header(SESSION_HEADER) })
+      const request = decodeCount(body, call.header(SESSION_HEADER))
       const generation = prepareGeneration(ports.gateway, messagesFormat, request, caller, call)
       return ports.gateway.countInput(generation).then((tokens) => jsonReply(200, { input_tokens: tokens }))
     },

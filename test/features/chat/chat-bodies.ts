@@ -28,7 +28,7 @@ export function decoded(input: unknown, sessionId = ''): ChatRequest {
   const issues: ValidationIssue[] = []
   const body = readBySchema(chatBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return decodeChat(body as ChatBody, { sessionId })
+  return decodeChat(body as ChatBody, sessionId)
 }
 
 /** The sentence a caller reads, or null for a request that is taken. */

@@ -73,7 +73,7 @@ function counted(input: object): ReturnType<typeof decodeCount> {
   const issues: ValidationIssue[] = []
   const body = readBySchema(countBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return decodeCount(body as CountBody, { sessionId: '' })
+  return decodeCount(body as CountBody, '')
 }
 
 test('counting needs no max_tokens, and keeps the other rules', async (t) => {

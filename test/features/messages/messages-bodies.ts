@@ -30,7 +30,7 @@ export function decoded(input: unknown, sessionId = ''): MessagesRequest {
   const issues: ValidationIssue[] = []
   const body = readBySchema(messagesBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return decodeMessages(body as MessagesBody, { sessionId })
+  return decodeMessages(body as MessagesBody, sessionId)
 }
 
 /** The sentence a caller reads, or null for a request that is taken. */

@@ -123,7 +123,7 @@ async function readByAll(request: MessagesRequest): Promise<void> {
 
 function isTaken(body: MessagesBody): boolean {
   try {
-    decodeMessages(body, { sessionId: '' })
+    decodeMessages(body, '')
     return true
   } catch (error) {
     if (error instanceof Fault) return false

@@ -100,7 +100,7 @@ for (const { name, chat, messages, forth, lost, answer } of CORPUS) {
   test(`chat over messages: ${name}`, async (t) => {
     const pair = ANSWERS[answer]!
     const body = { model: 'vendor/name', ...('max_completion_tokens' in chat ? {} : LIMIT), ...chat }
-    const request = decodeChat(chatBody.parse(structuredClone(body)), { sessionId: '' })
+    const request = decodeChat(chatBody.parse(structuredClone(body)), '')
     const extra = { serviceTier: request.service_tier ?? undefined }
     const { mock, provider } = await anthropicBench(t, speaking({ ...pair.messages, usage: THEIRS }, 5))
 
@@ -242,7 +242,7 @@ for (const { name, chat, messages, back, lost, answer } of CORPUS) {
     const expected = { model: 'vendor/name', ...LIMIT, ...(back ?? chat) }
     t.strictSame(crossed, expected)
     // What the caller of chat may send, our translation may send as well.
-    t.strictSame(decodeChat(chatBody.parse(structuredClone(crossed)), { sessionId: '' }), crossed)
+    t.strictSame(decodeChat(chatBody.parse(structuredClone(crossed)), ''), crossed)
   })
 }
 

@@ -1,12 +1,11 @@
 /** Any server that speaks the messages format of Anthropic: messages as they are, chat by translation. */
-import type { Fault } from '../../../base/fault.js'
 import type { JsonObject } from '../../formats/json-values.js'
-import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
+import type { MessagesAnswer, MessagesEvent } from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
 import { ProviderServer, type ServerOptions } from '../http/server.js'
 import { UsageReader } from '../http/usage-reader.js'
-import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
+import type { MessagesApi, Provider } from '../port/provider.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 import { buildCountBody, buildMessagesBody } from './request.js'
 
@@ -36,24 +35,19 @@ const TOKEN_COUNT = {
 export function anthropicProvider(options: AnthropicOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
   const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential])
-  const streamed = server.template(PATH, 'text/event-stream')
-  const whole = server.template(PATH, 'application/json')
-  const counting = server.template(`${PATH}/count_tokens`, 'application/json')
+  const stream = server.streamOperation(PATH, MESSAGE_EVENTS)
+  const complete = server.documentOperation(PATH, MESSAGE)
+  const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT)
   const messages: MessagesApi = {
-    stream: (call, receiver) =>
-      server.stream(MESSAGE_EVENTS, streamed, buildMessagesBody(call, true), call, receiver),
-    complete: (call, receiver) =>
-      server.complete(MESSAGE, whole, buildMessagesBody(call, false), call, receiver),
+    stream: (call, receiver) => stream(buildMessagesBody(call, true), call, receiver),
+    complete: (call, receiver) => complete(buildMessagesBody(call, false), call, receiver),
   }
   return {
     ...chatOverMessages(messages),
     messages,
-    countMessages: (call: ProviderCall<MessagesRequest>): Promise<number | Fault> =>
+    countMessages: (call) =>
       new Promise((resolve) => {
-        server.complete(TOKEN_COUNT, counting, buildCountBody(call), call, {
-          onEnd: resolve,
-          onFailure: ({ fault }) => resolve(fault),
-        })
+        count(buildCountBody(call), call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
       }),
   }
 }

@@ -31,12 +31,19 @@ export interface ServerOptions {
 }
 
 /** A request without what changes from call to call. */
-export type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt'>
+type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt'>
 
 export type HeaderPairs = readonly (readonly [string, string])[]
 
 /** A JSON object on its way to a provider. */
 export type WireObject = Record<string, unknown>
+
+/** Sends a body and reads what answers; a fault in its place ends the call before it begins. */
+type ProviderOperation<Receiver> = (
+  body: WireObject | Fault,
+  call: ProviderCall<RoutedRequest>,
+  receiver: Receiver,
+) => CallHandle
 
 export class ProviderServer {
   readonly #options: ServerOptions
@@ -89,33 +96,27 @@ export class ProviderServer {
     return exchange.begin(this.#options.upstream, { ...request, deadlineAt })
   }
 
-  /** Sends `body`, or tells the fault in its place, and reads the document that answers. */
-  complete<A>(
-    format: DocumentFormat<A>,
-    template: RequestTemplate,
-    body: WireObject | Fault,
-    call: ProviderCall<RoutedRequest>,
-    receiver: CompletionReceiver<A>,
-  ): CallHandle {
-    const text = serialize(body)
-    if (text instanceof Fault) return rejectCall(text, receiver)
-    const exchange = new DocumentExchange(this.source(call), format, call.generationId, receiver)
-    return this.send(exchange, { ...template, body: text }, call)
+  /** An operation that is answered with one document. */
+  documentOperation<A>(path: string, format: DocumentFormat<A>): ProviderOperation<CompletionReceiver<A>> {
+    const template = this.template(path, 'application/json')
+    return (body, call, receiver) => {
+      const text = serialize(body)
+      if (text instanceof Fault) return rejectCall(text, receiver)
+      const exchange = new DocumentExchange(this.source(call), format, call.generationId, receiver)
+      return this.send(exchange, { ...template, body: text }, call)
+    }
   }
 
-  /** Sends `body`, or tells the fault in its place, and reads the events that answer. */
-  stream<E, A>(
-    format: StreamFormat<E, A>,
-    template: RequestTemplate,
-    body: WireObject | Fault,
-    call: ProviderCall<RoutedRequest>,
-    receiver: StreamReceiver<E>,
-  ): CallHandle {
-    const text = serialize(body)
-    if (text instanceof Fault) return rejectCall(text, receiver)
-    const echo = wantsEcho(call.request) ? body : undefined
-    const exchange = new StreamExchange(this.source(call), format, call.generationId, receiver, echo)
-    return this.send(exchange, { ...template, body: text }, call)
+  /** An operation that is answered with a stream of events. */
+  streamOperation<E, A>(path: string, format: StreamFormat<E, A>): ProviderOperation<StreamReceiver<E>> {
+    const template = this.template(path, 'text/event-stream')
+    return (body, call, receiver) => {
+      const text = serialize(body)
+      if (text instanceof Fault) return rejectCall(text, receiver)
+      const echo = wantsEcho(call.request) ? body : undefined
+      const exchange = new StreamExchange(this.source(call), format, call.generationId, receiver, echo)
+      return this.send(exchange, { ...template, body: text }, call)
+    }
   }
 }
 
