@@ -1,5 +1,5 @@
 /** The port of the accounts: organizations, workspaces and API keys. Records are JSON; times are Unix milliseconds. */
-import type { KeyKind } from '../base/principal.js'
+import type { KeyKind, KeyLimits } from '../base/principal.js'
 
 /** Federation needs `business` or `enterprise` (contract/decisions 17). */
 export const ORGANIZATION_PLANS = ['free', 'team', 'business', 'enterprise'] as const
@@ -24,12 +24,7 @@ export interface Workspace {
 }
 
 /** How often a key may be used, over all workers; null where there is no limit (contract/decisions 31). */
-export interface KeyRateLimit {
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  /** Calls at a time. */
-  readonly concurrent: number | null
-}
+export type KeyRateLimit = Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinute' | 'concurrent'>
 
 /** Settings with which the operator chooses a key. */
 export type KeySettingName = 'SLUICE_API_KEY' | 'SLUICE_MANAGEMENT_KEY'
@@ -50,7 +45,7 @@ export interface ApiKey {
   /** A deleted key never comes back; its record stays for the ledger. */
   readonly deletedAt: number | null
   readonly expiresAt: number | null
-  /** Credential of whoever operates the server (contract/decisions 39). */
+  /** Credential of the server's operator (contract/decisions 39). */
   readonly operator: boolean
   /** Spending limit in nano-dollars and its period; kept and shown here, enforced by the limits. */
   readonly limit: number | null

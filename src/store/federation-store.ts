@@ -73,7 +73,7 @@ export interface FederationAuditRow {
   readonly organizationId: string
   /** `exchange`, `issuer.create`, `policy.pause` … */
   readonly action: string
-  /** Who: hash of the management key, or the verified `sub` of the token; null when nobody was recognised. */
+  /** Who: hash of the management key, or the verified `sub` of the token; null when no caller was recognised. */
   readonly actor: string | null
   readonly policyId: string | null
   readonly issuerId: string | null

@@ -27,7 +27,7 @@ export type NewFileDetails = Pick<
   'organizationId' | 'workspaceId' | 'filename' | 'origin' | 'purpose'
 >
 
-/** A file on its way to the disk; nobody sees it before `commit` has resolved. */
+/** A file on its way to the disk; no reader sees it before `commit` has resolved. */
 export interface FileWriter {
   /** Takes bytes, in order; they are borrowed for the call. While a promise is open nothing more may be written. */
   write(piece: Uint8Array): void | Promise<void>

@@ -6,7 +6,7 @@ import type { CalendarPeriod } from '../base/utc-period.js'
 
 /**
  * How an inference ended. `settled`: with a whole answer. `failed`: without one, or broken off by the provider.
- * `aborted-confirmed`: the caller left, and the figures are the provider's, or nobody was ever asked.
+ * `aborted-confirmed`: the caller left, and the figures are the provider's, or no provider was ever asked.
  * `aborted-estimated`: the caller left or the process died, and the figures are an estimate of ours.
  */
 export const LEDGER_OUTCOMES = ['settled', 'failed', 'aborted-confirmed', 'aborted-estimated'] as const
@@ -22,14 +22,10 @@ export interface LimitCoverage {
 export const NO_LIMIT_COVERAGE: LimitCoverage = Object.freeze({ key: null, organization: false })
 
 /** What is known of an inference when it is dispatched. */
-export interface OpenLedgerEntry {
-  readonly id: string
-  readonly keyHash: string
-  readonly organizationId: string
-  readonly workspaceId: string | null
-  /** What is charged when nobody lives to tell what it came to. */
+export interface OpenLedgerEntry
+  extends Pick<LedgerRow, 'id' | 'keyHash' | 'organizationId' | 'workspaceId' | 'coverage'> {
+  /** What is charged when the process dies before the end. */
   readonly estimate: number
-  readonly coverage: LimitCoverage
   readonly model: string
   /** Short name of the provider. */
   readonly provider: string
@@ -51,7 +47,7 @@ export interface LedgerRow {
   readonly promptTokens: number
   readonly completionTokens: number
   /**
-   * Whatever else was counted, by name: `cached_tokens`, `reasoning_tokens`; of other kinds of work
+   * What else was counted, by name: `cached_tokens`, `reasoning_tokens`; of other kinds of work
    * `audio_milliseconds`, `input_characters`. Whole numbers; kinds that are 0 are absent.
    */
   readonly units: Readonly<Record<string, number>>

@@ -7,7 +7,7 @@ import type { FileRecord, FileStore } from '../../store/file-store.js'
 /** Headers a download looks at. */
 export const DOWNLOAD_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
-/** Public clients insist on it, whatever the content is (contract/gateway 8.1). */
+/** Public clients insist on it for every content (contract/gateway 8.1). */
 const MEDIA_TYPE = 'application/octet-stream'
 const NOT_DOWNLOADABLE = new Fault('bad-request', {
   note: 'Only files that the server has made can be downloaded',
@@ -35,7 +35,7 @@ export async function downloadReply(file: FileRecord, call: HttpCall, files: Fil
     headers: [
       ['Content-Type', MEDIA_TYPE],
       ['Content-Disposition', contentDisposition(file.filename)],
-      // Whatever a browser would make of the bytes.
+      // A browser must not guess what the bytes are.
       ['X-Content-Type-Options', 'nosniff'],
       ['Cache-Control', 'private, no-cache'],
       ['Accept-Ranges', 'bytes'],

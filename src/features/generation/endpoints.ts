@@ -138,7 +138,7 @@ async function findAfterSync(ledger: UsageLedger, id: string): Promise<LedgerRow
   return ledger.row(id)
 }
 
-/** The organization's management keys, and the keys of the workspace it ran in. Nobody else learns that it exists. */
+/** The organization's management keys, and the keys of the workspace it ran in. Others do not learn that it exists. */
 function mayReadRow(caller: Principal, { organizationId, keyHash, workspaceId }: LedgerRow): boolean {
   if (caller.organizationId !== organizationId) return false
   return caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === workspaceId

@@ -97,6 +97,12 @@ const common = {
   expires_at: z.string().nullable(),
 }
 
+const KeyRates = z.object({
+  requests_per_minute: z.int().nullable(),
+  tokens_per_minute: z.int().nullable(),
+  concurrent: z.int().nullable(),
+})
+
 const Key = nameSchema(
   'ApiKey',
   z.object({
@@ -108,13 +114,7 @@ const Key = nameSchema(
     external_user: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string().nullable(),
-    rate_limit: z
-      .object({
-        requests_per_minute: z.int().nullable(),
-        tokens_per_minute: z.int().nullable(),
-        concurrent: z.int().nullable(),
-      })
-      .nullable(),
+    rate_limit: KeyRates.nullable(),
   }),
 )
 
@@ -144,7 +144,7 @@ export const CurrentKeyAnswer = dataAnswer(CurrentKey)
 
 // ── Records as answers ──────────────────────────────────────────────────────
 
-/** Nobody brings keys of providers here. */
+/** Callers cannot bring keys of providers here. */
 const NO_BYOK = { byokUsage: 0, byokUsageDaily: 0, byokUsageWeekly: 0, byokUsageMonthly: 0 }
 
 /** Keys have no limits by default (contract/decisions 31); both are members that public clients insist on. */
@@ -152,10 +152,11 @@ const NO_RATE_LIMIT = { requests: -1, interval: '10s', note: 'There is no rate l
 const NO_DAILY_LIMIT = { limit: -1, remaining: -1, used: 0 }
 
 const encodeKeyRecord = recordEncoder(Key)
+const encodeRateLimit = recordEncoder(KeyRates)
 const encodeCurrentKeyRecord = recordEncoder(CurrentKey)
 
 /** A key as management keys see it. Only for keys that have a workspace. */
-export function encodeKey(key: ApiKey, spending: Spending): z.infer<typeof Key> {
+export function encodeKey(key: ApiKey, spending: Spending) {
   return encodeKeyRecord({
     ...key,
     ...limitAndUsage(key, spending),
@@ -165,11 +166,7 @@ export function encodeKey(key: ApiKey, spending: Spending): z.infer<typeof Key> 
 }
 
 /** A key as its holder sees it. */
-export function encodeCurrentKey(
-  key: ApiKey,
-  organization: Organization | null,
-  spending: Spending,
-): z.infer<typeof CurrentKey> {
+export function encodeCurrentKey(key: ApiKey, organization: Organization | null, spending: Spending) {
   const isManagementKey = key.kind === 'management'
   return encodeCurrentKeyRecord({
     ...key,
@@ -181,10 +178,6 @@ export function encodeCurrentKey(
     freeModelDailyRequests: NO_DAILY_LIMIT,
     rateLimit: key.rateLimit ? describeRateLimit(key.rateLimit) : NO_RATE_LIMIT,
   })
-}
-
-function encodeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: KeyRateLimit) {
-  return { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute, concurrent }
 }
 
 function describeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: KeyRateLimit) {

@@ -101,7 +101,7 @@ const MappingId = { id: idParam('Id of the mapping.') }
 const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
 /** A group with all its members. */
 const GROUP_BYTES = 2 * 1024 * 1024
-/** Has no default: whoever deletes a mapping says what becomes of its members. */
+/** Has no default: the caller who deletes a mapping says what becomes of its members. */
 const KeepMembers = flagParam('Whether the members of the group keep their role in the workspace.', true)
 
 /** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */

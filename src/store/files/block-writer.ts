@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const BLOCK_BYTES = 256 * 1024
-/** Blocks that are kept while nobody needs them: 8 MiB. */
+/** Blocks that are kept while no writer needs them: 8 MiB. */
 const MAX_IDLE_BLOCKS = 32
 /** Full blocks that may wait for the disk, the one under way included, before the sender has to. */
 const MAX_PENDING_BLOCKS = 1

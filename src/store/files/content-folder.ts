@@ -1,7 +1,7 @@
 /**
  * Contents as files: `files/<two characters>/<id>`, the last two of the id, which are random. A content is written to
  * `files/incoming/<process>-<id>`, synced, renamed to its place, and the folder synced, before anything speaks of it.
- * What nobody can account for lies in `files/set-aside`: in the same file system, so that a rename takes it there.
+ * What has no record lies in `files/set-aside`: in the same file system, so that a rename takes it there.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'

@@ -7,7 +7,7 @@ import { createContentReader } from './content-reader.js'
 
 /**
  * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
- * as soon as it is open, so whatever becomes of the process, nothing stays behind.
+ * as soon as it is open, so nothing stays behind, however the process ends.
  */
 export function fileSpool(dataDir: string): Spool {
   const folder = join(dataDir, 'spool')

@@ -32,11 +32,7 @@ const COVERAGES: readonly LimitCoverage[] = Array.from({ length: 2 * (PERIODS.le
 )
 
 /** Who pays for a call. */
-interface PayerIds {
-  readonly keyHash: string
-  readonly organizationId: string
-  readonly workspaceId: string | null
-}
+type PayerIds = Pick<LedgerRow, 'keyHash' | 'organizationId' | 'workspaceId'>
 
 let lastPayers: PayerIds = { keyHash: '', organizationId: '', workspaceId: null }
 let lastPayerLine = ''
@@ -118,7 +114,7 @@ const DETAIL_MEMBERS = [
   ...(['mediaParts', 'audioParts'] as const),
 ] satisfies readonly (keyof LedgerRow['detail'])[]
 
-/** Ids of models and providers hold no spaces; whatever might must not break the line. */
+/** Ids of models and providers hold no spaces; a text that does must not break the line. */
 function encodeField(text: string): string {
   return text === '' ? EMPTY_FIELD : /\s/.test(text) ? text.replaceAll(/\s/g, '_') : text
 }
@@ -188,7 +184,7 @@ export function decodeCoverage(code: number): LimitCoverage {
   return COVERAGES[code]!
 }
 
-/** The line, without its end, of a call that nobody lives to tell about: closed with what was estimated. */
+/** The line, without its end, that closes a call whose process has died: with what was estimated. */
 export function closeAbandonedLine(open: string): string {
   const [, id, estimate, coverage, model, provider, api] = open.split(' ') as string[]
   return encodeClosedLine({

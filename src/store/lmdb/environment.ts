@@ -67,7 +67,7 @@ export class LmdbEnvironment {
       maxDbs: 32,
       // Otherwise a folder with a dot in its name is taken for a file.
       noSubdir: false,
-      // The writer gathers what arrives in a turn itself. On top of it lmdb-js would keep promises nobody can
+      // The writer gathers what arrives in a turn itself. On top of it lmdb-js would keep promises no code can
       // reach, whose rejection, when a commit fails, ends the process.
       eventTurnBatching: false,
     })

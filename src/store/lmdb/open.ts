@@ -19,7 +19,7 @@ interface LmdbOptions {
 
 /**
  * The embedded store. Safe to open from several processes at once. Throws when there are contents of files and no
- * database: a new one would know nothing of them, and somebody would miss the old one.
+ * database: a new one would know nothing of them.
  */
 export function openLmdbStore({ path, unixSeconds }: LmdbOptions): Store {
   if (isWithoutDatabase(path) && hasStoredContents(path)) {
