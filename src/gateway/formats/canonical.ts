@@ -261,6 +261,13 @@ export interface ChatDelta {
   readonly annotations?: readonly Readonly<Record<string, unknown>>[]
 }
 
+/** How a choice ended. */
+export interface ChatFinish {
+  readonly reason: FinishReason
+  /** The provider's own word. */
+  readonly native: string | null
+}
+
 /** One step of a streamed answer. */
 export type ChatEvent =
   | {
@@ -269,13 +276,7 @@ export type ChatEvent =
       readonly delta: ChatDelta
       readonly logprobs?: Logprobs
     }
-  | {
-      readonly type: 'finish'
-      readonly choice: number
-      readonly reason: FinishReason
-      /** The provider's own word. */
-      readonly native: string | null
-    }
+  | (ChatFinish & { readonly type: 'finish'; readonly choice: number })
   /** The provider's figures; comes at most once, before the end. */
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'tier'; readonly serviceTier: string }

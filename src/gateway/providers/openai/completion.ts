@@ -2,6 +2,7 @@
 import type {
   AssistantMessage,
   ChatEvent,
+  ChatFinish,
   Completion,
   CompletionChoice,
   FinishReason,
@@ -85,14 +86,8 @@ function nativeReasons(
   return natives.map((native) => [native, reason])
 }
 
-interface ParsedFinish {
-  readonly reason: FinishReason
-  /** The server's own word. */
-  readonly native: string | null
-}
-
 /** A word nobody knows is a stop: the answer did come to its end. */
-export function parseFinishReason(value: unknown): ParsedFinish {
+export function parseFinishReason(value: unknown): ChatFinish {
   const native = typeof value === 'string' && value !== '' ? value : null
   return { reason: REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop', native }
 }

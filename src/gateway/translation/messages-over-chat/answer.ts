@@ -3,8 +3,8 @@ import type {
   AssistantMessage,
   ChatDelta,
   ChatEvent,
+  ChatFinish,
   Completion,
-  FinishReason,
   Usage,
 } from '../../formats/canonical.js'
 import {
@@ -19,13 +19,6 @@ import type { ProviderFailure, StreamReceiver } from '../../providers/port/provi
 import { StreamAdapter } from '../../providers/port/stream-adapter.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockAssembler, BlockWriter } from './block-writer.js'
-
-/** How a choice ended. */
-interface ChatFinish {
-  readonly reason: FinishReason
-  /** The provider's own word. */
-  readonly native: string | null
-}
 
 /**
  * The answer, or the failure of a provider of that name when it broke off or cannot be read. `silent`: without the
