@@ -130,7 +130,7 @@ const BAD: readonly Example[] = [
   },
   {
     name: 'composition that imports the processes it is composed in',
-    files: { 'src/compose/x.ts': "import type { Seat } from '../process/supervisor.js'" },
+    files: { 'src/compose/x.ts': "import type { Supervisor } from '../process/supervisor.js'" },
     refused: /\(types\) may not import src\/process\/supervisor\.ts/,
   },
   {

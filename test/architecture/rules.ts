@@ -51,7 +51,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule('src/limits/', 'token buckets, quotas and their leases', 'src/base/'),
   rule(
     'src/ledger/',
-    'journals and their intake into the ledger',
+    'journals and their ingest into the ledger',
     'src/base/ type:src/store/ledger-store.ts src/store/ledger/',
   ),
   rule(

@@ -1,4 +1,4 @@
-/** The intake of the ledger: every line once, whatever is repeated, torn, left behind or refused. */
+/** The ingest of journals into the ledger: every line once, whatever is repeated, torn, left behind or refused. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -74,28 +74,28 @@ function close(journal: JournalWriter, row: LedgerRow): void {
 
 interface Place {
   readonly dataDir: string
-  readonly came: UsageDelta[]
+  readonly deltas: UsageDelta[]
   readonly finished: string[]
-  intake(): JournalIngest
+  ingest(): JournalIngest
   /** A writer whose process is gone, as far as anybody can tell. */
   writer(number: number, segmentBytes?: number): JournalWriter
 }
 
 function place(t: Test): Place {
   const dataDir = tempFolder(t)
-  const came: UsageDelta[] = []
+  const deltas: UsageDelta[] = []
   const finished: string[] = []
   return {
     dataDir,
-    came,
+    deltas,
     finished,
-    intake: () =>
+    ingest: () =>
       new JournalIngest({
         ...openLedger(dataDir),
         days: 30,
         clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
         log: createLog('fatal', 'test'),
-        onCommitted: (_journal, shares) => came.push(...shares),
+        onCommitted: (_journal, shares) => deltas.push(...shares),
         onFinished: (journal) => finished.push(journal),
       }),
     writer: (number, segmentBytes) =>
@@ -110,14 +110,14 @@ function place(t: Test): Place {
 }
 
 test('what a dead process has left is taken before anything else, and its open calls are closed', async (t) => {
-  const { dataDir, intake, writer, finished } = place(t)
+  const { dataDir, ingest, writer, finished } = place(t)
   const [settled, cut] = [rowOf(NOW, 70), rowOf(NOW + 1, 0)]
   const journal = writer(0)
   open(journal, settled, 99)
   open(journal, cut, 30)
   close(journal, settled)
   journal.close()
-  const ledger = intake()
+  const ledger = ingest()
   await ledger.start()
   t.same(ledger.reader.row(settled.id), settled)
   t.match(ledger.reader.row(cut.id), {
@@ -134,7 +134,7 @@ test('what a dead process has left is taken before anything else, and its open c
 })
 
 test('a call counts in the periods in which it was dispatched', async (t) => {
-  const { intake, writer } = place(t)
+  const { ingest, writer } = place(t)
   const journal = writer(0)
   for (const at of [
     '2026-11-20T00:00:00Z',
@@ -147,7 +147,7 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
     close(journal, rowOf(Date.parse(at), 1))
   }
   journal.close()
-  const ledger = intake()
+  const ledger = ingest()
   await ledger.start()
   t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
   t.equal(ledger.reader.spentIn(keyPayer(hashOf(1)), null), 6)
@@ -156,8 +156,8 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
 })
 
 test('a live journal is taken as it grows, over its segments, each line once', async (t) => {
-  const { dataDir, intake, came } = place(t)
-  const ledger = intake()
+  const { dataDir, ingest, deltas } = place(t)
+  const ledger = ingest()
   await ledger.start()
   const name = journalName(NOW, process.pid, 7)
   ledger.expectJournal(name)
@@ -182,7 +182,7 @@ test('a live journal is taken as it grows, over its segments, each line once', a
   t.ok(ids.every((id) => ledger.reader.row(id)?.cost === 1))
   t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 40)
   t.equal(
-    came.reduce((sum, { cost }) => sum + cost, 0),
+    deltas.reduce((sum, { cost }) => sum + cost, 0),
     40,
   )
   t.ok(
@@ -205,7 +205,7 @@ test('several that take the same journals at the same time count nothing twice a
       }),
       fc.integer({ min: 1, max: 3 }),
       async (calls, rivals) => {
-        const { intake, writer } = place(t)
+        const { ingest, writer } = place(t)
         const journal = writer(0, 2048)
         const held: LedgerRow[] = []
         for (const { cost, closed, later } of calls) {
@@ -218,10 +218,10 @@ test('several that take the same journals at the same time count nothing twice a
         for (const row of held) close(journal, row)
         journal.close()
         const expected = calls.reduce((sum, { cost }) => sum + cost, 0)
-        const intakes = Array.from({ length: rivals }, intake)
-        await Promise.all(intakes.map((each) => each.start()))
-        for (const { reader } of intakes) t.equal(reader.spending(keyPayer(hashOf(1)), NOW).total, expected)
-        for (const each of intakes) await each.close()
+        const ingests = Array.from({ length: rivals }, ingest)
+        await Promise.all(ingests.map((each) => each.start()))
+        for (const { reader } of ingests) t.equal(reader.spending(keyPayer(hashOf(1)), NOW).total, expected)
+        for (const each of ingests) await each.close()
       },
     ),
     { numRuns: 25 },
@@ -229,14 +229,14 @@ test('several that take the same journals at the same time count nothing twice a
 })
 
 test('rows go when they are too old, and what was spent stays', async (t) => {
-  const { intake, writer } = place(t)
+  const { ingest, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
   const old = Array.from({ length: 450 }, (_, n) => rowOf(NOW - 31 * day - n * 100, 1))
   const young = rowOf(NOW - 29 * day, 1)
   const journal = writer(0)
   for (const row of [...old, young]) close(journal, row)
   journal.close()
-  const ledger = intake()
+  const ledger = ingest()
   await ledger.start()
   const gone = (): boolean => old.every(({ id }) => ledger.reader.row(id) === null)
   for (let tries = 0; tries < 200 && !gone(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -247,7 +247,7 @@ test('rows go when they are too old, and what was spent stays', async (t) => {
 })
 
 test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
-  const { dataDir, intake } = place(t)
+  const { dataDir, ingest } = place(t)
   const folder = join(dataDir, 'ledger', 'journals')
   const written = (name: string, row: LedgerRow): void => {
     const journal = new JournalWriter({
@@ -264,7 +264,7 @@ test('a journal of an earlier process of the same number is taken, and one that 
   written(journalName(NOW, process.pid, 0), same)
   mkdirSync(segmentPath(folder, journalName(NOW + 1, NOBODY, 0), 0))
   written(journalName(NOW + 2, NOBODY, 1), other)
-  const ledger = intake()
+  const ledger = ingest()
   const before = performance.now()
   await ledger.start()
   t.ok(performance.now() - before < 2_000, 'nobody is waited for')
@@ -275,7 +275,7 @@ test('a journal of an earlier process of the same number is taken, and one that 
 })
 
 test('sums of days long gone are not kept for ever', async (t) => {
-  const { intake, writer } = place(t)
+  const { ingest, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
   const today = Math.floor(NOW / day)
   const spentOn = (ledger: JournalIngest, number: number): number =>
@@ -284,14 +284,14 @@ test('sums of days long gone are not kept for ever', async (t) => {
   for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))
   close(first, rowOf(NOW - 450 * day, 1, 2))
   first.close()
-  const ledger = intake()
+  const ledger = ingest()
   await ledger.start()
   t.equal(spentOn(ledger, today - 401), 1)
   const second = writer(1)
   close(second, rowOf(NOW, 1))
   second.close()
   await ledger.close()
-  const later = intake()
+  const later = ingest()
   await later.start()
   t.same(
     [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
@@ -303,7 +303,7 @@ test('sums of days long gone are not kept for ever', async (t) => {
 })
 
 test('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t) => {
-  const { intake, writer } = place(t)
+  const { ingest, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
   const journal = writer(0)
   const times = [NOW, NOW - day, NOW, NOW - 3_600_000]
@@ -311,7 +311,7 @@ test('a clock that jumps back loses nothing: calls count in the day that it show
   for (const row of rows) open(journal, row, 5)
   for (const row of rows.toReversed()) close(journal, row)
   journal.close()
-  const ledger = intake()
+  const ledger = ingest()
   await ledger.start()
   for (const row of rows) t.same(ledger.reader.row(row.id), row)
   t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
