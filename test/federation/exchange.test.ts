@@ -162,7 +162,7 @@ for (const [refusal, scene] of Object.entries(SCENES) as [ExchangeRefusal, Scene
     const failed = steps.find(({ outcome }) => outcome === 'failed')!
     t.equal(failed.refusal, refusal, 'the tester says the same')
     const early = EXCHANGE_STEPS.indexOf(failed.step) < EXCHANGE_STEPS.indexOf('signature')
-    t.strictSame(bench.equalized, early ? [token] : [], 'one verification, of the token or of the decoy')
+    t.strictSame(bench.equalized, early ? [token] : [], 'one verification, of the token or of a random one')
   })
 }
 

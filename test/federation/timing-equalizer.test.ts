@@ -34,7 +34,7 @@ async function verifications(run: () => Promise<unknown>): Promise<readonly unkn
   }
 }
 
-void test('for a token of any algorithm, and for what is none, the decoy works and says nothing', async (t) => {
+void test('for a token of any algorithm, and for what is none, time is spent and nothing is said', async (t) => {
   const equalizer = new TimingEqualizer()
   for (const alg of ALGORITHMS)
     t.equal(await equalizer.spendVerificationTime(goodToken(issuerKey(alg, 'k'))), undefined, alg)
