@@ -25,6 +25,7 @@ export interface RecorderClock {
 export class OperationRecorder {
   readonly name: string
   readonly #recorder: RecorderClock
+  readonly #steps: StepSeries
   readonly #process: ArrivalProcess
   /** Null in a window in which it has had nothing to do. */
   #window: OperationWindow | null = null
@@ -33,6 +34,7 @@ export class OperationRecorder {
   constructor(name: string, recorder: RecorderClock, now: number) {
     this.name = name
     this.#recorder = recorder
+    this.#steps = recorder.steps
     this.#process = new ArrivalProcess(now, new ArrivalFigures())
   }
 
@@ -48,8 +50,8 @@ export class OperationRecorder {
     window.arrivals++
     window.inFlight++
     const series = (this.#series ??= new OperationSeries())
-    const { steps } = recorder
-    const slot = steps.slot
+    const steps = this.#steps
+    const { slot } = steps
     series.arrivals[slot]!++
     if (process.inFlight > series.inFlightMax[slot]!) series.inFlightMax[slot] = process.inFlight
     const all = recorder.total.inFlight
@@ -71,7 +73,7 @@ export class OperationRecorder {
     this.#process.recordEnd(now)
     const window = this.#windowOf(arrivedAt)
     const series = this.#series!
-    const { slot } = recorder.steps
+    const { slot } = this.#steps
     if (window !== null) {
       window.inFlight--
       window.bytesIn += bytesIn
