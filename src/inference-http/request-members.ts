@@ -66,7 +66,7 @@ export function unsupportedMember(
 }
 
 /**
- * Members that speak of a state which somebody keeps for the caller (contract/decisions 46). Nobody does here, and at a provider
+ * Members that speak of state which a server keeps for the caller (contract/decisions 46). This one keeps none, and at a provider
  * it would be the operator's account.
  */
 export const serverState = {

@@ -1,6 +1,6 @@
 /**
  * The body of a chat request: every field of contract/gateway 2.1 with its type and bounds. Rules that join fields
- * stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
+ * stand in decode.ts, which makes the request the gateway works with.
  */
 
 import { z } from 'zod'

@@ -88,7 +88,7 @@ const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
   'redacted_thinking',
 ])
 
-/** A result answers a call that an earlier message of the assistant made, and nobody else's words are put in its mouth. */
+/** A result answers a call of an earlier message of the assistant; blocks of the assistant stand in its messages only. */
 function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | null {
   let calls: Set<string> | undefined
   for (let at = 0; at < messages.length; at++) {

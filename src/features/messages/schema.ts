@@ -1,6 +1,6 @@
 /**
  * The body of a messages request: every field of contract/gateway 5.1 with its type and bounds. Rules that join
- * fields stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
+ * fields stand in decode.ts, which makes the request the gateway works with.
  */
 
 import { z } from 'zod'

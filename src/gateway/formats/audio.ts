@@ -19,7 +19,7 @@ export type SpeechEvent =
   /** The provider's figures; at most once, before the end. */
   | { readonly type: 'usage'; readonly usage: Usage }
 
-/** Speech is always streamed: nobody answers it whole. */
+/** Speech is always streamed: no provider answers it whole. */
 export type NoSpeechAnswer = never
 
 /** Bytes that can be read more than once, so that another endpoint may have them too. */

@@ -5,7 +5,7 @@
  */
 import type { CacheControl, RoutedRequest, Usage } from './canonical.js'
 
-/** One content block of any kind; what is read of a kind is checked by whoever reads it. */
+/** One content block of any kind; code that reads members of a kind checks them itself. */
 export interface ContentBlock {
   readonly type: string
   readonly [member: string]: unknown

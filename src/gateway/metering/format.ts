@@ -55,7 +55,7 @@ export type CountTokens = (texts: readonly string[]) => Promise<readonly number[
 
 /** Tokens of framing around each message, as the common chat templates have it. */
 export const MESSAGE_TOKENS = 4
-/** What an image or a file counts: nobody here looks inside. */
+/** What an image or a file counts: the gateway does not look inside. */
 export const ATTACHMENT_TOKENS = 256
 
 /** Most characters kept of one text; what is beyond counts like what was kept. */

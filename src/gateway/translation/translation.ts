@@ -94,7 +94,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['refusal', 'content_filter'],
 ])
 
-/** A word nobody knows is a stop: the answer did come to its end. */
+/** An unknown word is a stop: the answer did come to its end. */
 export function finishReasonFor(stopReason: string | null): FinishReason {
   return FINISH_REASONS.get(stopReason ?? 'end_turn') ?? 'stop'
 }

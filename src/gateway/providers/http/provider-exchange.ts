@@ -118,7 +118,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
     this.fail(errorInAnswer(error, this.#source, this.status))
   }
 
-  /** Once; whatever still comes from the provider is not wanted. */
+  /** Once; the upstream call is ended, and later bytes of the provider are dropped. */
   protected fail(failure: ProviderFailure): void {
     if (this.over) return
     this.over = true
@@ -126,7 +126,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
     this.reportFailure(failure)
   }
 
-  /** The answer is whole, whatever else comes; its connection may serve again. */
+  /** The answer is whole; later bytes are dropped, and the connection may serve again. */
   protected finish(): void {
     this.over = true
     this.#upstream?.release()

@@ -86,7 +86,7 @@ function nativeReasons(
   return natives.map((native) => [native, reason])
 }
 
-/** A word nobody knows is a stop: the answer did come to its end. */
+/** An unknown word is a stop: the answer did come to its end. */
 export function parseFinishReason(value: unknown): ChatFinish {
   const native = typeof value === 'string' && value !== '' ? value : null
   return { reason: REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop', native }

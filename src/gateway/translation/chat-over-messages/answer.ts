@@ -213,7 +213,7 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
     this.#emitDelta({ reasoning: text, reasoning_details: [textDetail(this.#reasonings - 1, { text })] })
   }
 
-  /** Arguments of tools that the server runs itself are nobody's business here. */
+  /** Arguments of tools that the server runs itself are dropped: chat knows no such calls. */
   #emitArguments(json: string): void {
     if (json === '' || this.#block?.type !== 'tool_use') return
     this.#hasArguments = true

@@ -200,7 +200,7 @@ function toDocumentBlock(
   translation: Translation,
 ): ContentBlock {
   const { file_data: url, file_id: id, filename: title } = file
-  // An id means something to whoever gave it, and that was not this provider.
+  // The id of a file means something to the provider that gave it, and that was another one.
   if (url === undefined || id !== undefined)
     translation.refuse('file.file_id', 'means nothing to this provider')
   return withoutUndefined({

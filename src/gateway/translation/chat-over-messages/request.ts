@@ -15,7 +15,7 @@ import { toThinkingSettings } from './reasoning.js'
 /** Where neither the caller nor the configuration limits the answer; this format has to be told a limit. */
 export const DEFAULT_MAX_TOKENS = 8192
 
-/** The wish to see what was sent goes along, for whoever sends it; it is no member of the format. */
+/** `debug` is no member of the format: the provider that sends the request reads the wish to see its body. */
 type TranslatedRequest = MessagesRequest & Pick<ChatRequest, 'debug'>
 
 /** Throws the fault that refuses what cannot cross; names in `translation` what was left out. */

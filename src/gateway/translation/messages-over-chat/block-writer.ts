@@ -95,11 +95,11 @@ export class BlockWriter {
 
   #addThinking(text: string, detail: ReasoningDetail | null): void {
     const before = this.#open?.kind === 'thinking' ? this.#open.thought : null
-    const goesOn = before === null ? null : detail === null ? before : continueThought(before, detail)
-    if (goesOn === null) {
+    const continued = before === null ? null : detail === null ? before : continueThought(before, detail)
+    if (continued === null) {
       const thought = detail === null ? EMPTY_THOUGHT : continueThought(EMPTY_THOUGHT, detail)!
       this.#openBlock({ kind: 'thinking', thought }, { type: 'thinking', thinking: '', signature: '' })
-    } else if (this.#open?.kind === 'thinking') this.#open.thought = goesOn
+    } else if (this.#open?.kind === 'thinking') this.#open.thought = continued
     if (this.#hidesThinking) this.#hiddenText += text
     else if (text !== '') this.#emitDelta({ type: 'thinking_delta', thinking: text })
   }
