@@ -26,7 +26,7 @@ interface TrialServerSettings extends Omit<ServerSettings, 'program' | 'cores'> 
 }
 
 /** A program of the bench that stands beside the server under trial and listens. It ends with the run. */
-export interface HelperProcess {
+interface HelperProcess {
   readonly port: number
   readonly pid: number
   end(): void
