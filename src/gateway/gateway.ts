@@ -41,7 +41,7 @@ interface GatewayPorts extends RunPorts {
 }
 
 /** A whole answer, or why there is none. */
-export type CompletionResult<A> =
+type CompletionResult<A> =
   | { readonly answer: A; readonly fault: null }
   | { readonly answer: null; readonly fault: Fault }
 
@@ -61,11 +61,8 @@ export class Gateway {
     const decodedAt = performance.now()
     const plan = planFor(this.#ports.catalog(), request, caller, serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
-    const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt)
-    generation.operation = name
-    generation.simulate = simulate
-    generation.traceparent = traceparent
-    generation.decodedAt = decodedAt
+    const arrival = { operation: name, simulate, traceparent, decodedAt }
+    const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt, arrival)
     generation.plannedAt = performance.now()
     return generation
   }

@@ -34,6 +34,18 @@ export interface Consumption {
   readonly estimated: boolean
 }
 
+/** How an inference arrived. */
+interface InferenceArrival {
+  /** What kind of call it is. */
+  readonly operation: InferenceOperation
+  /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
+  readonly simulate: string
+  /** The caller's `traceparent` header; `''` when absent. */
+  readonly traceparent: string
+  /** `performance.now()` when planning began. */
+  readonly decodedAt: number
+}
+
 export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly id: string
   readonly request: R
@@ -43,14 +55,11 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly created: number
   /** `performance.now()` */
   readonly startedAt: number
-  /** What kind of call it is. */
-  operation: InferenceOperation = 'chat'
-  /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
-  simulate = ''
-  /** The caller's `traceparent` header; `''` when absent. */
-  traceparent = ''
-  /** `performance.now()` when planning began, when it was done, and when the call was admitted. */
-  decodedAt = 0
+  readonly operation: InferenceOperation
+  readonly simulate: string
+  readonly traceparent: string
+  readonly decodedAt: number
+  /** `performance.now()` when planning was done, and when the call was admitted. */
   plannedAt = 0
   admittedAt = 0
   /** `performance.now()` when the latest attempt began. */
@@ -69,13 +78,25 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** The answer has failed after it had begun. */
   failed = false
 
-  constructor(id: string, request: R, caller: Principal, plan: Plan, createdMs: number, startedAt: number) {
+  constructor(
+    id: string,
+    request: R,
+    caller: Principal,
+    plan: Plan,
+    createdMs: number,
+    startedAt: number,
+    arrival: Partial<InferenceArrival> = {},
+  ) {
     this.id = id
     this.request = request
     this.caller = caller
     this.plan = plan
     this.created = Math.floor(createdMs / 1000)
     this.startedAt = startedAt
+    this.operation = arrival.operation ?? 'chat'
+    this.simulate = arrival.simulate ?? ''
+    this.traceparent = arrival.traceparent ?? ''
+    this.decodedAt = arrival.decodedAt ?? 0
   }
 
   /** The endpoint that serves has failed in the middle of its answer. */

@@ -12,7 +12,7 @@ import { LabRequestError } from './requests.js'
 import { jsonResponse, type LabResponse, RunOperations } from './run-operations.js'
 import { LabRuns } from './runs.js'
 
-export interface LabServer {
+interface LabServer {
   readonly host: string
   readonly port: number
   /** A worker has died. */

@@ -11,8 +11,7 @@ const SPAN = 'b7ad6b7169203331'
 function traceParentFor(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof findTraceParent> {
   const request: RoutedRequest = trace === undefined ? {} : { trace }
   const plan = { requested: 'm/one', endpoints, total: 1 }
-  const generation = new Generation('gen-x', request, CALLER, plan, 0, 0)
-  generation.traceparent = header
+  const generation = new Generation('gen-x', request, CALLER, plan, 0, 0, { traceparent: header })
   return findTraceParent(generation)
 }
 
