@@ -7,7 +7,7 @@ import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases } from '../limits/quota-leases.js'
-import { QuotaServer } from '../limits/quota-server.js'
+import { isTokenRequest, TokenBuckets } from '../limits/token-buckets.js'
 import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
@@ -44,25 +44,27 @@ export function composeAccounting(options: AccountingOptions) {
   })
   const grants = new PendingReplies<QuotaGrant | null>(clock)
   const syncs = new PendingReplies<boolean>(clock)
-  const link: ConstructorParameters<typeof QuotaLeases>[1] = {
+  const leases = new QuotaLeases(clock, {
     acquire: (request, onReply) => {
       grants.ask(GRANT_MS, (id) => sendToSupervisor({ type: 'acquire-quota', id, request }), onReply)
     },
     notify: (type, amount) => void sendToSupervisor({ type, amount }),
     makeDurable: () => writer.flush(),
-  }
-  const leases = new QuotaLeases(clock, link)
+  })
   // Stands in for a supervisor that is late or gone: the limit then holds per worker, better than none or no calls.
-  const ownBuckets = new QuotaServer({ clock, load: (_name, done) => done(null), revoke: () => {} })
+  const ownBuckets = new TokenBuckets(clock)
   const addressLeases = new QuotaLeases(clock, {
-    ...link,
     acquire: (request, onReply) => {
       const send = (id: number): boolean => sendToSupervisor({ type: 'acquire-quota', id, request })
       grants.ask(ADDRESS_GRANT_MS, send, (grant, late) => {
-        if (grant !== null || late) onReply(grant, late)
-        else ownBuckets.acquire(name, request, (own) => onReply(own, false))
+        // Tokens that come late are lost: the worker's own bucket has been drawn from in their place.
+        if (late) return
+        onReply(grant ?? (isTokenRequest(request) ? ownBuckets.take(request) : null), false)
       })
     },
+    // Tokens are never given back.
+    notify: () => {},
+    makeDurable: () => true,
   })
   return {
     accounting: new Accounting({

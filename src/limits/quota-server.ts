@@ -1,6 +1,13 @@
 /** The server of all quotas: one process keeps it. See quota.ts for what it promises. */
 import type { Clock } from '../base/clock.js'
-import { isMoneyQuota, type LeaseAmount, type QuotaGrant, type QuotaRequest } from './quota.js'
+import {
+  grantableAmount,
+  isMoneyQuota,
+  type LeaseAmount,
+  type QuotaGrant,
+  type QuotaRequest,
+} from './quota.js'
+import { isTokenRequest, TokenBuckets } from './token-buckets.js'
 
 interface QuotaServerPorts {
   readonly clock: Clock
@@ -31,12 +38,10 @@ interface PendingQuotaRequest {
 interface QuotaAccount {
   readonly name: string
   capacity: number
-  /** Spent by holders without a lease; of a bucket, what it lacks of being full. */
+  /** Spent by holders without a lease. */
   spent: number
   epoch: number
   endsAt: number
-  /** Up to when a bucket has been refilled; null for what is no bucket. */
-  refilledAt: number | null
   readonly leases: Map<string, HolderLease>
   /** In the order in which they came. */
   readonly queue: PendingQuotaRequest[]
@@ -48,12 +53,6 @@ interface QuotaAccount {
 
 /** A holder that does not answer in time keeps what it has. */
 const REVOKE_MS = 250
-/** One part in so many of what is left is granted in advance, which spares most of the asking. */
-const ADVANCE_DIVISOR = 32
-/** And at most so many times what was wanted: every question is a message there and back. */
-const MAX_ADVANCE_FACTOR = 1024
-/** How long tokens of a bucket are good: unused ones go to waste, no more than refill in that time. */
-const BUCKET_LEASE_MS = 100
 /** Accounts kept at a time; beyond it idle ones are forgotten. */
 const MAX_ACCOUNTS = 50_000
 /** Of them, looked at when a new one comes. */
@@ -62,14 +61,21 @@ const EVICTION_LOOKS = 16
 export class QuotaServer {
   readonly #ports: QuotaServerPorts
   readonly #accounts = new Map<string, QuotaAccount>()
+  /** Apart from the accounts: a flood of client addresses must evict no quota. */
+  readonly #buckets: TokenBuckets
   #epochs = 0
 
   constructor(ports: QuotaServerPorts) {
     this.#ports = ports
+    this.#buckets = new TokenBuckets(ports.clock)
   }
 
   /** Answers with what is granted, now or later; with null when it cannot be told what is left. */
   acquire(holder: string, request: QuotaRequest, answer: (grant: QuotaGrant | null) => void): void {
+    if (isTokenRequest(request)) {
+      answer(this.#buckets.take(request))
+      return
+    }
     const account = this.#accountOf(request)
     account.queue.push({ holder, request, answer, revoked: false })
     if (account.state === 'open' && account.awaited.size === 0) this.#serveQueue(account)
@@ -123,11 +129,12 @@ export class QuotaServer {
     }
   }
 
+  /** Accounts kept, without the buckets. */
   get size(): number {
     return this.#accounts.size
   }
 
-  #accountOf({ name, capacity, windowMs, refillPerMs }: QuotaRequest): QuotaAccount {
+  #accountOf({ name, capacity, windowMs }: QuotaRequest): QuotaAccount {
     let account = this.#accounts.get(name)
     if (account === undefined) {
       account = {
@@ -136,7 +143,6 @@ export class QuotaServer {
         spent: 0,
         epoch: 0,
         endsAt: windowMs === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
-        refilledAt: refillPerMs === undefined ? null : this.#ports.clock.monotonicMs(),
         leases: new Map(),
         queue: [],
         awaited: new Set(),
@@ -178,16 +184,9 @@ export class QuotaServer {
     }
   }
 
-  /** Refills a bucket. Begins a window with the first call after the last one has ended. */
-  #renew(account: QuotaAccount, { windowMs, refillPerMs }: QuotaRequest): void {
+  /** Begins a window with the first call after the last one has ended. */
+  #renew(account: QuotaAccount, { windowMs }: QuotaRequest): void {
     const now = this.#ports.clock.monotonicMs()
-    if (refillPerMs !== undefined && account.refilledAt !== null) {
-      account.spent = Math.max(0, account.spent - (now - account.refilledAt) * refillPerMs)
-      account.refilledAt = now
-      // Buckets are forgotten in the order of their last use.
-      this.#accounts.delete(account.name)
-      this.#accounts.set(account.name, account)
-    }
     if (now < account.endsAt) return
     account.epoch = ++this.#epochs
     account.endsAt = now + windowMs
@@ -218,15 +217,8 @@ export class QuotaServer {
   }
 
   #grant(account: QuotaAccount, { holder, request }: PendingQuotaRequest, available: number): QuotaGrant {
-    const { wanted, refillPerMs } = request
-    const advance = Math.min(Math.floor((available - wanted) / ADVANCE_DIVISOR), wanted * MAX_ADVANCE_FACTOR)
-    const granted = Math.max(0, Math.min(Math.floor(available), wanted + Math.max(0, advance)))
+    const granted = grantableAmount(available, request.wanted)
     const { epoch, endsAt } = account
-    if (refillPerMs !== undefined) {
-      account.spent += granted
-      const refillsInMs = (1 - (available - granted)) / refillPerMs
-      return { granted, epoch, resetInMs: granted < wanted ? refillsInMs : BUCKET_LEASE_MS }
-    }
     if (granted > 0) leaseOf(account, holder).granted += granted
     const isEndless = endsAt === Number.POSITIVE_INFINITY
     return { granted, epoch, resetInMs: isEndless ? 0 : endsAt - this.#ports.clock.monotonicMs() }
@@ -262,9 +254,9 @@ function committedAmount({ spent, leases }: QuotaAccount): number {
 }
 
 /** No holder has anything of it: all there is to know stands in the ledger, or nowhere. */
-function isIdle({ leases, spent, name, endsAt, refilledAt }: QuotaAccount, now: number): boolean {
-  // What was leased of a window is void when it has ended. A bucket that is forgotten is a full one.
-  if (now >= endsAt || refilledAt !== null) return true
+function isIdle({ leases, spent, name, endsAt }: QuotaAccount, now: number): boolean {
+  // What was leased of a window is void when it has ended.
+  if (now >= endsAt) return true
   if (!isMoneyQuota(name) && spent > 0) return false
   for (const { granted, spent: used } of leases.values()) if (granted > used) return false
   return true

@@ -41,6 +41,17 @@ export interface LeaseAmount {
   readonly amount: number
 }
 
+/** One part in so many of what is left is granted in advance, which spares most of the asking. */
+const ADVANCE_DIVISOR = 32
+/** And at most so many times what was wanted: every question is a message there and back. */
+const MAX_ADVANCE_FACTOR = 1024
+
+/** How much of what is left a request gets. */
+export function grantableAmount(available: number, wanted: number): number {
+  const advance = Math.min(Math.floor((available - wanted) / ADVANCE_DIVISOR), wanted * MAX_ADVANCE_FACTOR)
+  return Math.max(0, Math.min(Math.floor(available), wanted + Math.max(0, advance)))
+}
+
 /** Spent amounts of these quotas are kept in the ledger, and last longer than any process. */
 const MONEY_PREFIX = '$'
 
