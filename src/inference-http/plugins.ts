@@ -12,7 +12,7 @@ import {
   stringWithRule,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { bodyIssue } from './body-rules.js'
+import { bodyIssue } from './request-members.js'
 
 export const searchMode = z.enum([
   'instant',

@@ -1,16 +1,21 @@
-/** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1). */
+/** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1), and rules that join several. */
 import { z } from 'zod'
+import { Fault, ValidationIssue } from '../base/fault.js'
+import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import {
   boundedNumber,
   boundedString,
   limitDepth,
   noteOptions,
   safeInteger,
+  stringMatching,
   stringWithRule,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { LONGEST_IDENTIFIER } from './body-rules.js'
-import { providerPreferences } from './provider-preferences.js'
+import { countCodePoints } from '../http/params.js'
+
+export const SESSION_HEADER = 'x-session-id'
 
 export const cacheControl = nameSchema(
   'CacheControl',
@@ -29,15 +34,8 @@ export const modelId = stringWithRule(
   MODEL_ID.source,
 ).meta({ maxLength: LONGEST_MODEL_ID })
 
-/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
-const MOST_NAMES = 32
-
-/** Who serves a call. */
-export const routing = {
-  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
-  provider: providerPreferences.nullable().exactOptional(),
-  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
-}
+/** Most characters of an end-user or session identifier, in the body and in the header (contract/decisions 7). */
+const LONGEST_IDENTIFIER = 256
 
 export const identifier = boundedString(0, LONGEST_IDENTIFIER)
 
@@ -89,3 +87,119 @@ export const stopCondition = nameSchema(
     z.object({ type: z.literal('finish_reason_is'), reason: boundedString(1, 256) }),
   ]),
 )
+
+// ── Who serves a call (contract/gateway 2.7) ──────────────────────────────────
+
+const slugs = z.array(boundedString(1, 256)).max(64).nullable().exactOptional()
+const flag = z.boolean().nullable().exactOptional()
+const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto'])
+const notNegative = boundedNumber(0, Number.MAX_VALUE)
+
+/** Dollars, as a number or as decimal text. */
+const price = z
+  .union([
+    notNegative,
+    stringMatching(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number'),
+  ])
+  .exactOptional()
+
+const percentile = notNegative.nullable().exactOptional()
+const cutoff = z
+  .union([notNegative, z.object({ p50: percentile, p75: percentile, p90: percentile, p99: percentile })])
+  .nullable()
+  .exactOptional()
+
+const quantization = z.enum(QUANTIZATIONS)
+
+export const providerPreferences = nameSchema(
+  'ProviderPreferences',
+  limitDepth(
+    z.looseObject({
+      order: slugs,
+      only: slugs,
+      ignore: slugs,
+      allow_fallbacks: flag,
+      require_parameters: flag,
+      data_collection: z.enum(['allow', 'deny']).nullable().exactOptional(),
+      zdr: flag,
+      enforce_distillable_text: flag,
+      quantizations: z.array(quantization).nullable().exactOptional(),
+      sort: z
+        .union([
+          sortKey,
+          z.object({
+            by: sortKey.nullable().exactOptional(),
+            partition: z.enum(['model', 'none']).nullable().exactOptional(),
+          }),
+        ])
+        .nullable()
+        .exactOptional(),
+      max_price: z
+        .object({ prompt: price, completion: price, request: price, image: price, audio: price })
+        .exactOptional(),
+      preferred_min_throughput: cutoff,
+      preferred_max_latency: cutoff,
+    }),
+  ),
+)
+
+/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
+const MOST_NAMES = 32
+
+export const routing = {
+  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
+  provider: providerPreferences.nullable().exactOptional(),
+  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
+}
+
+// ── Rules that join several fields of a body ──────────────────────────────────
+
+/** What is wrong with a body whose fields are valid one by one, or null. */
+export type BodyRule<B> = (body: B) => ValidationIssue | null
+
+export function bodyIssue(path: readonly (string | number)[], note: string): ValidationIssue {
+  return new ValidationIssue(['body', ...path], 'other', undefined, note)
+}
+
+/** Throws `invalid-input` for the first rule that the body breaks, then for the session header, then for a thread. */
+export function requireRules<B extends { readonly thread?: unknown }>(
+  body: B,
+  rules: readonly BodyRule<B>[],
+  sessionId: string,
+): void {
+  for (const rule of rules) {
+    const issue = rule(body)
+    if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  }
+  const issue = sessionIdIssue(sessionId)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  refuseThread(body.thread)
+}
+
+/** Throws for a thread. The newest public helpers read `details`, and go on without one by themselves. */
+function refuseThread(thread: unknown): void {
+  if (thread === undefined || thread === null) return
+  throw new Fault('invalid-input', {
+    issues: [bodyIssue(['thread'], 'is not supported: send the whole conversation in messages')],
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  })
+}
+
+/** What is wrong with a session id in the header, or null. */
+export function sessionIdIssue(sessionId: string): ValidationIssue | null {
+  if (sessionId.length <= LONGEST_IDENTIFIER || countCodePoints(sessionId) <= LONGEST_IDENTIFIER) return null
+  return new ValidationIssue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
+}
+
+/** The first contradiction among the wishes about who serves a call, or null. */
+export function routingContradiction({ provider, route }: RoutedRequest): ValidationIssue | null {
+  if (provider === undefined || provider === null) return null
+  const { only, ignore, sort } = provider
+  if (only?.some((slug) => ignore?.includes(slug)) === true) {
+    return bodyIssue(['provider', 'only'], 'must not name a provider that provider.ignore names')
+  }
+  const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
+  const opposite = route === 'fallback' ? 'none' : route === 'sort' ? 'model' : undefined
+  if (opposite === undefined || partition !== opposite) return null
+  return bodyIssue(['route'], `${route} says the opposite of provider.sort.partition: ${partition}`)
+}

@@ -7,8 +7,7 @@ import { producesText } from '../gateway/metering/format.js'
 import { readBySchema } from '../http/body.js'
 import { boundedString } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { routingContradiction } from './provider-preferences.js'
-import { identity, modelId, routing } from './request-members.js'
+import { identity, modelId, routing, routingContradiction } from './request-members.js'
 
 /** A chat or a messages request; only what routing reads is looked at. */
 export const RequestToExplain = nameSchema(

@@ -9,15 +9,14 @@ import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
-import { sessionIdIssue } from '../../inference-http/body-rules.js'
-import { INFERENCE_HEADERS, SESSION_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
+  INFERENCE_HEADERS,
   type InferencePorts,
   inferenceOperation,
   wholeReply,
 } from '../../inference-http/inference-reply.js'
-import { routingContradiction } from '../../inference-http/provider-preferences.js'
+import { routingContradiction, SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
 import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'

@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { boundedNumber, boundedString, limitDepth, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { providerPreferences } from '../../inference-http/provider-preferences.js'
-import { identity, modelId } from '../../inference-http/request-members.js'
+import { identity, modelId, providerPreferences } from '../../inference-http/request-members.js'
 
 /** Bytes of an encoding, a container or a file ending. */
 const FORMAT = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,15}$/

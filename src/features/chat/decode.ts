@@ -1,9 +1,13 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
-import { type BodyRule, bodyIssue, requireRules } from '../../inference-http/body-rules.js'
 import { enabledPluginIssue } from '../../inference-http/plugins.js'
-import { routingContradiction } from '../../inference-http/provider-preferences.js'
+import {
+  type BodyRule,
+  bodyIssue,
+  requireRules,
+  routingContradiction,
+} from '../../inference-http/request-members.js'
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 

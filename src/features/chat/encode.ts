@@ -12,8 +12,7 @@ import type {
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gatewayErrorOf } from '../../http/dialects/gateway.js'
-import { costMembers, metadataMember } from '../../inference-http/inference-reply.js'
-import type { StreamEncoder } from '../../inference-http/stream-reply.js'
+import { costMembers, metadataMember, type StreamEncoder } from '../../inference-http/inference-reply.js'
 
 /**
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape

@@ -3,13 +3,13 @@ import { chatFormat } from '../../gateway/metering/chat-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { SESSION_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
+  inferenceReply,
 } from '../../inference-http/inference-reply.js'
-import { inferenceReply } from '../../inference-http/stream-reply.js'
+import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeChat } from './decode.js'
 import { ChunkEncoder, encodeCompletion } from './encode.js'
 import { ChatCompletion, ChatCompletionChunk } from './response-schema.js'

@@ -1,10 +1,14 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import type { ValidationIssue } from '../../base/fault.js'
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
-import { type BodyRule, bodyIssue, requireRules } from '../../inference-http/body-rules.js'
 import { enabledPluginIssue } from '../../inference-http/plugins.js'
-import { routingContradiction } from '../../inference-http/provider-preferences.js'
-import type { serverState } from '../../inference-http/request-members.js'
+import {
+  type BodyRule,
+  bodyIssue,
+  requireRules,
+  routingContradiction,
+  type serverState,
+} from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
 
 /**

@@ -4,14 +4,15 @@ import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
-import { SESSION_HEADER, SIMULATE_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
+  inferenceReply,
   prepareGeneration,
+  SIMULATE_HEADER,
 } from '../../inference-http/inference-reply.js'
-import { inferenceReply } from '../../inference-http/stream-reply.js'
+import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeCount, decodeMessages } from './decode.js'
 import { encodeAnswer, MessagesEncoder } from './encode.js'
 import { MessagesCount, MessagesReply, MessagesStreamEvent } from './response-schema.js'
