@@ -1,9 +1,9 @@
 /** What the gateway of a worker knows about endpoints and sessions, kept in step with the other workers. */
 import type { RoutingConfig } from '../gateway/catalog/configuration.js'
 import { HealthRegistry } from '../gateway/health/health-registry.js'
-import { RetryBudget } from '../gateway/routing/retry.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { SessionAffinity } from '../gateway/routing/session.js'
+import { RetryBudget } from '../gateway/run/attempts.js'
 import type { WorkerContext } from './worker-context.js'
 
 export type RoutingParts = ReturnType<typeof composeRouting>

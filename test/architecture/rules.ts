@@ -120,13 +120,12 @@ export const FOLDERS: readonly FolderRule[] = [
   ),
   rule(
     'src/gateway/routing/',
-    'which endpoints may serve a call, in which order, and when it is tried again',
-    `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
-     type:src/gateway/providers/port/provider.ts type:src/gateway/health/`,
+    'which endpoints may serve a call, and in which order',
+    'src/base/ type:src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/',
   ),
   rule(
     'src/gateway/run/',
-    'one inference from its plan to its end: attempts, events, settlement',
+    'one inference from its plan to its end: attempts and retries, events, settlement',
     `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
      src/gateway/health/ src/gateway/routing/`,

@@ -2,9 +2,8 @@
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import { type PlanTrace, planFor } from './plan.js'
+import { type PlanTrace, planFor, serviceTierFor } from './plan.js'
 import { combinedPrice, type RoutingState } from './rank.js'
-import { serviceTierFor } from './tier.js'
 
 export type RoutingExplanation = ReturnType<typeof explainRouting>
 

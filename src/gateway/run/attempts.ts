@@ -6,9 +6,11 @@
  */
 
 import { hash } from 'node:crypto'
+import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutingConfig } from '../catalog/configuration.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { type BreakerPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
 import type {
@@ -17,10 +19,16 @@ import type {
   ProviderCall,
   ProviderFailure,
 } from '../providers/port/provider.js'
-import { isContextTooLong, isRetryable } from '../routing/retry.js'
-import { serviceTierFor } from '../routing/tier.js'
+import { serviceTierFor } from '../routing/plan.js'
 import type { Attempt, Generation } from './generation.js'
-import type { AttemptPorts } from './ports.js'
+
+export interface AttemptPorts {
+  readonly clock: Clock
+  /** Total time of an inference in milliseconds. */
+  readonly deadlineMs: number
+  readonly health: HealthRegistry
+  readonly retries: RetryBudget
+}
 
 /** Sends the attempts of one inference and takes what comes of them. */
 export interface AttemptSender<R extends RoutedRequest> extends FailureReceiver {
@@ -255,4 +263,86 @@ export function endUserPseudonym(caller: Principal, user: string | undefined): s
 
 function hashPseudonym(text: string): string {
   return PREFIX + hash('sha256', text, 'hex').slice(0, HEX_CHARS)
+}
+
+// ── Whether and when a call is tried again ────────────────────────────────────
+
+/** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
+const CALLER_FAULTS: ReadonlySet<string> = new Set([
+  'bad-request',
+  'invalid-input',
+  'payload-too-large',
+  'unprocessable',
+])
+
+/** Only what never arrived, or was turned away, is safe to send again: the rest may have been billed. */
+export function isRetryable({ class: kind, fault }: ProviderFailure): boolean {
+  // What one endpoint's format cannot say, another's may.
+  if (kind === 'not-sent') return true
+  if (kind === 'maybe-processed') return false
+  return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
+}
+
+/** The prompt outgrew the model; another one may take it, if it is made for more. */
+function isContextTooLong({ metadata }: ProviderFailure['fault']): boolean {
+  return metadata?.error_type === 'context_length_exceeded'
+}
+
+/** What passes: a limit, a server that is down for a moment, a connection that failed. */
+const TRANSIENT_FAULTS: ReadonlySet<string> = new Set([
+  'rate-limited',
+  'unavailable',
+  'provider-overloaded',
+  'provider-timeout',
+  'provider-failed',
+])
+/** Our credential, our credit, our path: a second later they are no better. Nor is a redirect. */
+const PERMANENT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
+
+const FIRST_PAUSE_MS = 100
+/** A quiet worker may still try again now and then. */
+const LEAST_BUDGET = 10
+
+/** The retries of a process: a share of its calls, so that an outage is not multiplied. */
+export class RetryBudget {
+  readonly #config: () => RoutingConfig
+  readonly #random: () => number
+  #left = LEAST_BUDGET
+
+  constructor(config: () => RoutingConfig, random: () => number) {
+    this.#config = config
+    this.#random = random
+  }
+
+  /** A call has begun. */
+  recordCall(): void {
+    this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
+  }
+
+  /**
+   * Milliseconds to wait before a call that has failed everywhere is tried again, `retries` times so far; null when
+   * it is not. A provider's Retry-After is the least wait, and one beyond the configured longest ends the trying.
+   * Takes one out of the budget unless it is null.
+   */
+  pauseAfter(failure: ProviderFailure, retries: number): number | null {
+    const { retries: most, retryWaitMs, retryBudget } = this.#config()
+    if (retries >= most || retryBudget === 0 || this.#left < 1) return null
+    if (
+      !isRetryable(failure) ||
+      !TRANSIENT_FAULTS.has(failure.fault.kind) ||
+      PERMANENT_STATUSES.has(failure.status)
+    )
+      return null
+    const asked = retryAfterMs(failure)
+    const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
+    if (Math.max(asked, backoff) > retryWaitMs) return null
+    this.#left--
+    // A little later than asked: all who were turned away together would come back together.
+    return asked > 0 ? asked + backoff * this.#random() : backoff
+  }
+}
+
+/** A provider that is at its limit says when to come again; without a word it means soon. */
+function retryAfterMs({ fault, status }: ProviderFailure): number {
+  return status === 0 ? 0 : (fault.retryAfter ?? 0) * 1000
 }

@@ -1,19 +1,9 @@
 /** What a run of an inference needs, and whom it tells. */
-import type { Clock } from '../../base/clock.js'
 import type { Fault } from '../../base/fault.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
-import type { HealthRegistry } from '../health/health-registry.js'
 import type { CountTokens } from '../metering/format.js'
-import type { RetryBudget } from '../routing/retry.js'
+import type { AttemptPorts } from './attempts.js'
 import type { Generation } from './generation.js'
-
-export interface AttemptPorts {
-  readonly clock: Clock
-  /** Total time of an inference in milliseconds. */
-  readonly deadlineMs: number
-  readonly health: HealthRegistry
-  readonly retries: RetryBudget
-}
 
 /** What an inference has taken of limits and credit when it was let in. */
 export interface Admission {

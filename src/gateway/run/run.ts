@@ -3,8 +3,7 @@ import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
 import { type InferenceFormat, OutputSample, type StreamTotals } from '../metering/format.js'
-import { chargeableCost, costOf } from '../pricing/price.js'
-import { guessUsage } from '../pricing/reserve.js'
+import { chargeableCost, costOf, guessUsage } from '../pricing/price.js'
 import type {
   CallHandle,
   CompletionReceiver,

@@ -1,6 +1,6 @@
 import { test } from 'tap'
+import { DecayingHistogram, UptimeRecord } from '../../../src/gateway/health/endpoint-health.js'
 import { HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
-import { DecayingHistogram, UptimeRecord } from '../../../src/gateway/health/observations.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import { openBreakerOf, recordFailedCall, recordServedCall } from '../../support/providers/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'

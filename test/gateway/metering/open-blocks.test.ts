@@ -12,7 +12,7 @@ import {
 } from '../../../src/gateway/formats/content-parts.js'
 import type { ContentBlock, MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import { estimateInputTokens, sampleBlocks } from '../../../src/gateway/metering/messages-format.js'
-import { reservationFor } from '../../../src/gateway/pricing/reserve.js'
+import { reservationFor } from '../../../src/gateway/pricing/price.js'
 import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/request.js'
 import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
 import { toChatRequest } from '../../../src/gateway/translation/messages-over-chat/request.js'

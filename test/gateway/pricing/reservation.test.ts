@@ -6,7 +6,7 @@ import {
   DEFAULT_RESERVED_TOKENS,
   MAX_RESERVED_TOKENS,
   reservationFor as reservationOf,
-} from '../../../src/gateway/pricing/reserve.js'
+} from '../../../src/gateway/pricing/price.js'
 
 /** Dollars per million tokens are thousands of nano-dollars per token. */
 function endpoint(prices: object, maxCompletionTokens: number | null = null): ModelEndpoint {

@@ -2,8 +2,7 @@ import { test } from 'tap'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
-import { planFor } from '../../../src/gateway/routing/plan.js'
-import { serviceTierFor } from '../../../src/gateway/routing/tier.js'
+import { planFor, serviceTierFor } from '../../../src/gateway/routing/plan.js'
 import {
   openBreakerOf,
   type RoutingStateParts,

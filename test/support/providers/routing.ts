@@ -4,8 +4,8 @@ import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
 import { HealthRegistry } from '../../../src/gateway/health/health-registry.js'
 import type { RoutingState } from '../../../src/gateway/routing/plan.js'
-import { RetryBudget } from '../../../src/gateway/routing/retry.js'
 import { SessionAffinity } from '../../../src/gateway/routing/session.js'
+import { RetryBudget } from '../../../src/gateway/run/attempts.js'
 import { failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */

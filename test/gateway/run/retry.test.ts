@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { Fault, type FaultKind } from '../../../src/base/fault.js'
 import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
 import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
-import { isRetryable, RetryBudget } from '../../../src/gateway/routing/retry.js'
+import { isRetryable, RetryBudget } from '../../../src/gateway/run/attempts.js'
 import { failure } from '../../support/providers/scripted-provider.js'
 
 const CONFIG: RoutingConfig = { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
