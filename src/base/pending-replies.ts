@@ -3,17 +3,20 @@ import type { Clock } from './clock.js'
 /** Questions to another process, told apart by numbers. Each is given up at its deadline. */
 export class PendingReplies<T> {
   readonly #clock: Clock
+  readonly #takesLate: boolean
   readonly #pending = new Map<number, (reply: T) => void>()
   #nextId = 0
 
-  constructor(clock: Clock) {
+  /** With `takesLate` replies after the deadline are handed on too, for what they grant; otherwise they are dropped. */
+  constructor(clock: Clock, { takesLate = false } = {}) {
     this.#clock = clock
+    this.#takesLate = takesLate
   }
 
   /**
    * Sends a question with an id for its reply; `send` returns false when there is nobody to ask. `onReply` is called in
    * the turn in which `receive` gets the reply, or with null at the deadline, or with null in a later turn when nobody
-   * could be asked. A reply after the deadline is handed on too, as `late`, because it may grant something.
+   * could be asked. It is called once more, with `late`, for a reply after the deadline where those are taken.
    */
   ask(
     deadlineMs: number,
@@ -24,6 +27,7 @@ export class PendingReplies<T> {
     let late = false
     const giveUp = (): void => {
       late = true
+      if (!this.#takesLate) this.#pending.delete(id)
       onReply(null, false)
     }
     const cancel = this.#clock.runAfter(deadlineMs, giveUp)

@@ -42,7 +42,7 @@ export function composeAccounting(options: AccountingOptions) {
     onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
     onRecovered: () => log.info({}, 'the journal can be written again'),
   })
-  const grants = new PendingReplies<QuotaGrant | null>(clock)
+  const grants = new PendingReplies<QuotaGrant | null>(clock, { takesLate: true })
   const syncs = new PendingReplies<boolean>(clock)
   const leases = new QuotaLeases(clock, {
     acquire: (request, onReply) => {

@@ -150,9 +150,9 @@ export class IssuerKeyCache {
       entry.setAt = begun
       entry.failedAt = NEVER
     } catch (error) {
-      if (!(error instanceof KeySetUnavailable)) throw error
+      // Whatever it was: with an older set at hand nobody waits for this promise.
       entry.failedAt = this.now()
-      entry.failure = error.message
+      entry.failure = error instanceof KeySetUnavailable ? error.message : `a defect of ours: ${error}`
     }
   }
 

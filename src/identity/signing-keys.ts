@@ -15,7 +15,16 @@ import {
   rotateRing,
 } from './signing-ring.js'
 
-type PublicJwk = ReturnType<typeof toPublicJwk>
+/** A public key as the key set shows it. */
+interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly alg: 'ES256'
+  readonly use: 'sig'
+  readonly kid: string
+  readonly x: string
+  readonly y: string
+}
 
 export interface Jwks {
   readonly keys: readonly PublicJwk[]
@@ -210,7 +219,6 @@ function unsealPrivateKey(sealer: Sealer, { sealed, kid }: SigningKeyRecord): Ke
   return der === null ? null : createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
-/** A public key as the key set shows it. */
-function toPublicJwk({ kid, x, y }: SigningKeyRecord) {
-  return { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid, x, y } as const
+function toPublicJwk({ kid, x, y }: SigningKeyRecord): PublicJwk {
+  return { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid, x, y }
 }

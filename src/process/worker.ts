@@ -113,18 +113,18 @@ class WorkerProcess {
   /** Generated keys are shown by the supervisor, whose standard output is the server's. */
   async #bootstrapAccounts(): Promise<void> {
     const { apiKey, managementKey } = this.#config
-    const founded = await bootstrapAccounts(this.#composed.store.accounts, systemClock, {
+    const bootstrap = await bootstrapAccounts(this.#composed.store.accounts, systemClock, {
       apiKey,
       managementKey,
     })
-    const { withdrawn } = founded
+    const { withdrawn } = bootstrap
     if (withdrawn.length > 0)
       this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')
-    for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
-    if (founded.apiKey !== null)
-      sendToSupervisor({ type: 'bootstrap-key', kind: 'workspace', key: founded.apiKey })
-    if (founded.managementKey !== null)
-      sendToSupervisor({ type: 'bootstrap-key', kind: 'management', key: founded.managementKey })
+    for (const hint of bootstrap.hints) this.#log.warn({ hint }, 'a chosen key does not work')
+    if (bootstrap.apiKey !== null)
+      sendToSupervisor({ type: 'bootstrap-key', kind: 'workspace', key: bootstrap.apiKey })
+    if (bootstrap.managementKey !== null)
+      sendToSupervisor({ type: 'bootstrap-key', kind: 'management', key: bootstrap.managementKey })
   }
 
   onMessage(message: MessageToWorker): void {

@@ -4,9 +4,9 @@ import { FakeClock } from '../support/timing/fake-clock.js'
 
 const DEADLINE_MS = 500
 
-function asked(isConnected = true) {
+function asked(isConnected = true, takesLate = false) {
   const clock = new FakeClock()
-  const replies = new PendingReplies<string>(clock)
+  const replies = new PendingReplies<string>(clock, { takesLate })
   const ids: number[] = []
   const told: (readonly [question: string, reply: string | null, late: boolean])[] = []
   const ask = (question: string): void =>
@@ -33,8 +33,8 @@ test('each reply goes to its question, in the turn in which it comes, once', asy
   t.equal(clock.pending, 0)
 })
 
-test('a question is given up at its deadline; a later reply is told as late', async (t) => {
-  const { clock, replies, ids, told, ask } = asked()
+test('a question is given up at its deadline; a later reply is told as late where those are taken', async (t) => {
+  const { clock, replies, ids, told, ask } = asked(true, true)
   ask('a')
   clock.advance(DEADLINE_MS - 1)
   t.strictSame(told, [])
@@ -44,6 +44,14 @@ test('a question is given up at its deadline; a later reply is told as late', as
     ['a', null, false],
     ['a', 'one', true],
   ])
+})
+
+test('a reply after the deadline is dropped where late ones are not taken', async (t) => {
+  const { clock, replies, ids, told, ask } = asked()
+  ask('a')
+  clock.advance(DEADLINE_MS)
+  replies.receive(ids[0]!, 'one')
+  t.strictSame(told, [['a', null, false]])
 })
 
 test('where nobody can be asked the answer comes in a later turn, and no timer stays', async (t) => {

@@ -61,7 +61,7 @@ class FaultySink implements ResponseSink {
   readonly #sink: ResponseSink
   readonly #faults: StreamFaults
   readonly #ports: StreamFaultPorts
-  readonly #lastWords: () => string
+  readonly #closingFrame: () => string
   readonly #goneListeners: (() => void)[] = []
   #queue: Buffer[] = []
   #waiting = 0
@@ -72,11 +72,11 @@ class FaultySink implements ResponseSink {
   #stalled = false
   #resume: (() => void) | null = null
 
-  constructor(sink: ResponseSink, faults: StreamFaults, ports: StreamFaultPorts, lastWords: () => string) {
+  constructor(sink: ResponseSink, faults: StreamFaults, ports: StreamFaultPorts, closingFrame: () => string) {
     this.#sink = sink
     this.#faults = faults
     this.#ports = ports
-    this.#lastWords = lastWords
+    this.#closingFrame = closingFrame
     if (faults.bytesPerS !== undefined) ports.onFault('throttle')
     sink.onAbort(() => this.#stop())
   }
@@ -142,9 +142,9 @@ class FaultySink implements ResponseSink {
     }
     if (error !== undefined && error.token === this.#tokens) {
       this.#ports.onFault('error-at-token')
-      const words = this.#lastWords()
+      const frame = this.#closingFrame()
       this.#abandonSource()
-      if (words !== '') this.#sink.write(words)
+      if (frame !== '') this.#sink.write(frame)
       this.#sink.end()
       return true
     }

@@ -166,15 +166,18 @@ export class LmdbEnvironment {
     const durable = Promise.all([committed, flushed]).then(([result]) => result)
     this.#underWay.add(durable)
     durable.catch(() => {}).finally(() => this.#underWay.delete(durable))
-    return { committed: committed.catch(failWithStoreFault), durable: durable.catch(failWithStoreFault) }
+    const outcomes = {
+      committed: committed.catch(failWithStoreFault),
+      durable: durable.catch(failWithStoreFault),
+    }
+    // Callers hear of a failure through the one they wait for; the other needs no owner.
+    for (const outcome of Object.values(outcomes)) outcome.catch(() => {})
+    return outcomes
   }
 
   /** As `write`, for callers who wait for the disk alone. */
   writeDurably<T>(change: () => T): Promise<T> {
-    const { committed, durable } = this.write(change)
-    // The caller hears of a failure through `durable`.
-    committed.catch(() => {})
-    return durable
+    return this.write(change).durable
   }
 
   /**
