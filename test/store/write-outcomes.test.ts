@@ -1,7 +1,13 @@
 import { test } from 'tap'
-import { Fault } from '../../src/base/fault.js'
+import type { Fault } from '../../src/base/fault.js'
 import { LmdbEnvironment } from '../../src/store/lmdb/environment.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+
+const kindOf = (outcome: Promise<unknown>): Promise<unknown> =>
+  outcome.then(
+    () => null,
+    (error: Fault) => error.kind,
+  )
 
 test('a write that fails is told to whoever waits for one of its outcomes, and the other ends no process', async (t) => {
   const unowned: unknown[] = []
@@ -10,12 +16,9 @@ test('a write that fails is told to whoever waits for one of its outcomes, and t
   t.teardown(() => process.off('unhandledRejection', note))
   const env = new LmdbEnvironment(tempFolder(t), { numbered: [], byBytes: ['rows'] })
   await env.close()
-  await t.rejects(env.write(() => 1).committed, new Fault('unavailable'))
-  await t.rejects(env.write(() => 1).durable, new Fault('unavailable'))
-  await t.rejects(
-    env.writeDurably(() => 1),
-    new Fault('unavailable'),
-  )
+  t.equal(await kindOf(env.write(() => 1).committed), 'unavailable')
+  t.equal(await kindOf(env.write(() => 1).durable), 'unavailable')
+  t.equal(await kindOf(env.writeDurably(() => 1)), 'unavailable')
   await new Promise((resolve) => setImmediate(resolve))
   t.same(unowned, [])
 })
