@@ -3,14 +3,211 @@
  *
  * zod collects every violation and copies every object. A body of twenty megabytes with a million wrong items
  * would become gigabytes of issues, and a faultless one a second copy of itself. Here the schema is turned, once
- * and when the program starts, into a tree of small functions (readers.ts): they follow the caller's members in
- * their order, return what they were given wherever nothing has to go, and give up at the first broken rule. The
- * schema stays the one source, for types and for the document.
+ * and when the program starts, into a tree of small functions: they follow the caller's members in their order,
+ * return what they were given wherever nothing has to go, and give up at the first broken rule. The schema stays the
+ * one source, for types and for the document.
  */
 import { z } from 'zod'
-import type { RuleParams } from './fields.js'
-import type { RuleCheck, UnknownMembers, ValueReader } from './readers.js'
-import * as readers from './readers.js'
+import type { ValidationRule } from '../base/fault.js'
+import { isObject } from '../base/strict-json.js'
+import { noteOf, type RuleParams } from './fields.js'
+
+/** The rule a value breaks, and where: `path` fills up from the inside while the readers return. */
+export class RuleViolation {
+  readonly path: (string | number)[] = []
+
+  constructor(
+    readonly rule: ValidationRule,
+    readonly bound?: number,
+    readonly note?: string,
+  ) {}
+
+  prefixPath(key: string | number): this {
+    this.path.push(key)
+    return this
+  }
+}
+
+/** The value itself, a copy without the members that the schema does not name, or a violation. */
+type ValueReader = (value: unknown) => unknown
+type Members = Record<string, unknown>
+/** Of the members of an object, by name. */
+type Readers = ReadonlyMap<string, ValueReader>
+
+interface RuleCheck {
+  readonly holds: (value: never) => unknown
+  readonly params: RuleParams
+}
+
+function violationOf(params: RuleParams, value: unknown): RuleViolation {
+  return new RuleViolation(params.rule, params.bound, noteOf(params, value))
+}
+
+// ── Single values ───────────────────────────────────────────────────────────
+
+const readString: ValueReader = (value) => (typeof value === 'string' ? value : new RuleViolation('string'))
+const readBoolean: ValueReader = (value) =>
+  typeof value === 'boolean' ? value : new RuleViolation('boolean')
+const readUnknown: ValueReader = (value) => value
+
+function customReader({ holds, params }: RuleCheck): ValueReader {
+  return (value) => (holds(value as never) ? value : violationOf(params, value))
+}
+
+/** The reader, then each check in turn. Without checks it is the reader itself. */
+function withChecks(read: ValueReader, checks: readonly RuleCheck[]): ValueReader {
+  if (checks.length === 0) return read
+  return (value) => {
+    const result = read(value)
+    if (result instanceof RuleViolation) return result
+    for (const { holds, params } of checks) if (!holds(result as never)) return violationOf(params, result)
+    return result
+  }
+}
+
+/** One of some values. A caller is told those of the document: there may be spellings we do not advertise. */
+function choiceReader(values: readonly unknown[], documented: readonly unknown[]): ValueReader {
+  const known = new Set(values)
+  const sentence = choiceSentence(documented.map(String))
+  return (value) => (known.has(value) ? value : new RuleViolation('other', undefined, sentence))
+}
+
+/** Enough to help, not a page: long lists are the document's business. */
+function choiceSentence(names: readonly string[]): string {
+  if (names.length > 16) return 'is none of the documented values'
+  return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`
+}
+
+function nullableReader(read: ValueReader): ValueReader {
+  return (value) => (value === null ? null : read(value))
+}
+
+// ── Lists and maps ──────────────────────────────────────────────────────────
+
+function arrayReader(read: ValueReader): ValueReader {
+  return (value) => {
+    if (!Array.isArray(value)) return new RuleViolation('array')
+    let out = value
+    for (let at = 0; at < value.length; at++) {
+      const result = read(value[at])
+      if (result === value[at]) continue
+      if (result instanceof RuleViolation) return result.prefixPath(at)
+      if (out === value) out = value.slice()
+      out[at] = result
+    }
+    return out
+  }
+}
+
+/** The names in a map are the caller's own words, so a violation names the map and not the member. */
+function recordReader(readName: ValueReader, readMember: ValueReader): ValueReader {
+  return (value) => {
+    if (!isObject(value)) return new RuleViolation('object')
+    for (const name in value) {
+      const result = readName(name)
+      if (result instanceof RuleViolation) return recordViolation('a name in it', result)
+      const member = readMember(value[name])
+      if (member instanceof RuleViolation) return recordViolation('a value in it', member)
+    }
+    return value
+  }
+}
+
+function recordViolation(what: string, { rule, bound, note }: RuleViolation): RuleViolation {
+  const sentence = note ?? RECORD_SENTENCES[rule]?.(bound ?? 0) ?? 'is not valid'
+  return new RuleViolation('other', undefined, `${what} ${sentence}`)
+}
+
+const RECORD_SENTENCES: { readonly [R in ValidationRule]?: (bound: number) => string } = {
+  string: () => 'is not a string',
+  number: () => 'is not a number',
+  'string-too-long': (n) => `has more than ${n} characters`,
+  'string-too-short': (n) => `has fewer than ${n} characters`,
+  'at-least': (n) => `is less than ${n}`,
+  'at-most': (n) => `is more than ${n}`,
+}
+
+// ── Objects ─────────────────────────────────────────────────────────────────
+
+/** What becomes of members that the schema does not name. */
+type UnknownMembers = 'drop' | 'keep' | 'refuse'
+
+/** Reads the members in the order of the input; what is missing is told after what is wrong. */
+function objectReader(members: Readers, required: readonly string[], rest: UnknownMembers): ValueReader {
+  return (value) => {
+    if (!isObject(value)) return new RuleViolation('object')
+    let changes: Members | undefined
+    let dropped = false
+    for (const name in value) {
+      const member = value[name]
+      const read = members.get(name)
+      if (read === undefined || member === undefined) {
+        if (rest === 'refuse')
+          return new RuleViolation('other', undefined, 'has a member that is not allowed')
+        dropped ||= rest === 'drop'
+        continue
+      }
+      const result = read(member)
+      if (result === member) continue
+      if (result instanceof RuleViolation) return result.prefixPath(name)
+      changes ??= {}
+      changes[name] = result
+    }
+    for (const name of required)
+      if (value[name] === undefined) return new RuleViolation('missing').prefixPath(name)
+    if (dropped) return pickKnown(value, members, changes)
+    return changes === undefined ? value : { ...value, ...changes }
+  }
+}
+
+/** A copy with the members of the schema and no others. */
+function pickKnown(value: Members, members: Readers, changes: Members = {}): Members {
+  const copy: Members = {}
+  for (const name in value) {
+    if (members.has(name) && value[name] !== undefined) copy[name] = changes[name] ?? value[name]
+  }
+  return copy
+}
+
+// ── Choices between schemas ─────────────────────────────────────────────────
+
+/** The member that tells the kind is read first, so that a violation is always one of the kind that was meant. */
+function variantReader(
+  discriminator: string,
+  variants: ReadonlyMap<unknown, ValueReader>,
+  otherwise?: ValueReader,
+): ValueReader {
+  const sentence = choiceSentence([...variants.keys()].map(String))
+  return (value) => {
+    if (!isObject(value)) return new RuleViolation('object')
+    const kind = value[discriminator]
+    const read = variants.get(kind)
+    if (read !== undefined) return read(value)
+    if (kind === undefined) return new RuleViolation('missing').prefixPath(discriminator)
+    if (otherwise !== undefined) return otherwise(value)
+    return new RuleViolation('other', undefined, sentence).prefixPath(discriminator)
+  }
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'a boolean',
+  array: 'an array',
+  object: 'an object',
+}
+
+/** Alternatives of different JSON types: the type of the input tells which one was meant. */
+function alternativeReader(byType: ReadonlyMap<string, ValueReader>): ValueReader {
+  const sentence = `must be ${[...byType.keys()].map((type) => TYPE_WORDS[type] ?? type).join(' or ')}`
+  return (value) => {
+    const type = Array.isArray(value) ? 'array' : typeof value
+    const read = value === null ? undefined : byType.get(type)
+    return read === undefined ? new RuleViolation('other', undefined, sentence) : read(value)
+  }
+}
+
+// ── From a schema to its reader ─────────────────────────────────────────────
 
 type Schema = z.core.$ZodType
 
@@ -34,7 +231,7 @@ export function fastReaderOf(schema: z.ZodType): ValueReader | undefined {
 
 function compileReader(schema: Schema): ValueReader {
   const { def } = (schema as z.core.$ZodTypes)._zod
-  return readers.withChecks(
+  return withChecks(
     compileType(schema),
     (def.checks ?? []).map((check) => compileCheck(check, def.type)),
   )
@@ -44,28 +241,25 @@ function compileType(schema: Schema): ValueReader {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'string':
-      return readers.readString
+      return readString
     case 'boolean':
-      return readers.readBoolean
+      return readBoolean
     case 'unknown':
-      return readers.readUnknown
+      return readUnknown
     case 'custom':
-      return readers.customReader(compileCustomCheck(def))
+      return customReader(compileCustomCheck(def))
     case 'literal':
-      return readers.choiceReader(def.values, documentedValues(schema) ?? def.values)
+      return choiceReader(def.values, documentedValues(schema) ?? def.values)
     case 'enum':
-      return readers.choiceReader(
-        Object.values(def.entries),
-        documentedValues(schema) ?? Object.values(def.entries),
-      )
+      return choiceReader(Object.values(def.entries), documentedValues(schema) ?? Object.values(def.entries))
     case 'nullable':
-      return readers.nullableReader(compileReader(def.innerType))
+      return nullableReader(compileReader(def.innerType))
     case 'optional':
       return compileReader(def.innerType)
     case 'array':
-      return readers.arrayReader(compileReader(def.element))
+      return arrayReader(compileReader(def.element))
     case 'record':
-      return readers.recordReader(compileReader(def.keyType), compileReader(def.valueType))
+      return recordReader(compileReader(def.keyType), compileReader(def.valueType))
     case 'object':
       return compileObject(def)
     case 'union':
@@ -104,7 +298,7 @@ function compileObject(def: z.core.$ZodObjectDef): ValueReader {
   const shape = Object.entries(def.shape)
   const members = new Map(shape.map(([name, schema]) => [name, compileReader(schema)]))
   const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
-  return readers.objectReader(members, required, unknownMembersOf(def))
+  return objectReader(members, required, unknownMembersOf(def))
 }
 
 function unknownMembersOf(def: z.core.$ZodObjectDef): UnknownMembers {
@@ -123,7 +317,7 @@ function compileVariants(def: z.core.$ZodDiscriminatedUnionDef): ValueReader {
     if (values === undefined) otherwise = read
     else for (const value of values) variants.set(value, read)
   }
-  return readers.variantReader(def.discriminator, variants, otherwise)
+  return variantReader(def.discriminator, variants, otherwise)
 }
 
 function compileAlternatives(options: readonly Schema[]): ValueReader {
@@ -133,7 +327,7 @@ function compileAlternatives(options: readonly Schema[]): ValueReader {
     if (byType.has(type)) throw new TypeError(`two alternatives of a union are of type ${type}`)
     byType.set(type, compileReader(option))
   }
-  return readers.alternativeReader(byType)
+  return alternativeReader(byType)
 }
 
 const JSON_TYPES: Readonly<Record<string, string>> = {

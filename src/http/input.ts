@@ -1,9 +1,12 @@
-/** Reads an endpoint's input from a call: path, then query, then body. */
-import { Fault, ValidationIssue } from '../base/fault.js'
+/** Reads an endpoint's input from a call: path, then query, then body, which is JSON read by a schema or a form. */
+import { isAscii, isUtf8, transcode } from 'node:buffer'
+import type { z } from 'zod'
+import { Fault, notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
 import { ANONYMOUS, type Principal } from '../base/principal.js'
-import type { HttpCall } from '../transport/exchange.js'
-import { parseForm, parseJsonBody, readBySchema } from './body.js'
+import type { HttpCall, IncomingBody } from '../transport/exchange.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
+import { noteOf, type RuleParams } from './fields.js'
+import { fastReaderOf, RuleViolation } from './first-violation.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
 
 type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
@@ -77,4 +80,172 @@ function readBody(schema: Endpoint['body'], call: HttpCall, issues: ValidationIs
     return undefined
   }
   return readBySchema(schema, json, issues)
+}
+
+// ── Bytes of a body ─────────────────────────────────────────────────────────
+
+const BODY = ['body'] as const
+
+/**
+ * All of a body that comes as a stream. Takes the body's one reader; the transport bounds its size. Rejects with
+ * `bad-request` when the rest will not come; the caller does not wait for an answer then.
+ */
+export function readWholeBody(body: IncomingBody): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    body.read({
+      onData: (piece, owned) => {
+        pieces.push(owned ? bufferView(piece) : Buffer.from(piece))
+      },
+      onEnd: () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
+      onFailure: () => reject(new Fault('bad-request', { detail: 'the body ended early' })),
+    })
+  })
+}
+
+function bufferView(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+// ── JSON ────────────────────────────────────────────────────────────────────
+
+const JSON_MEDIA_TYPE = /^application\/json$|\+json$/
+
+/** `application/json; charset=utf-8` is `application/json`; an undeclared type is taken for JSON. */
+function isJson(contentType: string): boolean {
+  if (contentType === 'application/json' || contentType === '') return true
+  return JSON_MEDIA_TYPE.test(contentType.split(';', 1)[0]!.trim().toLowerCase())
+}
+
+/**
+ * Parses a JSON body. An issue instead of a value when there is none (`missing`), when it is declared as
+ * something else (`object`), or when it is no JSON in UTF-8 (`json`, with the byte offset where it is known).
+ * A byte order mark is no JSON (RFC 8259 section 8.1).
+ */
+export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
+  if (body.byteLength === 0) return new ValidationIssue(BODY, 'missing')
+  if (!isJson(contentType)) {
+    return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
+  }
+  const text = decodeUtf8(bufferView(body))
+  if (text === null) return new ValidationIssue(['body', 0], 'json')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return new ValidationIssue(['body', jsonErrorOffset(error, text)], 'json')
+  }
+}
+
+/** From here on the detour over UTF-16 pays, and up to there its second copy does not hurt. */
+const TRANSCODED = { from: 16 * 1024, to: 4 * 1024 * 1024 }
+
+/** The text of UTF-8; null for anything else. Prompts are long: the engine's own decoder takes twice the time. */
+function decodeUtf8(bytes: Buffer): string | null {
+  if (isAscii(bytes)) return bytes.toString('latin1')
+  if (!isUtf8(bytes)) return null
+  const { length } = bytes
+  if (length < TRANSCODED.from || length > TRANSCODED.to) return bytes.toString()
+  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
+}
+
+/**
+ * The engine names a character position at the end of most of its messages; the contract counts bytes. Other
+ * messages quote the caller's text, which may say anything, so only the end counts.
+ */
+function jsonErrorOffset(error: unknown, text: string): number {
+  const message = error instanceof Error ? error.message : ''
+  if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
+  const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)
+  return position === null ? 0 : Buffer.byteLength(text.slice(0, Number(position[1])))
+}
+
+// ── Schemas ─────────────────────────────────────────────────────────────────
+
+const TYPE_RULES: Readonly<Record<string, ValidationRule>> = {
+  string: 'string',
+  number: 'number',
+  int: 'integer',
+  boolean: 'boolean',
+  object: 'object',
+  record: 'object',
+  array: 'array',
+}
+
+/** The schema's value; what the input breaks is added to `issues`, in full unless the schema fails fast. */
+export function readBySchema(schema: z.ZodType, input: unknown, issues: ValidationIssue[]): unknown {
+  const read = fastReaderOf(schema)
+  if (read !== undefined) {
+    const value = read(input)
+    if (!(value instanceof RuleViolation)) return value
+    issues.push(new ValidationIssue(['body', ...value.path.reverse()], value.rule, value.bound, value.note))
+    return undefined
+  }
+  const result = schema.safeParse(input, { reportInput: true })
+  if (result.success) return result.data
+  issues.push(...result.error.issues.map(validationIssue))
+  return undefined
+}
+
+/** A violation that zod has found; it must have been asked to report the input. */
+function validationIssue({ path, input, ...issue }: z.core.$ZodIssue): ValidationIssue {
+  const loc = ['body', ...path.map((part) => (typeof part === 'symbol' ? String(part) : part))]
+  // JSON has no undefined: a value that is undefined was not there.
+  if (input === undefined) return new ValidationIssue(loc, 'missing')
+  if (issue.code === 'custom' && isRuleParams(issue.params)) {
+    return new ValidationIssue(loc, issue.params.rule, issue.params.bound, noteOf(issue.params, input))
+  }
+  if (issue.code === 'invalid_type') return new ValidationIssue(loc, TYPE_RULES[issue.expected] ?? 'other')
+  return new ValidationIssue(loc, 'other', undefined, issue.message)
+}
+
+function isRuleParams(params: unknown): params is RuleParams {
+  return typeof params === 'object' && params !== null && 'rule' in params
+}
+
+// ── Forms ───────────────────────────────────────────────────────────────────
+
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const UTF_8 = /^charset="?utf-?8"?$/i
+
+/**
+ * Reads `application/x-www-form-urlencoded` strictly (RFC 6749 sections 3.2 and 4.1, appendix B): what two readers
+ * might take for different things is refused. A field with an empty value counts as omitted, an unknown field as
+ * nothing; a known one may come once.
+ */
+export function parseForm(body: Uint8Array, contentType: string, known: readonly string[]) {
+  if (!isForm(contentType)) {
+    return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
+  }
+  if (!isUtf8(body)) return notedIssue(BODY, 'must be UTF-8')
+  const found: Record<string, string> = Object.create(null)
+  for (const pair of bufferView(body).toString().split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1))
+    if (name === null || value === null) return notedIssue(BODY, 'must be well encoded')
+    if (!known.includes(name)) continue
+    if (found[name] !== undefined) return notedIssue(['body', name], 'must come once')
+    found[name] = value
+  }
+  for (const name in found) if (found[name] === '') delete found[name]
+  return found
+}
+
+/** A form is taken as UTF-8; one that says it is something else is not guessed at. */
+function isForm(contentType: string): boolean {
+  if (contentType === FORM_TYPE) return true
+  const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
+  if (essence.toLowerCase() !== FORM_TYPE) return false
+  return parameters.every((each) => !/^charset=/i.test(each) || UTF_8.test(each))
+}
+
+/** Null for a percent sign that encodes nothing, and for bytes that are no UTF-8. */
+function decodeFormText(raw: string): string | null {
+  const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return null
+  }
 }

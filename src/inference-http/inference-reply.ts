@@ -11,8 +11,12 @@ import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
 import type { HttpCall, Reply } from '../http/endpoint.js'
-import { EVENT_STREAM_HEADERS, EventStreamBody } from '../http/event-stream-body.js'
-import { FirstEventTimer, type FirstEventTimers } from '../http/first-event-timers.js'
+import {
+  EVENT_STREAM_HEADERS,
+  EventStreamBody,
+  FirstEventTimer,
+  type FirstEventTimers,
+} from '../http/event-stream.js'
 import { JSON_TYPE } from '../http/reply.js'
 import { SESSION_HEADER } from './request-members.js'
 

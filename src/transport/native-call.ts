@@ -1,12 +1,19 @@
 /**
- * A call on the native server, as far as its response goes: how an answer is written, and how the call ends. Part of
- * the native edge; it imports only types from uWebSockets.js.
+ * A call on the native server: what is copied of its request, how its answer is written, and how it ends. Part of the
+ * native edge; it imports only types from uWebSockets.js.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import type { LinkedList } from '../base/linked-list.js'
-import { byteLength, lengthWithoutBody, writeHead } from './answer-head.js'
-import type { BodyReceiver } from './body-receiver.js'
-import { CopiedRequest } from './copied-request.js'
+import { newRequestId } from '../base/ids.js'
+import { type LinkedList, LinkedNode } from '../base/linked-list.js'
+import {
+  byteLength,
+  lengthWithoutBody,
+  type SendingOwner,
+  StreamSender,
+  sendRest,
+  sendSizedBody,
+  writeHead,
+} from './answer-sending.js'
 import {
   type HttpCall,
   type IncomingBody,
@@ -15,9 +22,94 @@ import {
   type Reply,
   type Route,
 } from './exchange.js'
-import type { PipelineCutoff } from './pipeline-cutoff.js'
-import { type SendingOwner, sendRest, sendSizedBody } from './sized-body-sender.js'
-import { StreamSender } from './stream-sender.js'
+import type { BodyReceiver, CloseRequest } from './framing.js'
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+export const NO_BYTES = new Uint8Array(0)
+
+/**
+ * The part of an `HttpCall` that does not depend on how it is answered. `uws.ts` copies it from the native request,
+ * because that one dies when its callback returns (rule 1).
+ */
+abstract class CopiedRequest extends LinkedNode {
+  query = ''
+  address = ''
+  firstParam = ''
+  secondParam = ''
+  headers = NO_HEADERS
+  body: Uint8Array = NO_BYTES
+  admission: unknown = null
+  /** The caller asked for the connection to be closed behind the answer. */
+  closeRequest: CloseRequest = 'none'
+  #id = ''
+
+  constructor(readonly arrivedAt: number) {
+    super()
+  }
+
+  param(index: number): string {
+    return index === 0 ? this.firstParam : this.secondParam
+  }
+
+  header(name: string): string {
+    return this.headers[name] ?? ''
+  }
+
+  get requestId(): string {
+    if (this.#id === '') this.#id = newRequestId()
+    return this.#id
+  }
+}
+
+/**
+ * Keeps what stands behind the last answer of a connection from being run.
+ *
+ * uWS ends a connection when it has parsed all that it has read. A request that it meets before that makes it call the
+ * handler, and forget the close. The answer in front cannot be pushed out first: it lies in the buffer that uWS sends
+ * when it has parsed everything. So the handler leaves the request behind unanswered and closes in the next turn, when
+ * the answer is on its way; at a further request uWS itself closes at once, because one is still unanswered.
+ */
+export class PipelineCutoff {
+  /** Address of the caller whose connection ends as soon as uWS has parsed what it has read; null for none. */
+  #peer: ArrayBuffer | null = null
+
+  /** Whether a request may stand behind a last answer. False for all but a few; asked per request. */
+  get awaitsClose(): boolean {
+    return this.#peer !== null
+  }
+
+  /**
+   * The answer that is written next is the last of its connection. Unless the socket is full, uWS closes it before it
+   * reads from any other; for that case the caller's address is kept, and the turn is the limit.
+   */
+  closeBehind(res: HttpResponse): void {
+    const peer = res.getRemoteAddress()
+    this.#peer = peer
+    setImmediate(() => {
+      if (this.#peer === peer) this.#peer = null
+    })
+  }
+
+  /** uWS has closed a connection, or the answer waits for its reader and uWS closes at the next request behind it. */
+  clear(): void {
+    this.#peer = null
+  }
+
+  /** Takes a request that stands behind a last answer, and ends its connection; false for any other. */
+  discard(res: HttpResponse): boolean {
+    const peer = this.#peer
+    this.#peer = null
+    if (peer === null || !Buffer.from(peer).equals(Buffer.from(res.getRemoteAddress()))) return false
+    let closed = false
+    res.onAborted(() => {
+      closed = true
+    })
+    setImmediate(() => {
+      if (!closed) res.close()
+    })
+    return true
+  }
+}
 
 /** What all exchanges of one server share. */
 export interface ServerState {

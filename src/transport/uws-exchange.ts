@@ -3,11 +3,10 @@
  * edge: `uws.ts` creates these and the rest of the server sees them only as an `HttpCall`.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import { writeUnendedAnswer } from './answer-head.js'
-import { type BodyOwner, BodyReceiver } from './body-receiver.js'
-import { NO_BYTES } from './copied-request.js'
+import { writeUnendedAnswer } from './answer-sending.js'
 import type { Reply, Route } from './exchange.js'
-import { NativeCall, type ServerState } from './native-call.js'
+import { type BodyOwner, BodyReceiver } from './framing.js'
+import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024

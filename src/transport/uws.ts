@@ -9,8 +9,7 @@ import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
-import type { ServerState } from './native-call.js'
-import { PipelineCutoff } from './pipeline-cutoff.js'
+import { PipelineCutoff, type ServerState } from './native-call.js'
 import { UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {

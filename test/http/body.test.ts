@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { ValidationIssue } from '../../src/base/fault.js'
-import { parseJsonBody } from '../../src/http/body.js'
+import { parseJsonBody } from '../../src/http/input.js'
 
 const JSON_TYPE = 'application/json'
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { EventStreamBody } from '../../src/http/event-stream-body.js'
+import { EventStreamBody } from '../../src/http/event-stream.js'
 
 interface Bench {
   readonly stream: EventStreamBody

@@ -1,7 +1,6 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { ValidationIssue, type ValidationRule } from '../../src/base/fault.js'
-import { readBySchema } from '../../src/http/body.js'
 import {
   boundedInteger,
   boundedNumber,
@@ -14,6 +13,7 @@ import {
   stringMatching,
   stringWithRule,
 } from '../../src/http/fields.js'
+import { readBySchema } from '../../src/http/input.js'
 
 interface Outcome {
   readonly value: unknown

@@ -1,6 +1,6 @@
 /** When a stream that has nothing to say begins. Real timers: only lower bounds are certain. */
 import { type Test, test } from 'tap'
-import { FirstEventTimer, FirstEventTimers } from '../../src/http/first-event-timers.js'
+import { FirstEventTimer, FirstEventTimers } from '../../src/http/event-stream.js'
 import { gate } from '../support/timing/gate.js'
 
 /** Timers may fire up to a millisecond early by another clock. */

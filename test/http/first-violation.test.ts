@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { z } from 'zod'
 import type { ValidationIssue } from '../../src/base/fault.js'
-import { readBySchema } from '../../src/http/body.js'
 import {
   boundedInteger,
   boundedNumber,
@@ -14,6 +13,7 @@ import {
   stringMatching,
 } from '../../src/http/fields.js'
 import { failFast } from '../../src/http/first-violation.js'
+import { readBySchema } from '../../src/http/input.js'
 
 /** A schema of every kind there is a reader for; made twice, read both ways. */
 function menu() {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { ValidationIssue } from '../../src/base/fault.js'
-import { parseForm } from '../../src/http/body.js'
+import { parseForm } from '../../src/http/input.js'
 
 const TYPE = 'application/x-www-form-urlencoded'
 const KNOWN = ['a', 'b', 'naïve name']

@@ -3,8 +3,8 @@ import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeChat } from '../../../src/features/chat/decode.js'
 import { type ChatBody, chatBody } from '../../../src/features/chat/schema.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { readBySchema } from '../../../src/http/body.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
+import { readBySchema } from '../../../src/http/input.js'
 
 /** The smallest request. */
 export const SMALLEST = { model: 'sim/fast', messages: [{ role: 'user', content: 'hi' }] } as const

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeCount } from '../../../src/features/messages/decode.js'
 import { type CountBody, countBody } from '../../../src/features/messages/schema.js'
-import { readBySchema } from '../../../src/http/body.js'
+import { readBySchema } from '../../../src/http/input.js'
 import { decoded, refusal, SMALLEST, withMembers, withSaid } from './messages-bodies.js'
 
 test('the smallest request passes as it is', async (t) => {

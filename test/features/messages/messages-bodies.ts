@@ -3,8 +3,8 @@ import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeMessages } from '../../../src/features/messages/decode.js'
 import { type MessagesBody, messagesBody } from '../../../src/features/messages/schema.js'
 import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
-import { readBySchema } from '../../../src/http/body.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
+import { readBySchema } from '../../../src/http/input.js'
 
 /** The smallest request. */
 export const SMALLEST = {
