@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
-import { chatFormat } from '../../gateway/metering/chat-format.js'
+import { chatFormat } from '../../gateway/metering/format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'

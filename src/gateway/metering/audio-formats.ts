@@ -9,8 +9,7 @@ import {
   type TranscriptionRequest,
   transcriptionUsage,
 } from '../formats/audio.js'
-import type { InferenceFormat } from './format.js'
-import { OutputSample } from './format.js'
+import { type InferenceFormat, OutputSample } from './format.js'
 
 /** Sound has no reason to end. */
 const NO_FINISH = Object.freeze({ finish: null, serviceTier: null })

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
-import { OutputSample, TextSample } from '../../../src/gateway/metering/format.js'
+import { chatFormat, OutputSample, TextSample } from '../../../src/gateway/metering/format.js'
 import { completion } from '../../support/providers/scripted-provider.js'
 
 const FRAMING = 4

@@ -2,7 +2,7 @@
 import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
 import type { ChatEvent, ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { Gateway, Inference, StreamListener } from '../../../src/gateway/gateway.js'
-import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
+import { chatFormat } from '../../../src/gateway/metering/format.js'
 import type { CallHandle } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
 import { CALLER } from '../providers/scripted-provider.js'

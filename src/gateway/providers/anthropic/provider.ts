@@ -1,13 +1,19 @@
 /** Any server that speaks the messages format of Anthropic: messages as they are, chat by translation. */
-import type { JsonObject } from '../../formats/json-values.js'
-import type { MessagesAnswer, MessagesEvent } from '../../formats/messages.js'
+import { Fault } from '../../../base/fault.js'
+import { type JsonObject, UsageReader } from '../../formats/json-values.js'
+import type {
+  ContentBlock,
+  MessagesAnswer,
+  MessagesEvent,
+  MessagesMessage,
+  MessagesRequest,
+} from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
+import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
-import { ProviderServer, type ServerOptions } from '../http/server.js'
-import { UsageReader } from '../http/usage-reader.js'
-import type { MessagesApi, Provider } from '../port/provider.js'
+import { ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
+import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
-import { buildCountBody, buildMessagesBody } from './request.js'
 
 /** `baseUrl` goes up to and without `/v1/messages`. */
 export type AnthropicOptions = ServerOptions
@@ -50,4 +56,105 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
         count(buildCountBody(call), call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
       }),
   }
+}
+
+// ── The body of a call ───────────────────────────────────────────────────────
+// The caller's request with the fewest edits, built from an allow-list so that a member which is meant for the
+// gateway alone, or names a person or a session, cannot slip through (contract/gateway 5.1).
+
+/** What a count of tokens takes of a request as it is. */
+const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'context_management',
+  'cache_control',
+] as const satisfies readonly (keyof MessagesRequest)[])
+
+/**
+ * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,
+ * `route`, `models`, `plugins`, `stop_server_tools_when`, `debug`; because they identify: `user`, `session_id`,
+ * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
+ * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
+ */
+const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
+  ...COUNTED_MEMBERS,
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+])
+
+/** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.droppedFields`. */
+export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
+  const { request, endUser, serviceTier } = call
+  const unsupported = refuseGatewayTool(request)
+  if (unsupported !== null) return unsupported
+  const body = copyMembers(call, FORWARDED_MEMBERS)
+  body.stream = stream
+  body.metadata = { user_id: endUser }
+  // The default, and a word that servers without the faster one do not know.
+  if (request.speed === 'fast') body.speed = 'fast'
+  const tier = serviceTierName(serviceTier)
+  if (tier !== null) body.service_tier = tier
+  else if (serviceTier !== undefined) dropField(call, 'service_tier')
+  return body
+}
+
+/** The body of a count. */
+export function buildCountBody(call: ProviderCall<MessagesRequest>): WireObject | Fault {
+  return refuseGatewayTool(call.request) ?? copyMembers(call, COUNTED_MEMBERS)
+}
+
+function copyMembers(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>): WireObject {
+  const { request, endpoint } = call
+  const body: WireObject = { model: endpoint.upstreamModel, messages: withoutForeignThinking(call) }
+  for (const name in request) {
+    if (!names.has(name)) continue
+    const value = request[name as keyof MessagesRequest]
+    if (value !== undefined && value !== null) body[name] = value
+  }
+  return body
+}
+
+function dropField({ droppedFields: lost }: ProviderCall<MessagesRequest>, field: string): void {
+  if (!lost.includes(field)) lost.push(field)
+}
+
+/** Tools that a gateway would run; no messages server knows them (contract/decisions 10). */
+function refuseGatewayTool({ tools = [] }: MessagesRequest): Fault | null {
+  const at = tools.findIndex(({ type }) => typeof type === 'string' && /^(service|openrouter):/.test(type))
+  return at < 0
+    ? null
+    : new Fault('bad-request', { note: `tools.${at}.type is not supported by this provider` })
+}
+
+/** The two words the format has; chat's word for no preference in favour of speed is one of them. */
+function serviceTierName(tier: string | undefined): string | null {
+  if (tier === 'auto' || tier === 'standard_only') return tier
+  return tier === 'default' ? 'standard_only' : null
+}
+
+// ── Messages ────────────────────────────────────────────────────────────────
+
+/**
+ * Thinking that another provider wrote is left out: its place for a signature holds none, and the server would
+ * refuse the whole request.
+ */
+function withoutForeignThinking(call: ProviderCall<MessagesRequest>): readonly MessagesMessage[] {
+  const { messages } = call.request
+  if (!messages.some(hasForeignThinking)) return messages
+  dropField(call, 'messages.thinking')
+  return messages.flatMap((message) => {
+    if (!hasForeignThinking(message)) return [message]
+    const content = (message.content as readonly ContentBlock[]).filter((block) => !isForeignThinking(block))
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+}
+
+function hasForeignThinking({ role, content }: MessagesMessage): boolean {
+  return role === 'assistant' && typeof content !== 'string' && content.some(isForeignThinking)
 }

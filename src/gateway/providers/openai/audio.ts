@@ -1,5 +1,4 @@
 /** Speech and transcription of an OpenAI-compatible server (contract/gateway 6 and 7). */
-
 import { randomBytes } from 'node:crypto'
 import { Fault } from '../../../base/fault.js'
 import type { StreamedRequestBody } from '../../../upstream/port.js'
@@ -14,10 +13,16 @@ import {
   transcriptionUsage,
 } from '../../formats/audio.js'
 import type { Usage } from '../../formats/canonical.js'
-import { asList, asObject, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import {
+  asList,
+  asObject,
+  type JsonObject,
+  nonEmptyText,
+  optionalMember,
+  UsageReader,
+} from '../../formats/json-values.js'
 import { DocumentExchange, isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
-import { UsageReader } from '../http/usage-reader.js'
 import { type FailureSource, type ResponseHeaders, rejectCall } from '../port/failure.js'
 import type {
   ProviderCall,

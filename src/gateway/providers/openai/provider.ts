@@ -1,12 +1,20 @@
 /** Any server that speaks the chat completions of OpenAI. */
-import type { ChatEvent, Completion } from '../../formats/canonical.js'
+import { createHash } from 'node:crypto'
+import {
+  type AssistantMessage,
+  type ChatEvent,
+  type ChatMessage,
+  type ChatRequest,
+  type Completion,
+  type ContentPart,
+  latestEffortUpdate,
+} from '../../formats/canonical.js'
+import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
-import { type HeaderPairs, ProviderServer, type ServerOptions } from '../http/server.js'
-import type { Provider } from '../port/provider.js'
+import { type HeaderPairs, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
+import type { Provider, ProviderCall } from '../port/provider.js'
+import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
-import { ChunkReader, isDone } from './chunk-reader.js'
-import { completionEvents, parseCompletion } from './completion.js'
-import { buildChatBody } from './request.js'
 
 export type OpenAiOptions = ServerOptions
 
@@ -34,4 +42,180 @@ export function openAiProvider(options: OpenAiOptions): Provider {
     speech: openAiSpeech(server),
     transcription: openAiTranscription(server),
   }
+}
+
+/** A whole answer as the events of a stream, for a server that does not stream when asked to. */
+function completionEvents(completion: Completion): readonly ChatEvent[] {
+  const events: ChatEvent[] = []
+  for (const choice of completion.choices) {
+    const delta = messageDelta(choice.message)
+    const logprobs = choice.logprobs === null ? {} : { logprobs: choice.logprobs }
+    if (delta !== null) events.push({ type: 'delta', choice: choice.index, delta, ...logprobs })
+    events.push({ type: 'finish', choice: choice.index, reason: choice.finishReason, native: choice.native })
+  }
+  if (completion.serviceTier !== null) events.push({ type: 'tier', serviceTier: completion.serviceTier })
+  if (completion.usage !== null) events.push({ type: 'usage', usage: completion.usage })
+  return events
+}
+
+function messageDelta({ role: _, content, refusal, reasoning, tool_calls, ...rest }: AssistantMessage) {
+  const delta = {
+    ...optionalMember('content', nonEmptyText(content)),
+    ...optionalMember('refusal', nonEmptyText(refusal)),
+    ...optionalMember('reasoning', nonEmptyText(reasoning)),
+    ...optionalMember(
+      'tool_calls',
+      tool_calls?.map((call, index) => ({ index, ...call })),
+    ),
+    ...rest,
+  }
+  return Object.keys(delta).length > 0 ? delta : null
+}
+
+// ── The body of a call ───────────────────────────────────────────────────────
+// Built from an allow-list, so that a member of the request which is meant for the gateway alone, or names a person
+// or a session, cannot slip through (contract/gateway 2.1).
+
+/**
+ * Members that go as they are. Absent on purpose, because the gateway acts on them: `provider`, `route`, `model`,
+ * `models`, `plugins`, `stop_server_tools_when`, `max_tool_calls`, `debug`, `stream`, `stream_options`; because they
+ * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
+ * `max_tokens`, `reasoning`, `reasoning_effort`, `service_tier`.
+ */
+const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'top_a',
+  'min_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'seed',
+  'stop',
+  'modalities',
+  'image_config',
+  'prediction',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'cache_control',
+  'prompt_cache_options',
+  'verbosity',
+  'include_reasoning',
+  'structured_outputs',
+  'web_search_options',
+] as const satisfies readonly (keyof ChatRequest)[])
+
+/** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
+export function buildChatBody(call: ProviderCall, stream: boolean): WireObject {
+  const { request } = call
+  const body: WireObject = {
+    model: call.endpoint.upstreamModel,
+    messages: wireMessages(request.messages),
+    stream,
+  }
+  if (stream) body.stream_options = { include_usage: true }
+  // Over what was sent, which is little, and not over what may be sent.
+  for (const name in request) {
+    if (!FORWARDED_MEMBERS.has(name)) continue
+    const value = request[name as keyof ChatRequest]
+    if (value !== undefined && value !== null) body[name] = value
+  }
+  setTokenLimit(body, request)
+  setReasoning(body, request)
+  if (typeof request.prompt_cache_key === 'string')
+    body.prompt_cache_key = hashCacheKey(request.prompt_cache_key)
+  if (call.serviceTier !== undefined) body.service_tier = call.serviceTier
+  body.user = call.endUser
+  return body
+}
+
+/** Servers refuse both names together; the newer one wins (contract/gateway 2.1). */
+function setTokenLimit(body: WireObject, request: ChatRequest): void {
+  const limit = request.max_tokens
+  if (limit !== undefined && limit !== null && body.max_completion_tokens === undefined)
+    body.max_tokens = limit
+}
+
+/** Every compatible server knows `reasoning_effort`; `reasoning` goes only when it says more than the effort. */
+function setReasoning(body: WireObject, { reasoning, reasoning_effort, messages }: ChatRequest): void {
+  const effort = latestEffortUpdate(messages) ?? reasoning_effort ?? reasoning?.effort
+  if (effort !== undefined && effort !== null) body.reasoning_effort = effort
+  if (reasoning === undefined || reasoning === null) return
+  const rest = pickAllowed(reasoning, REASONING_MEMBERS)
+  if (Object.keys(rest).length > 0) body.reasoning = effort ? { ...rest, effort } : rest
+}
+
+const REASONING_MEMBERS: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
+
+/** A cache key is the caller's own word and may name a person or a session. Equal keys stay equal. */
+function hashCacheKey(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 32)
+}
+
+// ── Messages ────────────────────────────────────────────────────────────────
+
+const NAMED_MESSAGE_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'name'])
+
+const MESSAGE_MEMBERS: Readonly<Record<ChatMessage['role'], ReadonlySet<string>>> = {
+  system: NAMED_MESSAGE_MEMBERS,
+  developer: NAMED_MESSAGE_MEMBERS,
+  user: NAMED_MESSAGE_MEMBERS,
+  assistant: new Set([
+    ...NAMED_MESSAGE_MEMBERS,
+    'refusal',
+    'tool_calls',
+    'audio',
+    'images',
+    'reasoning',
+    'reasoning_details',
+  ]),
+  tool: new Set(['role', 'content', 'tool_call_id']),
+}
+
+const PART_MEMBERS: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
+  text: new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']),
+  image_url: new Set(['type', 'image_url', 'cache_control']),
+  input_audio: new Set(['type', 'input_audio']),
+  video_url: new Set(['type', 'video_url']),
+  input_video: new Set(['type', 'video_url']),
+  file: new Set(['type', 'file', 'cache_control']),
+}
+
+function wireMessages(messages: readonly ChatMessage[]): unknown[] {
+  return messages.map(wireMessage)
+}
+
+function wireMessage(message: ChatMessage): unknown {
+  const { content } = message
+  const wire = pickAllowed(message, MESSAGE_MEMBERS[message.role])
+  if (Array.isArray(content)) return { ...wire, content: (content as readonly ContentPart[]).map(wirePart) }
+  // Servers want the member, also where there is only a tool call.
+  return content === undefined || content === null ? { ...wire, content: null } : wire
+}
+
+function wirePart(part: ContentPart): unknown {
+  return pickAllowed(part, PART_MEMBERS[part.type])
+}
+
+/** The object with the allowed members that are not null: itself, when that is all it has. */
+function pickAllowed(object: object, allowed: ReadonlySet<string>): WireObject {
+  const all = object as WireObject
+  for (const name in all) if (!allowed.has(name) || all[name] === null) return copyAllowed(all, allowed)
+  return all
+}
+
+function copyAllowed(all: WireObject, allowed: ReadonlySet<string>): WireObject {
+  const some: WireObject = {}
+  for (const name of allowed) {
+    const value = all[name]
+    if (value !== undefined && value !== null) some[name] = value
+  }
+  return some
 }

@@ -2,7 +2,6 @@
 import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
 import { asObject, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
-import { sanitizeCode, sanitizeReason } from './error-text.js'
 import type { CallHandle, FailureClass, FailureReceiver, ProviderFailure } from './provider.js'
 
 /** Who answered, for the public metadata; and what must never be seen in it. */
@@ -240,4 +239,42 @@ function retryAfterSeconds(headers: ResponseHeaders, unixMs: number): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - unixMs) / 1000
   if (Number.isNaN(seconds)) return 1
   return Math.min(MAX_RETRY_AFTER_S, Math.max(1, Math.ceil(seconds)))
+}
+
+// ── A provider's own words ───────────────────────────────────────────────────
+// Shown to the caller only when short, and without anything that looks like a credential.
+
+const MAX_CHARS = 500
+const REDACTED = '[redacted]'
+
+/** Keys by their usual beginnings, bearer credentials, and any long run of letters and digits mixed. */
+const CREDENTIALS: readonly RegExp[] = [
+  /\bbearer\s+\S+/gi,
+  /\b(?:sk|pk|rk|key|api|gsk|xai|AIza)[-_][\w*.-]{6,}/gi,
+  /\bAIza[\w-]{10,}/g,
+  /\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g,
+  /\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{24,}/g,
+]
+
+/** A provider's reason for a refusal that the caller can mend; undefined when it gave none. */
+function sanitizeReason(message: unknown, secrets: readonly string[]): string | undefined {
+  if (typeof message !== 'string' || message === '') return undefined
+  // Cut only after hiding, so that no cut leaves half a credential that nothing recognises; but bound the work first.
+  const bounded = message.slice(0, 8 * MAX_CHARS)
+  const text = CREDENTIALS.reduce(
+    (rest, pattern) => rest.replace(pattern, REDACTED),
+    redactSecrets(bounded, secrets),
+  )
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text
+}
+
+/** A code that is a plain word; undefined for sentences, and for a word that holds a credential. */
+function sanitizeCode(code: string | undefined, secrets: readonly string[]): string | undefined {
+  if (code === undefined || !/^[\w.:-]{1,64}$/.test(code)) return undefined
+  const hidden = CREDENTIALS.some((pattern) => code.search(pattern) >= 0)
+  return hidden || redactSecrets(code, secrets) !== code ? undefined : code
+}
+
+function redactSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, REDACTED)), text)
 }

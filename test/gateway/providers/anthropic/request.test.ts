@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { Fault } from '../../../../src/base/fault.js'
 import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
-import { buildCountBody, buildMessagesBody } from '../../../../src/gateway/providers/anthropic/request.js'
+import { buildCountBody, buildMessagesBody } from '../../../../src/gateway/providers/anthropic/provider.js'
 import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import {
   messagesCall,

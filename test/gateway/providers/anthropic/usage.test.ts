@@ -4,8 +4,8 @@ import {
   mergeFigures,
   parseMessagesUsage,
   plausibleFigures,
-} from '../../../../src/gateway/providers/anthropic/usage.js'
-import { parseChatUsage as openAiUsage } from '../../../../src/gateway/providers/openai/usage.js'
+} from '../../../../src/gateway/providers/anthropic/message-reader.js'
+import { parseChatUsage as openAiUsage } from '../../../../src/gateway/providers/openai/answer-reader.js'
 import { PRICES, usage } from '../../../support/providers/scripted-provider.js'
 
 const PRICED = {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
-import { buildChatBody } from '../../../../src/gateway/providers/openai/request.js'
+import { buildChatBody } from '../../../../src/gateway/providers/openai/provider.js'
 import {
   API_KEY,
   answer,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { NO_USAGE, type Usage } from '../../../../src/gateway/formats/canonical.js'
-import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/usage.js'
+import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/answer-reader.js'
 
 const reads = (figures: unknown, usage: Partial<Usage> | null) => [figures, usage] as const
 

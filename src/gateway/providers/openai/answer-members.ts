@@ -1,14 +1,12 @@
 /** Members of a message, a delta or a choice, as the strictest client of contract/gateway 12 takes them. */
 import type {
-  AssistantMessage,
-  ChatEvent,
   ChatFinish,
-  Completion,
-  CompletionChoice,
   FinishReason,
   Logprobs,
   ReasoningDetail,
   TokenLogprob,
+  ToolCall,
+  ToolCallDelta,
 } from '../../formats/canonical.js'
 import {
   asCount,
@@ -17,10 +15,7 @@ import {
   type JsonObject,
   nonEmptyText,
   objectsIn,
-  optionalMember,
 } from '../../formats/json-values.js'
-import { parseToolCalls } from './tool-calls.js'
-import { parseChatUsage } from './usage.js'
 
 // ── Content, which servers send as a text or as parts ──────────────────────────
 
@@ -208,89 +203,126 @@ function parseReasoningDetail(detail: JsonObject): ReasoningDetail | null {
   ) as unknown as ReasoningDetail
 }
 
-// ── Whole answers (contract/gateway 3) ─────────────────────────────────────────
+// ── Tool calls, repaired to contract/gateway 3.2 and 4.3 ─────────────────────────
 
-/** Null when the body holds no choice that can be read. */
-export function parseCompletion(body: JsonObject, generationId: string): Completion | null {
-  const choices = asList(body.choices).flatMap(
-    (choice, at) => parseChoice(asObject(choice), at, generationId) ?? [],
+/** Parallel calls one answer may hold; further ones are dropped, so that a server cannot fill our memory. */
+const MAX_CALLS = 1024
+
+/** The calls of a whole message; undefined when there is none. The old single `function_call` counts as one. */
+export function parseToolCalls(message: JsonObject, generationId: string): readonly ToolCall[] | undefined {
+  const calls = toolCallFragments(message).flatMap(
+    (fragment, index) => parseToolCall(fragment, index, generationId) ?? [],
   )
-  if (choices.length === 0) return null
-  return { choices, usage: parseChatUsage(body), serviceTier: nonEmptyText(body.service_tier) ?? null }
+  return calls.length > 0 ? calls : undefined
 }
 
-function parseChoice(choice: JsonObject | null, at: number, generationId: string): CompletionChoice | null {
-  const message = asObject(choice?.message)
-  if (choice === null || message === null) return null
-  const { reason, native } = parseFinishReason(choice.finish_reason)
-  return {
-    index: asCount(choice.index) ?? at,
-    message: parseAssistantMessage(message, generationId),
-    finishReason: reason,
-    native: nonEmptyText(choice.native_finish_reason) ?? native,
-    logprobs: parseLogprobs(choice.logprobs),
-  }
+function parseToolCall(fragment: JsonObject, index: number, generationId: string): ToolCall | null {
+  const called = asObject(fragment.function)
+  const name = nonEmptyText(called?.name)
+  if (name === undefined) return null
+  const id = nonEmptyText(fragment.id) ?? syntheticCallId(generationId, index)
+  return { id, type: 'function', function: { name, arguments: argumentsText(called?.arguments) } }
 }
 
-/** Members of a message that is a text and nothing else. */
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
-
-function isPlainText(message: JsonObject): boolean {
-  for (const name in message) if (!PLAIN_MEMBERS.has(name) && message[name] !== null) return false
-  return typeof message.content === 'string'
+/** The tool call members of a message or a delta, in one shape. */
+function toolCallFragments(members: JsonObject): readonly JsonObject[] {
+  const single = asObject(members.function_call)
+  if (single !== null) return [{ function: single }]
+  return objectsIn(members.tool_calls)
 }
 
-function parseAssistantMessage(message: JsonObject, generationId: string): AssistantMessage {
-  if (isPlainText(message)) {
-    return {
-      role: 'assistant',
-      content: message.content as string,
-      refusal: nonEmptyText(message.refusal) ?? null,
+function syntheticCallId(generationId: string, index: number): string {
+  return `call_${generationId.replace(/^gen-/, '')}_${index}`
+}
+
+/** Arguments are a text of JSON; some servers send the value itself. */
+function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+interface ToolCallSlot {
+  readonly id: string
+  /** What the server counts the call by. */
+  readonly theirs: number | undefined
+  /** Arguments that came before the name; null once the first fragment has gone out. */
+  held: string | null
+}
+
+/**
+ * The tool calls of one streamed choice. Calls are counted in the order in which they begin. The first fragment that
+ * goes out carries id, type and name, the later ones arguments only; a call whose name has not come yet is held.
+ */
+export class ToolCallStream {
+  private readonly slots: ToolCallSlot[] = []
+
+  constructor(private readonly generationId: string) {}
+
+  /** What a delta adds; undefined when it adds nothing. */
+  addDelta(delta: JsonObject): readonly ToolCallDelta[] | undefined {
+    if (delta.tool_calls === undefined && delta.function_call === undefined) return undefined
+    const out: ToolCallDelta[] = []
+    for (const addFragment of toolCallFragments(delta)) {
+      const added = this.addFragment(addFragment)
+      if (added !== null) out.push(added)
     }
+    return out.length > 0 ? out : undefined
   }
-  const calls = parseToolCalls(message, generationId)
-  return {
-    role: 'assistant',
-    content: joinTextParts(message.content) ?? (calls === undefined && message.content === '' ? '' : null),
-    refusal: nonEmptyText(message.refusal) ?? null,
-    ...optionalMember(
-      'reasoning',
-      nonEmptyText(message.reasoning) ??
-        nonEmptyText(message.reasoning_content) ??
-        joinThinkingParts(message.content),
-    ),
-    ...optionalMember('reasoning_details', parseReasoningDetails(message.reasoning_details)),
-    ...optionalMember('tool_calls', calls),
-    ...optionalMember('audio', parseAudio(message.audio)),
-    ...optionalMember('images', parseImages(message.images)),
-    ...optionalMember('annotations', parseAnnotations(message.annotations)),
+
+  /** Whether a call began and was never named. */
+  hasUnnamedCall(): boolean {
+    return this.slots.some((slot) => slot.held !== null)
+  }
+
+  private addFragment(addFragment: JsonObject): ToolCallDelta | null {
+    const index = this.findSlot(addFragment)
+    if (index < 0) return null
+    const slot = this.slots[index]!
+    const called = asObject(addFragment.function)
+    const text = argumentsText(called?.arguments)
+    if (slot.held === null) return text === '' ? null : { index, function: { arguments: text } }
+    const name = nonEmptyText(called?.name)
+    slot.held += text
+    return name === undefined ? null : this.firstDelta(index, slot, name)
+  }
+
+  private firstDelta(index: number, slot: ToolCallSlot, name: string): ToolCallDelta {
+    const text = slot.held ?? ''
+    slot.held = null
+    return { index, id: slot.id, type: 'function', function: { name, arguments: text } }
+  }
+
+  /** By index, where the server counts; a new id under a known index is another call. By id, or the last one, else. */
+  private findSlot(addFragment: JsonObject): number {
+    const theirs = asCount(addFragment.index)
+    const id = nonEmptyText(addFragment.id)
+    const known = this.slots.findLastIndex((slot) => continuesCall(slot, addFragment, theirs, id))
+    if (known >= 0) return known
+    if (theirs === undefined && id === undefined && this.slots.length > 0 && !namesFunction(addFragment))
+      return this.slots.length - 1
+    return this.addSlot(theirs, id)
+  }
+
+  private addSlot(theirs: number | undefined, id: string | undefined): number {
+    const index = this.slots.length
+    if (index === MAX_CALLS) return -1
+    this.slots.push({ id: id ?? syntheticCallId(this.generationId, index), theirs, held: '' })
+    return index
   }
 }
 
-/** A whole answer as the events of a stream, for a server that does not stream when asked to. */
-export function completionEvents(completion: Completion): readonly ChatEvent[] {
-  const events: ChatEvent[] = []
-  for (const choice of completion.choices) {
-    const delta = messageDelta(choice.message)
-    const logprobs = choice.logprobs === null ? {} : { logprobs: choice.logprobs }
-    if (delta !== null) events.push({ type: 'delta', choice: choice.index, delta, ...logprobs })
-    events.push({ type: 'finish', choice: choice.index, reason: choice.finishReason, native: choice.native })
-  }
-  if (completion.serviceTier !== null) events.push({ type: 'tier', serviceTier: completion.serviceTier })
-  if (completion.usage !== null) events.push({ type: 'usage', usage: completion.usage })
-  return events
+/** Some servers make up a new id for every fragment; only one that names a function begins another call. */
+function continuesCall(
+  slot: ToolCallSlot,
+  fragment: JsonObject,
+  theirs: number | undefined,
+  id: string | undefined,
+): boolean {
+  if (theirs === undefined) return id !== undefined && slot.id === id
+  return slot.theirs === theirs && (id === undefined || slot.id === id || !namesFunction(fragment))
 }
 
-function messageDelta({ role: _, content, refusal, reasoning, tool_calls, ...rest }: AssistantMessage) {
-  const delta = {
-    ...optionalMember('content', nonEmptyText(content)),
-    ...optionalMember('refusal', nonEmptyText(refusal)),
-    ...optionalMember('reasoning', nonEmptyText(reasoning)),
-    ...optionalMember(
-      'tool_calls',
-      tool_calls?.map((call, index) => ({ index, ...call })),
-    ),
-    ...rest,
-  }
-  return Object.keys(delta).length > 0 ? delta : null
+/** A fragment that names a function may begin a call. */
+function namesFunction(fragment: JsonObject): boolean {
+  return nonEmptyText(asObject(fragment.function)?.name) !== undefined
 }
