@@ -63,7 +63,8 @@ export function bucketUpperEdge(bucket: number): number {
 
 /**
  * Keeps its counts in pages of one octave that are made when first needed: most histograms touch three to six octaves,
- * so that one per operation, model or window costs some kilobytes, and recording allocates nothing once a page is there.
+ * so that one per operation, model or window costs some kilobytes, and recording allocates nothing once a page is
+ * there.
  */
 export class Histogram {
   readonly #pages: (Float64Array | null)[] = new Array(OCTAVES + 1).fill(null)
@@ -71,7 +72,10 @@ export class Histogram {
   #sum = 0
   #max = 0
 
-  /** Records one duration in milliseconds. Negative values (a clock that stepped back) count as zero. Tells the bucket. */
+  /**
+   * Records one duration in milliseconds. Negative values (a clock that stepped back) count as zero. Tells the
+   * bucket.
+   */
   record(ms: number): number {
     const value = ms > 0 ? ms : 0
     this.#sum += value

@@ -40,7 +40,10 @@ export class ServerProcess {
   #stderr = ''
   #startFault: Error | null = null
 
-  /** Starts `command` with its arguments. A program that cannot be started shows as a `ProcessExit` and in `untilListening`. */
+  /**
+   * Starts `command` with its arguments. A program that cannot be started shows as a `ProcessExit` and in
+   * `untilListening`.
+   */
   constructor(command: readonly string[], options: ServerProcessOptions) {
     const { cwd, env, detached = false, keptChars: kept = Number.POSITIVE_INFINITY } = options
     const [program = '', ...args] = command
@@ -92,7 +95,10 @@ export class ServerProcess {
     return this.#startFault !== null || this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits for the ready line. Rejects with ServerNotReady at the deadline, when the process ends before, or on `left`. */
+  /**
+   * Waits for the ready line. Rejects with ServerNotReady at the deadline, when the process ends before, or on
+   * `left`.
+   */
   untilListening(limitMs: number, left?: AbortSignal): Promise<ReadyLine> {
     const { stdout } = this.#child
     return new Promise<ReadyLine>((resolve, reject) => {

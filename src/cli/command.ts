@@ -75,8 +75,8 @@ export function sanitizeForTerminal(text: string): string {
 }
 
 /**
- * Rows of a table for a terminal, the first of them its head; every column as wide as its widest cell. Null is written as
- * a dash.
+ * Rows of a table for a terminal, the first of them its head; every column as wide as its widest cell. Null is
+ * written as a dash.
  */
 export function formatTable(rows: readonly (readonly (string | null)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => sanitizeForTerminal(cell ?? '-')))

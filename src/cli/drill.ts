@@ -56,7 +56,10 @@ interface DrillPorts {
 /** As shells tell an end by SIGINT. */
 const EXIT_INTERRUPTED = 130
 
-/** @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no command */
+/**
+ * @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no
+ * command
+ */
 export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
   return runCommand(print, DRILL_USAGE, () => {
     const drill = parseDrillArgs(args)

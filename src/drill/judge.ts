@@ -145,8 +145,8 @@ function compareEnding(
 
 /**
  * `pass`: a rescue where the contract allows one, else its clean and bounded error, and all of it told truthfully.
- * `partial`: the right outcome, but metadata or ledger are not true. `safe`: bounded and clean, but not what the contract
- * asks for. `fail`: anything else.
+ * `partial`: the right outcome, but metadata or ledger are not true. `safe`: bounded and clean, but not what the
+ * contract asks for. `fail`: anything else.
  */
 export type DrillVerdict = 'pass' | 'partial' | 'safe' | 'fail'
 

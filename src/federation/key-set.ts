@@ -1,4 +1,7 @@
-/** From an issuer to its key set: discovery where it is needed, then the set itself (OpenID Connect Discovery, RFC 7517). */
+/**
+ * From an issuer to its key set: discovery where it is needed, then the set itself (OpenID Connect Discovery, RFC
+ * 7517).
+ */
 import { ownMember } from '../base/strict-json.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { discoveryUrl, issuerUrlDefect, jwksUrlDefect } from './issuer-url.js'

@@ -49,7 +49,10 @@ function fakeSignature(alg: string): Buffer {
   return Buffer.alloc(EC_BYTES[alg as keyof typeof EC_BYTES] ?? 64, 1)
 }
 
-/** Any odd number of the right size costs as much as a true modulus, and finding primes would take a tenth of a second. */
+/**
+ * Any odd number of the right size costs as much as a true modulus, and finding primes would take a tenth of a
+ * second.
+ */
 async function createFakeRsaKey(alg: string): Promise<CryptoKey> {
   const n = randomBytes(256)
   n[0] = 0xff

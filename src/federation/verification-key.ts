@@ -39,7 +39,10 @@ const LARGEST_EXPONENT = 2n ** 32n
 /** `jwt-svid` is how a SPIFFE bundle says `sig` (SPIFFE trust domain and bundle, section 4.2.2). */
 const SIGNATURE_USES: readonly unknown[] = [undefined, 'sig', 'jwt-svid']
 
-/** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never rejects. */
+/**
+ * The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never
+ * rejects.
+ */
 export async function importVerificationKey(jwk: unknown): Promise<VerificationKey | null> {
   if (!isObject(jwk) || !isSignatureKey(jwk)) return null
   const kid = ownMember(jwk, 'kid')

@@ -118,15 +118,15 @@ export class FirstEventTimers {
     this.#silenceMs = silenceMs
   }
 
-  /** Calls its `open` once when the silence has lasted too long, unless it is `settled` before. */
-  start(opening: FirstEventTimer): void {
-    opening.dueAt = performance.now() + this.#silenceMs
-    this.#running.add(opening)
+  /** Calls its `onSilence` once when the silence has lasted too long, unless the timer is cleared before. */
+  start(timer: FirstEventTimer): void {
+    timer.dueAt = performance.now() + this.#silenceMs
+    this.#running.add(timer)
     this.#arm()
   }
 
-  clear(opening: FirstEventTimer): void {
-    this.#running.delete(opening)
+  clear(timer: FirstEventTimer): void {
+    this.#running.delete(timer)
   }
 
   /** One timer for all: one per stream would be made and thrown away with nearly every call. */
@@ -139,13 +139,13 @@ export class FirstEventTimers {
   #tick(): void {
     this.#timer = null
     const now = performance.now()
-    // Those that come due together open in the order of their arrival: the newest stand in front.
-    for (const opening of this.#running.members().reverse()) {
-      if (opening.dueAt > now) break
-      // An earlier one of this round may have settled it.
-      if (opening.list === null) continue
-      this.#running.delete(opening)
-      opening.onSilence()
+    // Timers that come due together fire in the order of their arrival: the newest stand in front.
+    for (const timer of this.#running.members().reverse()) {
+      if (timer.dueAt > now) break
+      // An earlier one of this round may have cleared it.
+      if (timer.list === null) continue
+      this.#running.delete(timer)
+      timer.onSilence()
     }
     if (this.#running.size > 0) this.#arm()
   }

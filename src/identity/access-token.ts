@@ -123,7 +123,10 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     return learning
   }
 
-  /** Keys that have changed while the signature was checked may have changed because of this one: it is checked anew. */
+  /**
+   * Keys that have changed while the signature was checked may have changed because of this one: it is checked
+   * anew.
+   */
   private async verifyAndRemember(
     name: string,
     token: string,

@@ -55,7 +55,10 @@ export function createKeyRecord(key: string, choice: ApiKeySpec, now: number): A
   }
 }
 
-/** Makes a key and saves it: its record, and its plaintext, which is kept nowhere. `now` is Unix time in milliseconds. */
+/**
+ * Makes a key and saves it: its record, and its plaintext, which is kept nowhere. `now` is Unix time in
+ * milliseconds.
+ */
 export async function addNewKey(
   accounts: Pick<AccountStore, 'addKey'>,
   spec: ApiKeySpec,

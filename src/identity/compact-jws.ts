@@ -35,8 +35,9 @@ function decodeCanonical(text: string): Buffer | null {
 }
 
 /**
- * Whether a key has signed a token that `decodeCompactJws` has read. The key belongs to one algorithm, and the token's has
- * to be that one: the caller makes sure of it. `jose` imports a JWK once, for as long as the object is kept.
+ * Whether a key has signed a token that `decodeCompactJws` has read. The key belongs to one algorithm, and the
+ * token's has to be that one: the caller makes sure of it. `jose` imports a JWK once, for as long as the object is
+ * kept.
  */
 export async function isJwsSignedWith(token: string, key: CryptoKey | JWK): Promise<boolean> {
   try {

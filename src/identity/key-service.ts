@@ -60,7 +60,10 @@ export class KeyService {
       .slice(offset, offset + KEYS_PER_PAGE)
   }
 
-  /** Null when there is none, when it is deleted, or when it belongs to another organization: callers cannot tell which. */
+  /**
+   * Null when there is none, when it is deleted, or when it belongs to another organization: callers cannot tell
+   * which.
+   */
   find(caller: Principal, hash: string): ApiKey | null {
     const key = this.#accounts.key(hash)
     return key !== null && key.deletedAt === null && isKeyOfCaller(key, caller) ? key : null

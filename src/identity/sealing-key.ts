@@ -64,7 +64,10 @@ export function loadSealingKey(folder: string): Buffer {
   return key
 }
 
-/** Written under another name first. A link, unlike a rename, fails when another process has created the file already. */
+/**
+ * Written under another name first. A link, unlike a rename, fails when another process has created the file
+ * already.
+ */
 function createSealingKey(folder: string, path: string): Buffer {
   const draft = join(folder, `.${SEALING_KEY_FILE}.${process.pid}.${randomBytes(6).toString('hex')}`)
   writeFileSync(draft, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flag: 'wx', flush: true })

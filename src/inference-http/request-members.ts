@@ -1,4 +1,7 @@
-/** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1), and rules that join several. */
+/**
+ * Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1), and rules that join
+ * several.
+ */
 import { z } from 'zod'
 import { Fault, ValidationIssue } from '../base/fault.js'
 import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
@@ -64,8 +67,8 @@ export function unsupportedMember(
 }
 
 /**
- * Members that speak of state which a server keeps for the caller (contract/decisions 46). This one keeps none, and at a provider
- * it would be the operator's account.
+ * Members that speak of state which a server keeps for the caller (contract/decisions 46). This one keeps none, and
+ * at a provider it would be the operator's account.
  */
 export const serverState = {
   container: unsupportedMember('is not supported: containers belong to the account at the provider'),

@@ -1,8 +1,8 @@
 /**
  * What `GET /lab/v1/live` sends, as a server-sent event without a name whose `data` is one JSON text: at once when a
  * reader connects, then about every 500 ms. Every event is whole in itself but for the series, of which it carries only
- * the steps that this reader has not seen: all steps of the run (the ring's, at most) in the first event and whenever the
- * run's id changes. A reader that connects again gets them all again.
+ * the steps that this reader has not seen: all steps of the run (the ring's, at most) in the first event and whenever
+ * the run's id changes. A reader that connects again gets them all again.
  */
 import type {
   LoadToolVerdict,

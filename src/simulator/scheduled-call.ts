@@ -1,4 +1,7 @@
-/** Calls under way: an answer is handed over at its due times, streamed or whole, and fails where a fault is scheduled. */
+/**
+ * Calls under way: an answer is handed over at its due times, streamed or whole, and fails where a fault is
+ * scheduled.
+ */
 import type { ChatRequest } from '../gateway/formats/canonical.js'
 import type {
   CallHandle,

@@ -84,7 +84,10 @@ export interface ScimStore {
   group(organizationId: string, id: string): ScimGroup | null
   /** Oldest first. */
   groupsOf(organizationId: string): readonly ScimGroup[]
-  /** The group as it is now; its time of creation stays. Organizations do not see each other’s groups, even under equal ids. */
+  /**
+   * The group as it is now; its time of creation stays. Organizations do not see each other’s groups, even under
+   * equal ids.
+   */
   putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup>
   /** Its mappings stay, and give no user a role. True when this call removed it. */
   removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean>

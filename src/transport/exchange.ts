@@ -27,7 +27,7 @@ export interface HttpCall {
   readonly address: string
   /** True once the caller has gone or the total deadline has passed. */
   readonly aborted: boolean
-  /** Calls `leave` once when that happens; at once when it has happened already. */
+  /** Calls `callback` once when that happens; at once when it has happened already. */
   onAbort(callback: () => void): void
   /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
   disconnect?(): void
@@ -35,9 +35,9 @@ export interface HttpCall {
 
 /**
  * The body of a call whose route reads it as a stream. The route answers while the body is still coming: it takes
- * the pieces, and its reply waits for `end`. A reply that comes before the body is complete refuses the call: it is
+ * the pieces, and its reply waits for `onEnd`. A reply that comes before the body is complete refuses the call: it is
  * sent at once, the rest is thrown away and the connection closed. Limit, declared length and deadline are watched
- * by the transport, which answers for itself then; all a reader hears of it is `failed`.
+ * by the transport, which answers for itself then; all a reader hears of it is `onFailure`.
  */
 export interface IncomingBody {
   /** Declared length in bytes, within the limit; null when the body comes in chunks. */
@@ -51,15 +51,15 @@ export interface IncomingBody {
    * native edge reads on as long as its buffer of 512 KiB is filled, also when it was told to pause.
    */
   throttle(): void
-  /** Ends a `pause` and a `slow`. */
+  /** Ends a `pause` and a `throttle`. */
   resume(): void
 }
 
-/** Takes a body. The calls come in the order of the bytes; `end` or `failed` is the last one. */
+/** Takes a body. The calls come in the order of the bytes; `onEnd` or `onFailure` is the last one. */
 export interface BodyReader {
   /**
    * Takes a piece, never an empty one. May pause. The bytes are borrowed, so what outlives the call has to be copied,
-   * unless they are `own`: the reader's to keep.
+   * unless they are `owned`: the reader's to keep.
    */
   onData(piece: Uint8Array, owned: boolean): void
   /** The body is complete. */
@@ -165,7 +165,7 @@ export interface Route {
   /** Renders a fault the transport itself found. Of a call with broken framing no header has been copied. */
   refuse(kind: FaultKind, call: HttpCall): Reply
   /**
-   * Counts the end; called exactly once per `arrived`. `status` is 0 when the caller left before an answer was
+   * Counts the end; called exactly once per `onArrival`. `status` is 0 when the caller left before an answer was
    * chosen, `aborted` says that not all of the answer was handed to the socket. Plain arguments, no object: hot.
    */
   onSettled(

@@ -251,8 +251,8 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
 
   /**
    * Rule 5, known size: what the socket does not take now is sent when it can take more. Small bodies go this way too.
-   * `end` would take them however many answers wait already, and a caller that pipelines reads and takes its time over the
-   * answers could make us keep any number of them.
+   * `end` would take them however many answers wait already, and a caller that pipelines reads and takes its time
+   * over the answers could make us keep any number of them.
    */
   #sendBody(body: string | Uint8Array, close: boolean): void {
     const res = this.res

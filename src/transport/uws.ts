@@ -43,7 +43,7 @@ export interface UwsServer {
   reopen(): void
   /** Stops accepting connections and says `Connection: close` in every further answer. */
   drain(): void
-  /** Cuts streams with their last words and everything else without; then closes every socket. */
+  /** Cuts streams with their closing frame and everything else without one; then closes every socket. */
   close(): void
 }
 
@@ -173,10 +173,10 @@ function nativeHandler(
           if (declared.has(name)) headers[name] ??= value
         }
   const copy = requestCopier(route, options)
-  const { cutoff: lastAnswer } = server
+  const { cutoff } = server
   return (res, req) => {
     // Rule 12: not even counted.
-    if (lastAnswer.awaitsClose && lastAnswer.discard(res)) return
+    if (cutoff.awaitsClose && cutoff.discard(res)) return
     const exchange = new UwsExchange(res, route, server, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {

@@ -74,8 +74,8 @@ export interface TokenSizeLimits {
 }
 
 /**
- * Judges a parsed condition for tokens of up to a size. Throws a `ConditionRejection` that says what is wrong and where.
- * `source` is the text of the tree.
+ * Judges a parsed condition for tokens of up to a size. Throws a `ConditionRejection` that says what is wrong and
+ * where. `source` is the text of the tree.
  */
 export function estimateCost(tree: CelNode, source: string, size: TokenSizeLimits): CostEstimate {
   return new CostWalk(source, size).estimate(tree)

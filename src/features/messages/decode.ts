@@ -92,7 +92,10 @@ const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
   'redacted_thinking',
 ])
 
-/** A result answers a call of an earlier message of the assistant; blocks of the assistant stand in its messages only. */
+/**
+ * A result answers a call of an earlier message of the assistant; blocks of the assistant stand in its messages
+ * only.
+ */
 function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | null {
   let calls: Set<string> | undefined
   for (let at = 0; at < messages.length; at++) {

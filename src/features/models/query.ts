@@ -5,7 +5,10 @@ import type { Model } from '../../gateway/catalog/catalog.js'
 import { type FieldValues, integerParam, type TextField, UNDECODABLE } from '../../http/params.js'
 import { supportedParametersOf } from './wire.js'
 
-/** Orders that clients know. Those without a row in `COMPARATORS` need figures that are not measured here: the order stays. */
+/**
+ * Orders that clients know. Those without a row in `COMPARATORS` need figures that are not measured here: the order
+ * stays.
+ */
 const MODEL_ORDERS = [
   'most-popular',
   'newest',

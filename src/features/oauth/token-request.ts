@@ -11,7 +11,8 @@ export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 
 /**
  * The fields that count; all others are ignored, `audience` and `resource` among them, which may therefore repeat.
- * None is required here, so that one thing missing is not told before another that is wrong: `requireTokenRequest` keeps the order.
+ * None is required here, so that one thing missing is not told before another that is wrong: `requireTokenRequest`
+ * keeps the order.
  */
 export const TOKEN_FORM = {
   grant_type: formField({ const: GRANT_TYPE }, true),

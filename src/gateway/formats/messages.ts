@@ -102,7 +102,10 @@ export type MessagesEvent =
   | { readonly type: 'block'; readonly data: string; readonly event: ContentBlockEvent }
   /** The answer's end as `message_delta` tells it; before `usage` and the end. */
   | { readonly type: 'stop'; readonly stop: StopInfo }
-  /** Final figures: `usage` by the canonical rule, `wire` as the provider sent them, null when it is of another format. */
+  /**
+   * Final figures: `usage` by the canonical rule, `wire` as the provider sent them, null when it is of another
+   * format.
+   */
   | { readonly type: 'usage'; readonly usage: Usage; readonly wire: MessagesUsage | null }
 
 export type ContentBlockEvent =

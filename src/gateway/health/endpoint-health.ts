@@ -136,7 +136,10 @@ const LEAST_WEIGHT = 0.5
 
 const MIN_VALUE = 0.01
 
-/** Bucket of a value from 0.01 to about a million, in whatever unit the histogram has; what is beyond counts as that. */
+/**
+ * Bucket of a value from 0.01 to about a million, in whatever unit the histogram has; what is beyond counts as
+ * that.
+ */
 function bucketOf(value: number): number {
   if (!(value > MIN_VALUE)) return 0
   return Math.min(BUCKETS - 1, Math.round(Math.log2(value / MIN_VALUE) * BUCKETS_PER_OCTAVE))

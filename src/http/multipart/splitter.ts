@@ -58,7 +58,8 @@ export class MultipartSplitter {
 
   /**
    * Takes the next bytes of the body, borrowed for the call. Answers with those that it has not come to, because the
-   * listener became busy: they have to be the next ones. Throws when these bytes, or what came before, cannot be accepted.
+   * listener became busy: they have to be the next ones. Throws when these bytes, or what came before, cannot be
+   * accepted.
    */
   push(piece: Buffer): Buffer {
     const data = this.#withKept(piece)

@@ -26,7 +26,10 @@ export function parseRequestedFault(call: HttpCall): RequestedFault | null {
   return name === 'cut' ? { status: 0, delayMs: 0, cutAt: n } : null
 }
 
-/** When the generator says that the call was due or sent, in milliseconds on the shared clock; null where it does not. */
+/**
+ * When the generator says that the call was due or sent, in milliseconds on the shared clock; null where it does
+ * not.
+ */
 export function readSendingTime(call: HttpCall, header: 'x-lab-due' | 'x-lab-sent'): number | null {
   const text = call.header(header)
   return /^[0-9]{1,19}$/.test(text) ? Number(text) / NS_PER_MS : null

@@ -38,8 +38,8 @@ function readPlottingLibrary(): Uint8Array {
 }
 
 /**
- * The page's Content-Security-Policy: its own origin only, and in no frame of another page. Labels of runs come from callers,
- * and a page elsewhere could otherwise show this one under its own.
+ * The page's Content-Security-Policy: its own origin only, and in no frame of another page. Labels of runs come from
+ * callers, and a page elsewhere could otherwise show this one under its own.
  */
 export const PAGE_POLICY = [
   "default-src 'none'",

@@ -18,7 +18,10 @@ export class ConnectionCount {
     return this.#open
   }
 
-  /** Calls in flight from which on the worker is busy: of the connections it has, or of all expected if that is fewer. */
+  /**
+   * Calls in flight from which on the worker is busy: of the connections it has, or of all expected if that is
+   * fewer.
+   */
   get busyThreshold(): number {
     const here = this.expected === null ? 0 : Math.min(this.expected, this.#open)
     return here === 0 ? Number.POSITIVE_INFINITY : BUSY_SHARE * here

@@ -44,8 +44,8 @@ export function occupiedBuckets({ buckets, max }: HistogramSnapshot, scale: Hist
 }
 
 /**
- * Values at rising percentiles (0 to 100). Inside a bucket the values are taken for evenly spread: with 20 of them in a bucket
- * of 4 ms, that is nearer to the truth than any one point of it.
+ * Values at rising percentiles (0 to 100). Inside a bucket the values are taken for evenly spread: with 20 of them in
+ * a bucket of 4 ms, that is nearer to the truth than any one point of it.
  */
 export function valuesAtPercentiles(
   snapshot: HistogramSnapshot,

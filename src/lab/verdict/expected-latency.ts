@@ -83,8 +83,8 @@ function heldShare({ truth, stalls }: ExpectedLatencyInput): number {
 
 /**
  * The quantiles of the service without its held part, straight between the recorded ones. Where nothing is recorded the
- * curve goes on as it rose before: below the median twice as far as from there to the upper quartile, and above the last
- * quantile that no held request is in.
+ * curve goes on as it rose before: below the median twice as far as from there to the upper quartile, and above the
+ * last quantile that no held request is in.
  */
 function baseQuantile(service: DistributionSummary, held: number): (p: number) => number {
   const recorded = Object.entries(service.percentiles)

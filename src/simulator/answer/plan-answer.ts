@@ -37,8 +37,9 @@ const ANY_OBJECT = {
 }
 
 /**
- * Decides the whole answer to a call. An equal request under an equal seed gets an equal answer; whether it streams, who
- * asks and how they are metered changes nothing. Throws an `UnsupportedRequest`, or the fault of a prompt that is too long.
+ * Decides the whole answer to a call. An equal request under an equal seed gets an equal answer; whether it streams,
+ * who asks and how they are metered changes nothing. Throws an `UnsupportedRequest`, or the fault of a prompt that is
+ * too long.
  */
 export function planAnswer(call: ProviderCall, behaviour: CompiledBehaviour, seed: number): AnswerGenerator {
   const { request, endpoint } = call

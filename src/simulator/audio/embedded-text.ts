@@ -1,6 +1,6 @@
 /**
- * The text of simulated speech inside its sound, where no ear finds it: simulated transcription reads it back. An MP3 has
- * it in its ID3 tag; samples, which have no container, in their least significant bits.
+ * The text of simulated speech inside its sound, where no ear finds it: simulated transcription reads it back. An MP3
+ * has it in its ID3 tag; samples, which have no container, in their least significant bits.
  */
 import { crc32 } from 'node:zlib'
 
@@ -45,7 +45,10 @@ export function embedInSamples(samples: Int16Array, first: number, bytes: Uint8A
   }
 }
 
-/** The tag that goes before the MP3 (ID3v2.4): its length in milliseconds and, as lyrics, its text. All of it is UTF-8. */
+/**
+ * The tag that goes before the MP3 (ID3v2.4): its length in milliseconds and, as lyrics, its text. All of it is
+ * UTF-8.
+ */
 export function id3Tag(text: string, seconds: number): Buffer {
   const length = id3Part('TLEN', `\x03${Math.round(seconds * 1000)}`)
   const lyrics = id3Part('USLT', `\x03${DESCRIPTOR}${text}`)

@@ -20,7 +20,10 @@ const WORDS_PER_SECOND = 2.5
 /** Speakers take turns, sentence by sentence, where they are asked for. */
 const SPEAKERS = 2
 
-/** What simulated speech has said, and otherwise a text that follows from the bytes: equal recordings get equal ones. */
+/**
+ * What simulated speech has said, and otherwise a text that follows from the bytes: equal recordings get equal
+ * ones.
+ */
 export async function transcribe(request: TranscriptionRequest, seed: number): Promise<Transcript> {
   const { audio } = request
   if (audio.kind === 'url') {

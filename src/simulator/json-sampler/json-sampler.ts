@@ -33,13 +33,13 @@ const OPTIONAL_DEPTH = 4
 const MAX_REASON = 400
 
 /**
- * Makes a value that is valid under the schema: the part of JSON Schema 2020-12 that callers write for answers and tools,
- * with `nullable` of OpenAPI 3.0. A schema with another keyword (`not`, `if`, `contains` …), or with a pattern outside the
- * subset of `Pattern`, is refused by name.
+ * Makes a value that is valid under the schema: the part of JSON Schema 2020-12 that callers write for answers and
+ * tools, with `nullable` of OpenAPI 3.0. A schema with another keyword (`not`, `if`, `contains` …), or with a pattern
+ * outside the subset of `Pattern`, is refused by name.
  *
  * The value is valid by construction: at each place all schemas that apply there are satisfied together. Equal schemas
- * and random sources give equal values. The work is bounded by the budget of the context, a new one unless a test brings
- * its own; a schema that asks for more is refused.
+ * and random sources give equal values. The work is bounded by the budget of the context, a new one unless a test
+ * brings its own; a schema that asks for more is refused.
  */
 export function sampleJson(
   schema: unknown,

@@ -38,8 +38,9 @@ export interface Pattern {
 
 /**
  * Reads a regular expression (ECMA-262 with the `u` flag). Understood are characters, classes, groups, alternatives and
- * quantifiers, with `^` and `$` at the ends of the whole; look-around, back references and word boundaries are not. No text
- * is ever matched, so no pattern can hold up the worker. Null for what is no regular expression, or outside the subset.
+ * quantifiers, with `^` and `$` at the ends of the whole; look-around, back references and word boundaries are not.
+ * No text is ever matched, so no pattern can hold up the worker. Null for what is no regular expression, or outside
+ * the subset.
  */
 export function parsePattern(source: string): Pattern | null {
   if (source.length > MAX_PATTERN_LENGTH) return null

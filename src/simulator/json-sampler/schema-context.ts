@@ -51,7 +51,10 @@ export class SchemaContext {
     return this.#exhausted ? 0 : this.#left
   }
 
-  /** Takes steps from the budget before they are made. Throws `NoValueError` when they are not there, and ever after. */
+  /**
+   * Takes steps from the budget before they are made. Throws `NoValueError` when they are not there, and ever
+   * after.
+   */
   spend(steps = 1): void {
     if (this.#exhausted || steps > this.#left) {
       this.#exhausted = true

@@ -182,7 +182,10 @@ const LANE_OF_SEARCHES = 102
 const ID_LETTERS = 24
 const LONGEST_QUERY = 60
 
-/** Two pages that exist nowhere, found by what the user said last: the blocks of the call and its result, and a citation. */
+/**
+ * Two pages that exist nowhere, found by what the user said last: the blocks of the call and its result, and a
+ * citation.
+ */
 function simulateWebSearch({ messages }: MessagesRequest, seed: RandomSeed) {
   const random = new SeededRandom(seed, LANE_OF_SEARCHES)
   const id = `srvtoolu_${randomAlphanumerics(random, ID_LETTERS)}`

@@ -17,9 +17,9 @@ import { isEchoRequest, textOfContent } from '../answer/tool-choice.js'
 import { UnsupportedRequest } from '../faults.js'
 
 /**
- * The request to plan by, and whether the answer begins with a search of the web. Nothing that decides about the answer is left out; the format itself is, so that an equal
- * request is answered alike however it is metered. `redacts` keeps the thinking from being shown. Throws an
- * `UnsupportedRequest`.
+ * The request to plan by, and whether the answer begins with a search of the web. Nothing that decides about the
+ * answer is left out; the format itself is, so that an equal request is answered alike however it is metered.
+ * `redacts` keeps the thinking from being shown. Throws an `UnsupportedRequest`.
  */
 export function toChatRequest(request: MessagesRequest, redacts: boolean) {
   const { functions, hasWebSearch } = toChatTools(request.tools ?? [])

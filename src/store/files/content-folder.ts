@@ -81,7 +81,10 @@ export class ContentFolder {
     await rm(this.pathOf(id), { force: true })
   }
 
-  /** Takes a content out of its place without losing a byte; false when it has gone. For the inside of a transaction. */
+  /**
+   * Takes a content out of its place without losing a byte; false when it has gone. For the inside of a
+   * transaction.
+   */
   setAside(id: string): boolean {
     return this.#moveAside(this.pathOf(id), id)
   }

@@ -23,7 +23,10 @@ export function generationTime(id: string): number | null {
 let lastPrefix = ''
 let lastTime = 0
 
-/** The same for an id of ours that stands in a line from `at` on: nearly all have their time in common with the last. */
+/**
+ * The same for an id of ours that stands in a line from `at` on: nearly all have their time in common with the
+ * last.
+ */
 export function readGenerationTime(line: string, at: number): number {
   const prefix = line.slice(at, at + RANDOM_AT)
   if (prefix === lastPrefix) return lastTime

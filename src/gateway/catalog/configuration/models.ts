@@ -134,8 +134,8 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
 export type ModelConfig = ReturnType<typeof toModelConfig>
 
 /**
- * A checked entry as configuration. `simulationOf` tells what an endpoint's `simulation` comes to, from its provider and
- * what the file gives.
+ * A checked entry as configuration. `simulationOf` tells what an endpoint's `simulation` comes to, from its provider
+ * and what the file gives.
  */
 export function toModelConfig(
   id: string,

@@ -88,7 +88,10 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'stop_sequences',
 ])
 
-/** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.droppedFields`. */
+/**
+ * The body for a call, or the fault for what the server cannot carry out. Names what is left out in
+ * `call.droppedFields`.
+ */
 export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
   const { request, endUser, serviceTier } = call
   const unsupported = refuseGatewayTool(request)

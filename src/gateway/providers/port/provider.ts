@@ -82,7 +82,10 @@ export interface CompletionReceiver<A = Completion> extends FailureReceiver {
 
 /** Control over a call under way. */
 export interface CallHandle {
-  /** Stops reading from the provider, so that its socket fills: backpressure. A call that does not stream ignores it. */
+  /**
+   * Stops reading from the provider, so that its socket fills: backpressure. A call that does not stream ignores
+   * it.
+   */
   pause(): void
   resume(): void
   /** Ends the provider call at once, in every phase: the socket is destroyed, no timer stays. Idempotent. */
