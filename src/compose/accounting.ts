@@ -1,4 +1,5 @@
 /** Accounting in a worker: its journal, its leases of limits, and the ledger as the operations on usage read it. */
+import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { PendingReplies } from '../base/pending-replies.js'
 import type { Config } from '../config/config.js'
@@ -6,7 +7,7 @@ import { Accounting } from '../gateway/accounting/accounting.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import type { QuotaGrant } from '../limits/quota.js'
-import { QuotaLeases } from '../limits/quota-leases.js'
+import { QuotaLeases, type QuotaServerLink } from '../limits/quota-leases.js'
 import { isTokenRequest, TokenBuckets } from '../limits/token-buckets.js'
 import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
@@ -33,6 +34,10 @@ export function openLedger(dataDir: string): { readonly ledger: WritableLedger; 
   return { ledger: openLmdbLedger(database), journals }
 }
 
+/**
+ * Puts the accounting of one worker together: its journal, leases of quotas from the supervisor, and the ledger, which
+ * is brought up to date before it is read. The caller hands messages of the supervisor to `onMessage`, and closes it.
+ */
 export function composeAccounting(options: AccountingOptions) {
   const { config, journal: name, store, clock, log, baseUrl, sendToSupervisor } = options
   const { ledger, journals } = openLedger(config.dataDir)
@@ -50,21 +55,6 @@ export function composeAccounting(options: AccountingOptions) {
     },
     notify: (type, amount) => void sendToSupervisor({ type, amount }),
     makeDurable: () => writer.flush(),
-  })
-  // Stands in for a supervisor that is late or gone: the limit then holds per worker, better than none or no calls.
-  const ownBuckets = new TokenBuckets(clock)
-  const addressLeases = new QuotaLeases(clock, {
-    acquire: (request, onReply) => {
-      const send = (id: number): boolean => sendToSupervisor({ type: 'acquire-quota', id, request })
-      grants.ask(ADDRESS_GRANT_MS, send, (grant, late) => {
-        // Tokens that come late are lost: the worker's own bucket has been drawn from in their place.
-        if (late) return
-        onReply(grant ?? (isTokenRequest(request) ? ownBuckets.take(request) : null), false)
-      })
-    },
-    // Tokens are never given back.
-    notify: () => {},
-    makeDurable: () => true,
   })
   return {
     accounting: new Accounting({
@@ -98,7 +88,9 @@ export function composeAccounting(options: AccountingOptions) {
       },
     } satisfies UsageLedger,
     /** For limits by client address. */
-    addressLeases,
+    addressLeases: createAddressLeases(clock, (request, onReply) => {
+      grants.ask(ADDRESS_GRANT_MS, (id) => sendToSupervisor({ type: 'acquire-quota', id, request }), onReply)
+    }),
     onMessage: (message: LedgerMessageToWorker): void => {
       if (message.type === 'quota-grant') grants.receive(message.id, message.grant)
       else if (message.type === 'quota-revocation') leases.onRevoke(message.name)
@@ -111,4 +103,22 @@ export function composeAccounting(options: AccountingOptions) {
       await ledger.close()
     },
   }
+}
+
+/** Leases of token buckets, one for each client address, from the supervisor that `ask` asks. */
+function createAddressLeases(clock: Clock, ask: QuotaServerLink['acquire']): QuotaLeases {
+  // Stands in for a supervisor that is late or gone: the limit then holds per worker, better than none or no calls.
+  const ownBuckets = new TokenBuckets(clock)
+  return new QuotaLeases(clock, {
+    acquire: (request, onReply) => {
+      ask(request, (grant, late) => {
+        // Tokens that come late are lost: the worker's own bucket has been drawn from in their place.
+        if (late) return
+        onReply(grant ?? (isTokenRequest(request) ? ownBuckets.take(request) : null), false)
+      })
+    },
+    // Tokens are never given back.
+    notify: () => {},
+    makeDurable: () => true,
+  })
 }

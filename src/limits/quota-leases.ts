@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js'
 import type { LeaseAmount, Quota, QuotaGrant, QuotaRequest } from './quota.js'
 
 /** The way to the quota server. */
-interface QuotaServerLink {
+export interface QuotaServerLink {
   /**
    * Asks for an amount. `onReply` gets the grant in the turn in which it arrives, or null when the server cannot tell
    * or does not answer in time. A grant that comes after that is `late`.

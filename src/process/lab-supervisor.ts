@@ -30,10 +30,19 @@ interface LabSupervisorPorts extends LabWorkers {
   readonly poolThreads: number
 }
 
-export type LabSupervisor = NonNullable<Awaited<ReturnType<typeof startLab>>>
+/** The lab of a process group that runs. */
+export interface LabSupervisor {
+  /** For standard output. */
+  readonly announcement: string
+  /** A worker has answered the command with this id. */
+  onResult(worker: number, id: number, result: LabCommandResult): void
+  workerDied(worker: number): void
+  workerJoined(worker: number): void
+  close(): void
+}
 
 /** Null when the lab is switched off. Rejects when its address cannot be bound. */
-export async function startLab(config: Config, ports: LabSupervisorPorts) {
+export async function startLab(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
   if (config.lab === 'off') return null
   const { host, port } = parseHostPort(config.lab) ?? DEFAULT_ADDRESS
   const fanOut = new FanOut<LabCommandResult>()
@@ -49,7 +58,6 @@ export async function startLab(config: Config, ports: LabSupervisorPorts) {
   })
   const url = `http://${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}/lab`
   return {
-    /** For standard output. */
     announcement: `sluice lab on ${url} (faults: ${config.labFaults ? 'on' : 'off'})`,
     onResult: (worker: number, id: number, result: LabCommandResult) => fanOut.receive(worker, id, result),
     workerDied: (worker: number): void => {

@@ -40,7 +40,18 @@ interface AuditTrailAppend {
 }
 
 /** For the inside of transactions and snapshots of the environment. */
-export function openAuditTrails(env: LmdbEnvironment, table: LmdbByteTable, retention: AuditRetention) {
+export interface AuditTrails {
+  /** Newest rows first, from `offset` on, and how many there are. */
+  page(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage
+  /** Rows of one trail share its extent, which is read and written once; what is too old or too many goes. */
+  append(rows: readonly FederationAuditRow[]): void
+}
+
+export function openAuditTrails(
+  env: LmdbEnvironment,
+  table: LmdbByteTable,
+  retention: AuditRetention,
+): AuditTrails {
   const readExtent = (key: Buffer): AuditTrailExtent => {
     const bytes = env.get(table, key)
     return bytes === undefined ? EMPTY_AUDIT_TRAIL : (decodeRecord(bytes) as AuditTrailExtent)
@@ -79,12 +90,7 @@ export function openAuditTrails(env: LmdbEnvironment, table: LmdbByteTable, rete
   }
 
   return {
-    page: (
-      organizationId: string,
-      trail: AuditTrailName,
-      offset: number,
-      limit: number,
-    ): FederationAuditPage => {
+    page: (organizationId, trail, offset, limit) => {
       if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
       const key = auditTrailKey(trail, organizationId)
       const [first, next] = readExtent(key)
@@ -101,8 +107,7 @@ export function openAuditTrails(env: LmdbEnvironment, table: LmdbByteTable, rete
       return { rows, total: next - first }
     },
 
-    /** Rows of one trail share its extent, which is read and written once. */
-    append: (rows: readonly FederationAuditRow[]): void => {
+    append: (rows) => {
       const appends = new Map<string, AuditTrailAppend>()
       for (const row of rows) {
         const key = auditTrailKey(row.trail, row.organizationId)

@@ -15,7 +15,7 @@ import type {
   OwnedRecords,
   SigningKeyRing,
 } from '../federation-store.js'
-import { AUDIT_RETENTION, type AuditRetention, openAuditTrails } from './audit-trails.js'
+import { AUDIT_RETENTION, type AuditRetention, type AuditTrails, openAuditTrails } from './audit-trails.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 import { idKey, ownerPrefix, RecordTable } from './record-table.js'
 
@@ -63,7 +63,7 @@ export function createLmdbFederationStore(
 interface FederationTables {
   readonly records: RecordTable
   readonly ownerIndex: LmdbByteTable
-  readonly audit: ReturnType<typeof openAuditTrails>
+  readonly audit: AuditTrails
 }
 
 /** @param revise what a record that has changed becomes */
