@@ -63,13 +63,24 @@ export interface PoolJob {
   readonly flag: number
 }
 
+/** What pool and thread tell each other of a job outside of messages. */
+export enum JobFlag {
+  /** Handed over, and not running: it has not begun, or it is done. */
+  Resting = 0,
+  /** Its caller has gone: it need not begin. Set by the pool. */
+  Cancelled = 1,
+  /** The thread works on it. Set by the thread; left standing by a thread that dies of it. */
+  Running = 2,
+}
+
 /** What every thread is given when it starts. */
 export interface PoolThreadData {
   /**
-   * One flag per job a thread may hold, set to 1 when the job's caller has gone. Shared memory, because it has
-   * to reach a job that stands in a thread's queue already; given once, because sending it costs more than a job.
+   * One `JobFlag` per job a thread may hold. Shared memory, because a caller's departure has to reach a job that
+   * stands in a thread's queue already, and because a thread that dies tells nothing in any other way; given once,
+   * because sending it costs more than a job.
    */
-  readonly cancelled: Int32Array
+  readonly flags: Int32Array
 }
 
 /** What a thread reports about one job. */

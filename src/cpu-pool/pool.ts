@@ -9,7 +9,14 @@
 
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
-import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData } from '../../workers/tasks.js'
+import {
+  JobFlag,
+  type PoolJob,
+  type PoolJobReport,
+  type PoolTaskName,
+  type PoolTasks,
+  type PoolThreadData,
+} from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
@@ -40,7 +47,10 @@ interface QueuedTask {
   /** Index of its flag in shared memory, while it is handed to a thread. */
   flag: number
   gone: boolean
-  tries: number
+  /** How many threads have died while they worked on it. */
+  kills: number
+  /** How many threads have died that held it. */
+  losses: number
 }
 
 const POOL_THREAD_MODULE = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
@@ -53,6 +63,9 @@ const MESSAGES_PER_THREAD = 2
  */
 const SHARED_COST = 40_000
 const SHARED_JOBS = 16
+/** A task is given up when this many threads died of it, or this many that held it died of anything. */
+const MOST_KILLS = 2
+const MOST_LOSSES = 8
 /** How much the pool yields to the event loops when they compete for a core. */
 const NICE = 10
 const NS_PER_MS = 1e6
@@ -69,7 +82,7 @@ export type PoolSnapshot = ReturnType<CpuPool['snapshot']>
 export class CpuPool {
   readonly #piscina: Piscina<readonly PoolJob[], readonly PoolJobReport[]>
   readonly #options: PoolOptions
-  readonly #cancelled: Int32Array
+  readonly #flags: Int32Array
   readonly #freeSlots: number[]
   #closed = false
   #queue: QueuedTask[] = []
@@ -86,7 +99,7 @@ export class CpuPool {
     const slots = options.threads * MESSAGES_PER_THREAD
     const flags = slots * SHARED_JOBS
     this.#options = options
-    this.#cancelled = new Int32Array(new SharedArrayBuffer(flags * Int32Array.BYTES_PER_ELEMENT))
+    this.#flags = new Int32Array(new SharedArrayBuffer(flags * Int32Array.BYTES_PER_ELEMENT))
     this.#freeSlots = Array.from({ length: slots }, (_, slot) => slot)
     this.#piscina = new Piscina({
       filename: options.filename ?? POOL_THREAD_MODULE,
@@ -96,13 +109,13 @@ export class CpuPool {
       maxQueue: slots,
       niceIncrement: NICE,
       recordTiming: false,
-      workerData: { cancelled: this.#cancelled } satisfies PoolThreadData,
+      workerData: { flags: this.#flags } satisfies PoolThreadData,
     })
   }
 
   /**
    * Runs a task in a thread. Throws `unavailable` at once when the pool is full; rejects with it when the caller
-   * left before the task started. A task whose thread dies is tried once more.
+   * left before the task started. A task that its thread dies of is tried once more.
    */
   run<N extends PoolTaskName>(
     task: N,
@@ -127,7 +140,8 @@ export class CpuPool {
         state: 'waiting',
         flag: 0,
         gone: false,
-        tries: 0,
+        kills: 0,
+        losses: 0,
       }
       this.#enqueue(entry)
       caller.onAbort(() => this.#onCallerGone(entry))
@@ -172,7 +186,7 @@ export class CpuPool {
   /** The caller has gone: a waiting task stops counting at once, one in a thread's hands is marked. */
   #onCallerGone(entry: QueuedTask): void {
     entry.gone = true
-    if (entry.state === 'handed') Atomics.store(this.#cancelled, entry.flag, 1)
+    if (entry.state === 'handed') Atomics.store(this.#flags, entry.flag, JobFlag.Cancelled)
     else if (entry.state === 'waiting') this.#dropTask(entry)
   }
 
@@ -193,8 +207,8 @@ export class CpuPool {
   }
 
   /**
-   * The oldest task, and those behind it that may share its message. One whose thread has died goes alone: it may
-   * be what killed it.
+   * The oldest task, and those behind it that may share its message. One that a thread has died of goes
+   * alone.
    */
   #nextBatch(): QueuedTask[] {
     const batch: QueuedTask[] = []
@@ -203,11 +217,11 @@ export class CpuPool {
       const entry = this.#queue[0]!
       if (!entry.gone) {
         cost += entry.cost
-        if (batch.length > 0 && (cost > SHARED_COST || entry.tries > 0)) break
+        if (batch.length > 0 && (cost > SHARED_COST || entry.kills > 0)) break
         batch.push(entry)
       }
       this.#queue.shift()
-      if (entry.tries > 0 && !entry.gone) break
+      if (entry.kills > 0 && !entry.gone) break
     }
     return batch
   }
@@ -225,8 +239,7 @@ export class CpuPool {
     this.#queuedCost -= entry.cost
     entry.state = 'handed'
     entry.flag = flag
-    entry.tries++
-    Atomics.store(this.#cancelled, flag, 0)
+    Atomics.store(this.#flags, flag, JobFlag.Resting)
     return { task: entry.task, input: entry.input, flag }
   }
 
@@ -267,7 +280,10 @@ export class CpuPool {
   /** The thread died under the batch. Piscina has started another one. */
   #onThreadDied(batch: readonly QueuedTask[], slot: number, cause: unknown): void {
     for (const entry of batch) {
-      if (entry.tries < 2 && !entry.gone && !this.#closed) this.#enqueue(entry)
+      entry.losses++
+      if (Atomics.load(this.#flags, entry.flag) === JobFlag.Running) entry.kills++
+      const again = entry.kills < MOST_KILLS && entry.losses < MOST_LOSSES && !entry.gone && !this.#closed
+      if (again) this.#enqueue(entry)
       else this.#rejectLost(entry, cause)
     }
     this.#releaseSlot(slot)

@@ -89,6 +89,17 @@ test('large tasks share nothing: each is answered as soon as it is done', async 
   await holding
 })
 
+test('of two tasks that reach a starting thread together, the first is answered before the second begins', async (t) => {
+  const pool = poolOf(t, 1, 1_000_000)
+  const second = new Watched('hold')
+  t.after(() => second.release())
+  const answered = run(pool, new Watched('answer'), { cost: 100_000 })
+  const holding = run(pool, second, { cost: 100_000 })
+  await answered
+  second.release()
+  await holding
+})
+
 test('waiting and running times and the rows of the threads add up', async (t) => {
   const pool = poolOf(t, 2)
   const jobs = Array.from({ length: 30 }, () => new Watched('busy', 3))

@@ -1,9 +1,9 @@
 /**
- * A task file for tests of the CPU pool, with the interface of `workers/thread.ts`: what a job does is said by its
+ * A task file for tests of the CPU pool, in the place of `workers/thread.ts`: what a job does is said by its
  * input. The flags are shared memory, so that a test can see where a job is and let it go on.
  */
-import { threadId, workerData } from 'node:worker_threads'
-import type { PoolJob, PoolJobReport, PoolThreadData, TaskOutcome } from '../../../workers/tasks.js'
+import { jobRunner } from '../../../workers/job-runner.js'
+import type { TaskOutcome } from '../../../workers/tasks.js'
 
 export type Deed =
   /** Answers at once. */
@@ -80,16 +80,4 @@ function perform({ data, rounds, flags }: DeedInput): TaskOutcome<'pbkdf2'> {
   }
 }
 
-/** Runs jobs one after the other, as `workers/thread.ts` does. */
-export default function run(jobs: readonly PoolJob[]): PoolJobReport[] {
-  return jobs.map(runOne)
-}
-
-function runOne(job: PoolJob): PoolJobReport {
-  const startedNs = process.hrtime.bigint()
-  if (Atomics.load((workerData as PoolThreadData).cancelled, job.flag) === 1) {
-    return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
-  }
-  const outcome = perform(job.input as DeedInput)
-  return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
-}
+export default jobRunner((job) => perform(job.input as DeedInput))

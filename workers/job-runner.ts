@@ -1,0 +1,37 @@
+/** How a thread of the CPU pool goes through what the pool sends it, whatever its tasks are. */
+import { threadId, workerData } from 'node:worker_threads'
+import {
+  JobFlag,
+  type PoolJob,
+  type PoolJobReport,
+  type PoolTaskName,
+  type PoolThreadData,
+  type TaskOutcome,
+} from './tasks.js'
+
+/**
+ * Makes the function that piscina calls with each message. The jobs of a message run one after the other, and
+ * messages do so too: piscina starts all it finds at its port, and posts an answer a microtask after it was given.
+ * A message that ran at once would keep the answer of the one before it back until it is done itself.
+ * An `outcome` is null when its job was cancelled before it started.
+ */
+export function jobRunner(perform: (job: PoolJob) => TaskOutcome<PoolTaskName>) {
+  let previous: Promise<unknown> = Promise.resolve()
+  return (jobs: readonly PoolJob[]): Promise<PoolJobReport[]> => {
+    const reports = previous.then(() => jobs.map((job) => runJob(job, perform)))
+    // The pool hears of a failure by `reports`; here it only must not keep the next message from running.
+    previous = reports.catch(() => {})
+    return reports
+  }
+}
+
+function runJob(job: PoolJob, perform: (job: PoolJob) => TaskOutcome<PoolTaskName>): PoolJobReport {
+  const startedNs = process.hrtime.bigint()
+  const { flags } = workerData as PoolThreadData
+  if (Atomics.compareExchange(flags, job.flag, JobFlag.Resting, JobFlag.Running) === JobFlag.Cancelled) {
+    return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
+  }
+  const outcome = perform(job)
+  Atomics.store(flags, job.flag, JobFlag.Resting)
+  return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
+}
