@@ -1,5 +1,5 @@
 /**
- * The tasks of the CPU pool: what goes in and what comes out. Types only.
+ * The tasks of the CPU pool: what goes in, what comes out, and the flags both sides read. No code of a task.
  * Error classes do not survive the jump between threads, so tasks return outcomes.
  */
 

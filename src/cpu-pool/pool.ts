@@ -84,6 +84,8 @@ export class CpuPool {
   readonly #options: PoolOptions
   readonly #flags: Int32Array
   readonly #freeSlots: number[]
+  /** Settled when every thread has loaded its module, or died of it. */
+  readonly #loaded: Promise<unknown>
   #closed = false
   #queue: QueuedTask[] = []
   #queuedCost = 0
@@ -111,6 +113,7 @@ export class CpuPool {
       recordTiming: false,
       workerData: { flags: this.#flags } satisfies PoolThreadData,
     })
+    this.#loaded = Promise.allSettled(Array.from({ length: options.threads }, () => this.#piscina.run([])))
   }
 
   /**
@@ -169,10 +172,14 @@ export class CpuPool {
     }
   }
 
-  /** Refuses what waits and what still comes, and ends the threads. */
+  /**
+   * Refuses what waits and what still comes, and ends the threads. A thread is not ended while it loads its module:
+   * V8 aborts the whole process when it happens amid the linking of modules.
+   */
   async close(): Promise<void> {
     this.#closed = true
     for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#dropTask(entry)
+    await this.#loaded
     await this.#piscina.destroy()
   }
 

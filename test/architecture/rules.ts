@@ -31,7 +31,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule('src/transport/', 'the native edge: sockets, framing, answers', 'src/base/'),
   rule('src/upstream/', 'the HTTP client, the address guard, event streams', 'src/base/'),
   rule('src/store/', 'the store ports, and LMDB and files behind them', 'src/base/'),
-  rule('src/cpu-pool/', 'the pool of threads and its queue', 'src/base/ type:workers/tasks.ts'),
+  rule('src/cpu-pool/', 'the pool of threads and its queue', 'src/base/ workers/tasks.ts'),
   rule('src/telemetry/counters/', 'what each worker counts', 'src/base/ type:src/cpu-pool/pool.ts'),
   rule(
     'src/telemetry/prometheus/',
@@ -265,7 +265,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   },
   // Both ends of the process group: who forks, and who is forked.
   'node:cluster': { owners: ['src/process/worker-slots.ts', 'src/process/worker.ts'] },
-  'node:worker_threads': { owners: ['workers/thread.ts'] },
+  'node:worker_threads': { owners: ['workers/job-runner.ts'] },
   'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
 }
 
@@ -333,7 +333,7 @@ export const APPARATUS: readonly FolderRule[] = [
   rule(
     'test/support/',
     'servers, clients, providers and data of the tests',
-    `src/base/ type:workers/tasks.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
+    `src/base/ type:workers/tasks.ts workers/job-runner.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
      type:src/telemetry/counters/ src/http/ src/limits/ src/identity/ src/federation/ src/gateway/
      src/features/ type:src/lab/run-summary.ts src/drill/ bench/harness/`,
   ),
