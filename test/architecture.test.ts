@@ -125,8 +125,8 @@ const BAD: readonly Example[] = [
   },
   {
     name: 'the pool that loads a task into the event loop',
-    files: { 'src/cpu-pool/x.ts': "const run = await import('../../workers/tasks.js')" },
-    refused: /may not import more than types of workers\/tasks\.ts/,
+    files: { 'src/cpu-pool/x.ts': "const run = await import('../../workers/thread.js')" },
+    refused: /may not import workers\/thread\.ts/,
   },
   {
     name: 'composition that imports the processes it is composed in',
