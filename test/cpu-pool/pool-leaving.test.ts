@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { faultOf, Leaver, occupied, poolOf, run } from '../support/peers/pool-deeds.js'
 import { Watched } from '../support/peers/pool-task.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -103,4 +104,15 @@ test('a caller who leaves after the answer changes no figure', async (t) => {
   await run(pool, new Watched('answer'), { cost: 5, caller })
   caller.leave()
   t.match(pool.snapshot(), { completed: 1, dropped: 0, queue: 0, queuedCost: 0 })
+})
+
+test('a pool may be closed at any moment of the start of its threads', async (t) => {
+  // An end amid the linking of modules is fatal to the process, so that this test would not be there to fail.
+  for (let ms = 0; ms < 60; ms += 1.5) {
+    const pool = new CpuPool({ threads: 2, maxQueuedCost: 1000 })
+    const begun = performance.now()
+    await eventually(() => performance.now() - begun >= ms)
+    await pool.close()
+  }
+  t.pass()
 })
