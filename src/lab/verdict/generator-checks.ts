@@ -1,15 +1,7 @@
 /** V10 to V14: did the generator keep up, with which pattern, and over which connections? */
 import type { LoopClass } from '../run-summary.js'
 import { indexOfDispersion } from '../sums.js'
-import {
-  type CheckFinding,
-  failCheck,
-  passCheck,
-  type ReportEvidence,
-  skipCheck,
-  warnCheck,
-} from './evidence.js'
-import { latenessLimit, latenessP99 } from './loop-class.js'
+import { type CheckFinding, fail, pass, type ReportEvidence, skip, warn } from './evidence.js'
 import { stepLengthOf } from './observed-load.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
@@ -20,32 +12,25 @@ const GENERATOR_FULL = 0.95
 
 /** V10: a generator without CPU time left measures itself. */
 export function checkGeneratorCpu(evidence: ReportEvidence): CheckFinding {
-  const { report, declaredRate, truth, seconds } = evidence
-  if (report.cpuCores <= 0) return skipCheck("the generator's CPU time was not measured")
+  const { report, declaredRate, truth, seconds, latenessP99: late, latenessLimit } = evidence
+  if (report.cpuCores <= 0) return skip("the generator's CPU time was not measured")
   const share = report.cpuShare
   const reason = `the generator used ${formatPercent(share)} % of its ${formatNumber(report.cpuCores)} core${report.cpuCores === 1 ? '' : 's'}`
-  if (share < GENERATOR_BUSY) return passCheck(`${reason}, below ${formatPercent(GENERATOR_BUSY)} %`)
-  const late = latenessP99(evidence)
-  const onTime = late !== null && late <= latenessLimit(evidence)
+  if (share < GENERATOR_BUSY) return pass(`${reason}, below ${formatPercent(GENERATOR_BUSY)} %`)
+  const onTime = late !== null && late <= latenessLimit
   if (declaredRate !== null && onTime && truth.total.arrivals >= 0.99 * declaredRate * seconds) {
-    return passCheck(
-      `${reason}, and yet sent on time (p99 ${formatMs(late)} ms late): it spins while it waits`,
-    )
+    return pass(`${reason}, and yet sent on time (p99 ${formatMs(late)} ms late): it spins while it waits`)
   }
-  if (share < GENERATOR_FULL) return warnCheck(`${reason}, above ${formatPercent(GENERATOR_BUSY)} %`)
-  return failCheck(
-    `${reason}: ${formatNumber(report.rps)}/s is its ceiling and a lower bound of the server's`,
-  )
+  if (share < GENERATOR_FULL) return warn(`${reason}, above ${formatPercent(GENERATOR_BUSY)} %`)
+  return fail(`${reason}: ${formatNumber(report.rps)}/s is its ceiling and a lower bound of the server's`)
 }
 
 /** V11: an open loop that sends late measures too little. */
-export function checkLateness(evidence: ReportEvidence): CheckFinding {
-  if (evidence.report.loop !== 'open') return skipCheck('a closed loop has no due times')
-  const late = latenessP99(evidence)
-  if (late === null) return skipCheck('the tool does not tell when its requests were due')
-  const limit = latenessLimit(evidence)
-  const reason = `one request in a hundred left ${formatMs(late)} ms or more after it was due, the limit is ${formatMs(limit)} ms`
-  return late <= limit ? passCheck(reason) : failCheck(reason)
+export function checkLateness({ report, latenessP99: late, latenessLimit }: ReportEvidence): CheckFinding {
+  if (report.loop !== 'open') return skip('a closed loop has no due times')
+  if (late === null) return skip('the tool does not tell when its requests were due')
+  const reason = `one request in a hundred left ${formatMs(late)} ms or more after it was due, the limit is ${formatMs(latenessLimit)} ms`
+  return late <= latenessLimit ? pass(reason) : fail(reason)
 }
 
 const EVEN = 0.3
@@ -57,24 +42,23 @@ export const BURSTY = 2
 /** V12: are the arrivals spread as a constant or a Poisson schedule is? */
 export function checkPattern(evidence: ReportEvidence, loopClass: LoopClass): CheckFinding {
   const { truth, declaredRate, stalls } = evidence
-  if (declaredRate === null) return skipCheck('a closed loop without a rate has no pattern')
-  if (truth.total.arrivals < 20)
-    return skipCheck(`${formatNumber(truth.total.arrivals)} arrivals show no pattern`)
+  if (declaredRate === null) return skip('a closed loop without a rate has no pattern')
+  if (truth.total.arrivals < 20) return skip(`${formatNumber(truth.total.arrivals)} arrivals show no pattern`)
   const index = arrivalDispersion(evidence)
   // A stall leaves one long gap in the arrivals of a client that stops with the server.
   const cv = stalls === null || loopClass === 'open' ? truth.total.gap.cv : null
   const figures = `dispersion ${formatRatio(index)} of the counts${cv === null ? '' : `, variation ${formatRatio(cv)} of the gaps`}`
   if (index > BURSTY) {
-    return failCheck(
+    return fail(
       `bursty: ${figures}, where ${formatNumber(declaredRate)}/s at even gaps have at most ${EVEN} and Poisson has 1`,
     )
   }
   const found = recognizePattern(index, cv, evidence.quiet.length)
-  if (found === null) return warnCheck(`neither constant nor Poisson: ${figures}`)
+  if (found === null) return warn(`neither constant nor Poisson: ${figures}`)
   const wanted = truth.expect?.pattern
   return wanted !== undefined && wanted !== found
-    ? failCheck(`${found}, where ${wanted} was expected: ${figures}`)
-    : passCheck(`${found}: ${figures}`)
+    ? fail(`${found}, where ${wanted} was expected: ${figures}`)
+    : pass(`${found}: ${figures}`)
 }
 
 function recognizePattern(index: number, cv: number | null, steps: number): 'constant' | 'poisson' | null {
@@ -94,24 +78,24 @@ export function arrivalDispersion({ quiet, truth, series }: ReportEvidence): num
 export function checkConnections({ truth, report }: ReportEvidence): CheckFinding {
   const { peak, opened } = truth.connections
   const asked = report.connections
-  if (asked === 0 || peak === 0) return skipCheck('the number of connections is unknown')
+  if (asked === 0 || peak === 0) return skip('the number of connections is unknown')
   const slack = 1 + 0.05 * asked
   const reason = `${formatNumber(asked)} connections asked for, at most ${formatNumber(peak)} at once, ${formatNumber(opened)} opened`
-  if (peak > asked + slack) return warnCheck(`${reason}: more than asked for`)
-  if (report.loop === 'closed' && peak < asked - slack) return warnCheck(`${reason}: fewer than asked for`)
-  return opened > peak * 1.1 + 1 ? warnCheck(`${reason}: they did not stay open`) : passCheck(reason)
+  if (peak > asked + slack) return warn(`${reason}: more than asked for`)
+  if (report.loop === 'closed' && peak < asked - slack) return warn(`${reason}: fewer than asked for`)
+  return opened > peak * 1.1 + 1 ? warn(`${reason}: they did not stay open`) : pass(reason)
 }
 
 /** V14: a rate that the connections cannot carry. */
 export function checkConnectionCap({ truth, report, declaredRate, seconds }: ReportEvidence): CheckFinding {
   const busy = truth.connections.shareBusy
-  if (declaredRate === null) return skipCheck('a closed loop without a rate always uses all its connections')
-  if (busy === null) return skipCheck('the server was not told how many connections to expect')
+  if (declaredRate === null) return skip('a closed loop without a rate always uses all its connections')
+  if (busy === null) return skip('the server was not told how many connections to expect')
   const due = declaredRate * seconds
   const reason = `all connections were busy ${formatPercent(busy)} % of the time, ${formatNumber(truth.total.arrivals)} of ${formatNumber(due)} due requests arrived`
-  if (busy <= 0.2 || truth.total.arrivals >= 0.99 * due) return passCheck(reason)
+  if (busy <= 0.2 || truth.total.arrivals >= 0.99 * due) return pass(reason)
   const mean = Math.max(truth.total.service.mean, report.mean ?? 0)
-  return failCheck(
+  return fail(
     `connection-limited: ${reason}; ${formatNumber(declaredRate)}/s of ${formatNumber(mean)} ms each need ${formatNumber(connectionsNeeded(declaredRate, mean))} connections, ${formatNumber(report.connections)} were given`,
   )
 }

@@ -1,14 +1,7 @@
 /** V15 and V16: was the server itself in a state worth measuring? */
 import type { SeriesStep } from '../run-summary.js'
 import { countMatching, sumOf } from '../sums.js'
-import {
-  type CheckFinding,
-  failCheck,
-  passCheck,
-  type ReportEvidence,
-  skipCheck,
-  warnCheck,
-} from './evidence.js'
+import { type CheckFinding, fail, pass, type ReportEvidence, skip, warn } from './evidence.js'
 import { arrivalDispersion, BURSTY } from './generator-checks.js'
 import { formatMs, formatNumber, formatPercent } from './wording.js'
 
@@ -18,28 +11,28 @@ const SERVER_FULL = 0.95
 
 /** V15: no marks, no errors but those made on purpose, loops that turn. */
 export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
-  if (truth.marks.length > 0) return failCheck(`the run is marked: ${truth.marks.join('; ')}`)
+  if (truth.marks.length > 0) return fail(`the run is marked: ${truth.marks.join('; ')}`)
   const errors = countMatching(truth.total.statuses, /^5/)
   const planned = truth.total.faults.error ?? 0
   if (errors > planned) {
-    return failCheck(
+    return fail(
       `the server answered ${formatNumber(errors)} errors, of which ${formatNumber(planned)} were made on purpose`,
     )
   }
-  if (truth.workers.length === 0) return skipCheck('no worker reported')
+  if (truth.workers.length === 0) return skip('no worker reported')
   const lag = Math.max(...truth.workers.map((worker) => worker.lag.percentiles.p99 ?? 0))
   const busy = Math.max(...truth.workers.map(({ cpuShare }) => cpuShare))
   const reason = `p99 of the loop's lag ${formatMs(lag)} ms, the busiest worker used ${formatPercent(busy)} % of a core`
-  if (lag > LAG_FAILS_MS) return failCheck(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
+  if (lag > LAG_FAILS_MS) return fail(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
   const unplanned = truth.stalls.filter(({ kind }) => kind === 'unplanned').length
   if (unplanned > 0)
-    return warnCheck(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
-  if (lag > LAG_WARNS_MS) return warnCheck(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
+    return warn(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
+  if (lag > LAG_WARNS_MS) return warn(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
   return busy >= SERVER_FULL
-    ? warnCheck(
+    ? warn(
         `${reason}: it had less than ${formatPercent(1 - SERVER_FULL)} % left, latencies are those of a full server`,
       )
-    : passCheck(reason)
+    : pass(reason)
 }
 
 const DRIFT = 0.05
@@ -48,9 +41,9 @@ const DRIFT = 0.05
 export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const { quiet, declaredRate } = evidence
   const length = Math.floor(quiet.length / 4)
-  if (length < 5) return skipCheck('fewer than 20 undisturbed steps in the series')
+  if (length < 5) return skip('fewer than 20 undisturbed steps in the series')
   if (declaredRate !== null && arrivalDispersion(evidence) > BURSTY) {
-    return skipCheck('arrivals in bursts have no rate in a quarter of the time')
+    return skip('arrivals in bursts have no rate in a quarter of the time')
   }
   const first = summarizeSteps(quiet.slice(0, length))
   const last = summarizeSteps(quiet.slice(-length))
@@ -60,7 +53,7 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const rateDrifts = Math.abs(first.rate - last.rate) > (DRIFT + chance) * last.rate
   const drift = Math.abs(first.p50 - last.p50)
   const latencyDrifts = drift > (DRIFT + chance) * last.p50 && drift > 0.05
-  return rateDrifts || latencyDrifts ? warnCheck(`${reason}: the warm-up was too short`) : passCheck(reason)
+  return rateDrifts || latencyDrifts ? warn(`${reason}: the warm-up was too short`) : pass(reason)
 }
 
 function summarizeSteps(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {

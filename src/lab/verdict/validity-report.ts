@@ -9,7 +9,6 @@ import type {
 } from '../run-summary.js'
 import { addUp } from '../sums.js'
 import { gatherEvidence, LEAST_QUANTA, type ReportEvidence } from './evidence.js'
-import { arrivalsDueInStalls } from './loop-class.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** The cells of a line: name, client, server, expected, checks. */
@@ -124,21 +123,22 @@ function latencyRows({ truth, report, expected }: ReportEvidence, noteOf: CheckN
   ]
 }
 
-function stallRow(evidence: ReportEvidence, noteOf: CheckNotes): ReportLine[] {
-  const { stalls } = evidence
+function stallRow({ stalls, dueInStalls }: ReportEvidence, noteOf: CheckNotes): ReportLine[] {
   if (stalls === null) return []
-  const due = arrivalsDueInStalls(evidence)
-  const openness = `openness ${formatRatio(due === 0 ? 0 : stalls.arrivals / due)}`
+  const openness = `openness ${formatRatio(dueInStalls === 0 ? 0 : stalls.arrivals / dueInStalls)}`
   const notes = `${noteOf('V6')} ${openness}`.trim()
-  return [figureLine('arrivals in stall', formatNumber, [null, stalls.arrivals, due], notes)]
+  return [figureLine('arrivals in stall', formatNumber, [null, stalls.arrivals, dueInStalls], notes)]
 }
 
-function footLines({ truth, report }: ReportEvidence, { loopClass }: LoadToolVerdict, noteOf: CheckNotes) {
+function footLines(
+  { truth, report, latenessP99: lateness }: ReportEvidence,
+  { loopClass }: LoadToolVerdict,
+  noteOf: CheckNotes,
+): string[] {
   const { peak, opened } = truth.connections
-  const lateness = truth.total.lateness.count > 0 ? truth.total.lateness.percentiles.p99 : report.latenessP99
   const facts = [
     `generator CPU ${report.cpuCores > 0 ? `${formatPercent(report.cpuShare)} %` : 'n/a'} ${noteOf('V10')}`,
-    `lateness p99 ${lateness === undefined ? 'n/a' : `${formatMs(lateness)} ms ${noteOf('V11')}`}`,
+    `lateness p99 ${lateness === null ? 'n/a' : `${formatMs(lateness)} ms ${noteOf('V11')}`}`,
     `connections ${formatNumber(peak)}/${formatNumber(report.connections)}, ${formatNumber(opened)} opened ${noteOf('V13', 'V14')}`,
     `server ${noteOf('V15', 'V16') || 'n/a'}`,
   ]

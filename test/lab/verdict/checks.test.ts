@@ -100,13 +100,6 @@ const CASES: readonly CheckCase[] = [
     { report: { statuses: { '200': 1500 } } },
   ],
   [
-    'V1 fail',
-    'more answers than requests sent',
-    /sent 1000 requests and got 2000/,
-    { report: { sent: 1000 } },
-  ],
-  ['V1 fail', 'a negative count', /below 0/, { report: { errors: { reset: -1 } } }],
-  [
     'V2 warn',
     'a drain in the divisor',
     /162\.6 requests\/s, the server answered 167\/s over 10\.0 s \(−2\.6 %\)/,
