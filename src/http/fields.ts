@@ -106,6 +106,14 @@ export function stringMatching(pattern: RegExp, note: string): StringSchema {
   return stringWithRule((value) => (pattern.test(value) ? null : note), pattern.source)
 }
 
+/** The members of an object, each of which may be left out. */
+export function optional<S extends z.ZodRawShape>(
+  members: S,
+): { [N in keyof S]: S[N] extends z.ZodType ? z.ZodExactOptional<S[N]> : never } {
+  const entries = Object.entries(members).map(([name, schema]) => [name, z.exactOptional(schema)])
+  return Object.fromEntries(entries)
+}
+
 /** An object with members of any name. */
 export function recordOf<T extends z.ZodType>(value: T): z.ZodType<Record<string, z.output<T>>> {
   return boundedRecord(z.string(), value)

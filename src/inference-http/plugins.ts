@@ -7,6 +7,7 @@ import {
   boundedString,
   noteOptions,
   openObject,
+  optional,
   safeInteger,
   stringMatching,
   stringWithRule,
@@ -28,28 +29,37 @@ export const searchMode = z.enum([
 
 export const userLocation = z.object({
   type: z.literal('approximate'),
-  city: z.string().exactOptional(),
-  region: z.string().exactOptional(),
-  country: z.string().exactOptional(),
-  timezone: z.string().exactOptional(),
+  ...optional({ city: z.string(), region: z.string(), country: z.string(), timezone: z.string() }),
 })
 
-const handles = z.array(z.string()).max(20).exactOptional()
-const date = stringMatching(/^\d{4}-\d{2}-\d{2}/, 'must be a date').exactOptional()
+const handles = z.array(z.string()).max(20)
+const date = stringMatching(/^\d{4}-\d{2}-\d{2}/, 'must be a date')
 
-export const xSearch = z.object({
-  allowed_x_handles: handles,
-  excluded_x_handles: handles,
-  from_date: date,
-  to_date: date,
-  enable_image_understanding: z.boolean().exactOptional(),
-  enable_video_understanding: z.boolean().exactOptional(),
-})
-
-/** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
-const enabled = z.boolean().exactOptional()
+export const xSearch = z.object(
+  optional({
+    allowed_x_handles: handles,
+    excluded_x_handles: handles,
+    from_date: date,
+    to_date: date,
+    enable_image_understanding: z.boolean(),
+    enable_video_understanding: z.boolean(),
+  }),
+)
 
 const strings = z.array(z.string())
+const positive = safeInteger(1)
+
+/** What fetching pages is told, as a plugin and as a tool. */
+export const fetchParameters = {
+  allowed_domains: strings,
+  blocked_domains: strings,
+  max_uses: positive,
+  max_content_tokens: positive,
+}
+
+/** A tool inside a tool. */
+export const innerTool = z.object({ type: z.string(), ...optional({ parameters: openObject() }) })
+
 const LONGEST_IN_ALL = 65_536
 
 /** Patterns of model names: each at most 1024 characters, and 65,536 in all. */
@@ -60,14 +70,12 @@ const modelList = z
     (names) => names.reduce((sum, name) => sum + name.length, 0) <= LONGEST_IN_ALL,
     noteOptions(`must have at most ${LONGEST_IN_ALL} characters in all`),
   )
-  .exactOptional()
 
 const autoRouter = {
-  enabled,
   allowed_models: modelList,
   excluded_models: modelList,
-  cost_tier: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).exactOptional(),
-  cost_quality_tradeoff: boundedInteger(0, 10).exactOptional(),
+  cost_tier: z.enum(['low', 'medium', 'high', 'xhigh', 'max']),
+  cost_quality_tradeoff: boundedInteger(0, 10),
 }
 
 /** One line: a rule may not smuggle in a second one. */
@@ -76,88 +84,59 @@ const alignmentRule = stringWithRule((rule) => {
   return rule.length >= 1 && [...rule.slice(0, 402)].length <= 200 ? null : 'must have 1 to 200 characters'
 })
 
+/** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
+function pluginOf<const I extends string, S extends z.ZodRawShape>(id: I, members: S) {
+  return z.object({ id: z.literal(id), ...optional({ enabled: z.boolean(), ...members }) })
+}
+
 export const plugin = nameSchema(
   'Plugin',
   z.discriminatedUnion('id', [
-    z.object({ id: z.literal('auto-router'), ...autoRouter, pin_model: z.boolean().exactOptional() }),
-    z.object({ id: z.literal('auto-beta-router'), ...autoRouter }),
-    z.object({ id: z.literal('moderation'), enabled }),
-    z.object({
-      id: z.literal('web'),
-      enabled,
-      engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']).exactOptional(),
-      mode: searchMode.exactOptional(),
-      max_results: safeInteger(1).exactOptional(),
-      max_uses: safeInteger(1).exactOptional(),
-      search_prompt: z.string().exactOptional(),
-      include_domains: strings.exactOptional(),
-      exclude_domains: strings.exactOptional(),
-      user_location: userLocation.exactOptional(),
-      x_search: xSearch.exactOptional(),
+    pluginOf('auto-router', { ...autoRouter, pin_model: z.boolean() }),
+    pluginOf('auto-beta-router', autoRouter),
+    pluginOf('moderation', {}),
+    pluginOf('web', {
+      engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']),
+      mode: searchMode,
+      max_results: positive,
+      max_uses: positive,
+      search_prompt: z.string(),
+      include_domains: strings,
+      exclude_domains: strings,
+      user_location: userLocation,
+      x_search: xSearch,
     }),
-    z.object({
-      id: z.literal('web-fetch'),
-      enabled,
-      allowed_domains: strings.exactOptional(),
-      blocked_domains: strings.exactOptional(),
-      max_uses: safeInteger(1).exactOptional(),
-      max_content_tokens: safeInteger(1).exactOptional(),
+    pluginOf('web-fetch', fetchParameters),
+    pluginOf('file-parser', {
+      pdf: z.object(optional({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']) })),
     }),
-    z.object({
-      id: z.literal('file-parser'),
-      enabled,
-      pdf: z
-        .object({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']).exactOptional() })
-        .exactOptional(),
+    pluginOf('response-healing', {}),
+    pluginOf('context-compression', { engine: z.literal('middle-out') }),
+    pluginOf('pareto-router', {
+      max_price: boundedNumber(0, Number.MAX_VALUE),
+      min_coding_score: boundedNumber(0, 1),
+      price_source: z.enum(['prompt', 'weighted_avg']),
     }),
-    z.object({ id: z.literal('response-healing'), enabled }),
-    z.object({
-      id: z.literal('context-compression'),
-      enabled,
-      engine: z.literal('middle-out').exactOptional(),
+    pluginOf('fusion', {
+      model: z.string(),
+      analysis_models: strings.min(1).max(8),
+      max_tool_calls: boundedInteger(1, 16),
+      preset: z.enum(['general-high', 'general-budget', 'general-fast']),
+      tools: z.array(innerTool).max(8),
     }),
-    z.object({
-      id: z.literal('pareto-router'),
-      enabled,
-      max_price: boundedNumber(0, Number.MAX_VALUE).exactOptional(),
-      min_coding_score: boundedNumber(0, 1).exactOptional(),
-      price_source: z.enum(['prompt', 'weighted_avg']).exactOptional(),
+    pluginOf('switchyard-router', {
+      algorithm: z.enum(['capability', 'stage', 'auto', 'random', 'composite', 'passthrough']),
     }),
-    z.object({
-      id: z.literal('fusion'),
-      enabled,
-      model: z.string().exactOptional(),
-      analysis_models: z.array(z.string()).min(1).max(8).exactOptional(),
-      max_tool_calls: boundedInteger(1, 16).exactOptional(),
-      preset: z.enum(['general-high', 'general-budget', 'general-fast']).exactOptional(),
-      tools: z
-        .array(z.object({ type: z.string(), parameters: openObject().exactOptional() }))
-        .max(8)
-        .exactOptional(),
-    }),
-    z.object({
-      id: z.literal('switchyard-router'),
-      enabled,
-      algorithm: z
-        .enum(['capability', 'stage', 'auto', 'random', 'composite', 'passthrough'])
-        .exactOptional(),
-    }),
-    z.object({
-      id: z.literal('jev-router'),
-      enabled,
-      models: modelList,
-      allowed_models: modelList,
-      excluded_models: modelList,
-    }),
+    pluginOf('jev-router', { models: modelList, allowed_models: modelList, excluded_models: modelList }),
     z.strictObject({
       id: z.literal('alignment'),
       rules: z.array(alignmentRule).min(1).max(128),
-      threshold: boundedNumber(0, 1)
-        .refine((value) => value > 0, noteOptions('must be more than 0'))
-        .exactOptional(),
-      max_retries: boundedInteger(0, 3).exactOptional(),
-      mode: z.enum(['enforce', 'audit']).exactOptional(),
-      instruct: z.boolean().exactOptional(),
+      ...optional({
+        threshold: boundedNumber(0, 1).refine((value) => value > 0, noteOptions('must be more than 0')),
+        max_retries: boundedInteger(0, 3),
+        mode: z.enum(['enforce', 'audit']),
+        instruct: z.boolean(),
+      }),
     }),
   ]),
 )

@@ -11,6 +11,7 @@ import {
   boundedString,
   limitDepth,
   noteOptions,
+  optional,
   safeInteger,
   stringMatching,
   stringWithRule,
@@ -22,7 +23,7 @@ export const SESSION_HEADER = 'x-session-id'
 
 export const cacheControl = nameSchema(
   'CacheControl',
-  z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).exactOptional() }),
+  z.object({ type: z.literal('ephemeral'), ...optional({ ttl: z.enum(['5m', '1h']) }) }),
 )
 
 const MODEL_ID = /^[~@A-Za-z0-9][\w.@~+-]*\/[A-Za-z0-9][\w.@~+-]*(?::[\w.-]+)?$/
@@ -42,28 +43,30 @@ const LONGEST_IDENTIFIER = 256
 
 export const identifier = boundedString(0, LONGEST_IDENTIFIER)
 
+const traceMembers = optional({
+  trace_id: z.string(),
+  trace_name: z.string(),
+  span_name: z.string(),
+  generation_name: z.string(),
+  parent_span_id: z.string(),
+})
+
+// The members below stand in bodies in which each of them is optional.
+
 /** Who a call is for, and what it belongs to. */
 export const identity = {
-  session_id: identifier.exactOptional(),
-  user: identifier.exactOptional(),
-  trace: limitDepth(
-    z.looseObject({
-      trace_id: z.string().exactOptional(),
-      trace_name: z.string().exactOptional(),
-      span_name: z.string().exactOptional(),
-      generation_name: z.string().exactOptional(),
-      parent_span_id: z.string().exactOptional(),
-    }),
-  ).exactOptional(),
+  session_id: identifier,
+  user: identifier,
+  trace: limitDepth(z.looseObject(traceMembers)),
 }
 
 /** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
 export function unsupportedMember(
   note: string,
   harmless: (value: unknown) => boolean = () => false,
-): z.ZodExactOptional<z.ZodType<null>> {
+): z.ZodType<null> {
   const schema = z.custom<null>((value) => value === null || harmless(value), noteOptions(note))
-  return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
+  return schema.meta({ description: `Not carried out by this version: ${note}.` })
 }
 
 /**
@@ -74,10 +77,7 @@ export const serverState = {
   container: unsupportedMember('is not supported: containers belong to the account at the provider'),
   previous_response_id: unsupportedMember('is not supported: send the whole conversation in messages'),
   conversation: unsupportedMember('is not supported: send the whole conversation in messages'),
-  thread: z
-    .unknown()
-    .meta({ description: 'Not carried out by this version: is refused unless null.' })
-    .exactOptional(),
+  thread: z.unknown().meta({ description: 'Not carried out by this version: is refused unless null.' }),
 }
 
 export const stopCondition = nameSchema(
@@ -93,66 +93,53 @@ export const stopCondition = nameSchema(
 
 // ── Who serves a call (contract/gateway 2.7) ──────────────────────────────────
 
-const slugs = z.array(boundedString(1, 256)).max(64).nullable().exactOptional()
-const flag = z.boolean().nullable().exactOptional()
+const slugs = z.array(boundedString(1, 256)).max(64).nullable()
+const flag = z.boolean().nullable()
 const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto'])
+const partition = z.enum(['model', 'none'])
 const notNegative = boundedNumber(0, Number.MAX_VALUE)
 
 /** Dollars, as a number or as decimal text. */
-const price = z
-  .union([
-    notNegative,
-    stringMatching(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number'),
-  ])
-  .exactOptional()
+const price = z.union([
+  notNegative,
+  stringMatching(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number'),
+])
 
-const percentile = notNegative.nullable().exactOptional()
-const cutoff = z
-  .union([notNegative, z.object({ p50: percentile, p75: percentile, p90: percentile, p99: percentile })])
-  .nullable()
-  .exactOptional()
+const percentile = notNegative.nullable()
+const percentiles = optional({ p50: percentile, p75: percentile, p90: percentile, p99: percentile })
+const cutoff = z.union([notNegative, z.object(percentiles)]).nullable()
 
-const quantization = z.enum(QUANTIZATIONS)
-
+const providerWishes = optional({
+  order: slugs,
+  only: slugs,
+  ignore: slugs,
+  allow_fallbacks: flag,
+  require_parameters: flag,
+  data_collection: z.enum(['allow', 'deny']).nullable(),
+  zdr: flag,
+  enforce_distillable_text: flag,
+  quantizations: z.array(z.enum(QUANTIZATIONS)).nullable(),
+  sort: z
+    .union([sortKey, z.object(optional({ by: sortKey.nullable(), partition: partition.nullable() }))])
+    .nullable(),
+  max_price: z.object(
+    optional({ prompt: price, completion: price, request: price, image: price, audio: price }),
+  ),
+  preferred_min_throughput: cutoff,
+  preferred_max_latency: cutoff,
+})
 export const providerPreferences = nameSchema(
   'ProviderPreferences',
-  limitDepth(
-    z.looseObject({
-      order: slugs,
-      only: slugs,
-      ignore: slugs,
-      allow_fallbacks: flag,
-      require_parameters: flag,
-      data_collection: z.enum(['allow', 'deny']).nullable().exactOptional(),
-      zdr: flag,
-      enforce_distillable_text: flag,
-      quantizations: z.array(quantization).nullable().exactOptional(),
-      sort: z
-        .union([
-          sortKey,
-          z.object({
-            by: sortKey.nullable().exactOptional(),
-            partition: z.enum(['model', 'none']).nullable().exactOptional(),
-          }),
-        ])
-        .nullable()
-        .exactOptional(),
-      max_price: z
-        .object({ prompt: price, completion: price, request: price, image: price, audio: price })
-        .exactOptional(),
-      preferred_min_throughput: cutoff,
-      preferred_max_latency: cutoff,
-    }),
-  ),
+  limitDepth(z.looseObject(providerWishes)),
 )
 
 /** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
 const MOST_NAMES = 32
 
 export const routing = {
-  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
-  provider: providerPreferences.nullable().exactOptional(),
-  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
+  models: z.array(modelId).max(MOST_NAMES),
+  provider: providerPreferences.nullable(),
+  route: z.enum(['fallback', 'sort']).nullable(),
 }
 
 // ── Rules that join several fields of a body ──────────────────────────────────

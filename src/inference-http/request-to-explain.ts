@@ -4,7 +4,7 @@ import { Fault, type ValidationIssue } from '../base/fault.js'
 import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import { producesText } from '../gateway/metering/format.js'
-import { boundedString } from '../http/fields.js'
+import { boundedString, optional } from '../http/fields.js'
 import { readBySchema } from '../http/input.js'
 import { nameSchema } from '../http/json-schema.js'
 import { identity, modelId, routing, routingContradiction } from './request-members.js'
@@ -12,12 +12,9 @@ import { identity, modelId, routing, routingContradiction } from './request-memb
 /** A chat or a messages request; only what routing reads is looked at. */
 export const RequestToExplain = nameSchema(
   'RequestToExplain',
-  z.looseObject({
-    model: modelId.exactOptional(),
-    ...routing,
-    ...identity,
-    service_tier: boundedString(1, 64).nullable().exactOptional(),
-  }),
+  z.looseObject(
+    optional({ model: modelId, ...routing, ...identity, service_tier: boundedString(1, 64).nullable() }),
+  ),
 )
 
 /**

@@ -1,6 +1,6 @@
 /** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
-import { boundedNumber, boundedString, limitDepth, stringWithRule } from '../../http/fields.js'
+import { boundedNumber, boundedString, limitDepth, optional, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { identity, modelId, providerPreferences } from '../../inference-http/request-members.js'
 
@@ -39,10 +39,8 @@ const keyterms = z.array(boundedString(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYT
 const transcriptFormat = z.enum(['json', 'verbose_json'])
 const temperature = boundedNumber(0, 1)
 
-/** Options that only one provider understands; kept, and of no effect on others. */
-const audioProvider = providerPreferences
-
-const who = { provider: audioProvider.nullable().exactOptional(), ...identity }
+/** Wishes about the provider may hold options that only one understands; kept, and of no effect on others. */
+const who = optional({ provider: providerPreferences.nullable(), ...identity })
 
 export const TranscriptionIn = nameSchema(
   'TranscriptionRequest',

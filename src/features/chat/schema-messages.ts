@@ -1,6 +1,13 @@
 /** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
 import { z } from 'zod'
-import { boundedString, limitDepth, noteOptions, safeInteger, stringWithRule } from '../../http/fields.js'
+import {
+  boundedString,
+  limitDepth,
+  noteOptions,
+  optional,
+  safeInteger,
+  stringWithRule,
+} from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { isBase64, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
@@ -12,11 +19,10 @@ export const textPart = nameSchema(
   z.object({
     type: z.literal('text'),
     text: z.string(),
-    cache_control: cacheControl.exactOptional(),
-    prompt_cache_breakpoint: z
-      .object({ mode: z.literal('explicit') })
-      .nullable()
-      .exactOptional(),
+    ...optional({
+      cache_control: cacheControl,
+      prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullable(),
+    }),
   }),
 )
 
@@ -28,9 +34,9 @@ const contentPart = nameSchema(
       type: z.literal('image_url'),
       image_url: z.object({
         url: mediaUrl('image/'),
-        detail: z.enum(['auto', 'low', 'high', 'original']).exactOptional(),
+        ...optional({ detail: z.enum(['auto', 'low', 'high', 'original']) }),
       }),
-      cache_control: cacheControl.exactOptional(),
+      ...optional({ cache_control: cacheControl }),
     }),
     z.object({
       type: z.literal('input_audio'),
@@ -43,7 +49,7 @@ const contentPart = nameSchema(
       type: z.literal('video_url'),
       video_url: z.object({
         url: mediaUrl('video/'),
-        processing: z.enum(['agentic', 'static']).exactOptional(),
+        ...optional({ processing: z.enum(['agentic', 'static']) }),
       }),
     }),
     // The old spelling of the same.
@@ -51,16 +57,12 @@ const contentPart = nameSchema(
     z.object({
       type: z.literal('file'),
       file: z
-        .object({
-          file_data: mediaUrl('').exactOptional(),
-          file_id: boundedString(1, 256).exactOptional(),
-          filename: z.string().exactOptional(),
-        })
+        .object(optional({ file_data: mediaUrl(''), file_id: boundedString(1, 256), filename: z.string() }))
         .refine(
           (file) => file.file_data !== undefined || file.file_id !== undefined,
           noteOptions('needs file_data or file_id'),
         ),
-      cache_control: cacheControl.exactOptional(),
+      ...optional({ cache_control: cacheControl }),
     }),
   ]),
 )
@@ -69,11 +71,10 @@ const content = z.union([z.string(), z.array(contentPart)])
 
 const instruction = {
   content: z.union([z.string(), z.array(textPart)]),
-  name: z.string().exactOptional(),
-  configuration_update: z
-    .strictObject({ reasoning: z.strictObject({ effort }) })
-    .nullable()
-    .exactOptional(),
+  ...optional({
+    name: z.string(),
+    configuration_update: z.strictObject({ reasoning: z.strictObject({ effort }) }).nullable(),
+  }),
 }
 
 const toolCall = nameSchema(
@@ -85,46 +86,49 @@ const toolCall = nameSchema(
   }),
 )
 
+const text = z.string().nullable()
+
 /** Echoed unchanged (contract/gateway 3.5): what is known of an item is checked, the rest is kept. */
 const reasoningDetail = nameSchema(
   'ReasoningDetail',
   limitDepth(
     z.looseObject({
       type: z.string(),
-      id: z.string().nullable().exactOptional(),
-      format: z.string().nullable().exactOptional(),
-      index: safeInteger().exactOptional(),
-      text: z.string().nullable().exactOptional(),
-      signature: z.string().nullable().exactOptional(),
-      summary: z.string().exactOptional(),
-      data: z.string().exactOptional(),
+      ...optional({
+        id: text,
+        format: text,
+        index: safeInteger(),
+        text,
+        signature: text,
+        summary: z.string(),
+        data: z.string(),
+      }),
     }),
   ),
 )
 
+const echoedAudio = optional({
+  id: z.string(),
+  data: z.string(),
+  transcript: z.string(),
+  expires_at: safeInteger(),
+})
+const echoedImage = z.looseObject({ image_url: z.looseObject({ url: mediaUrl('image/') }) })
+
 const assistant = z.object({
   role: z.literal('assistant'),
-  content: content.nullable().exactOptional(),
-  name: z.string().exactOptional(),
-  refusal: z.string().nullable().exactOptional(),
-  // Libraries that print whole answers into the history write null for what an answer did not have.
-  tool_calls: z.array(toolCall).nullable().exactOptional(),
-  audio: z
-    .object({
-      id: z.string().exactOptional(),
-      data: z.string().exactOptional(),
-      transcript: z.string().exactOptional(),
-      expires_at: safeInteger().exactOptional(),
-    })
-    .nullable()
-    .exactOptional(),
-  images: z
-    .array(limitDepth(z.looseObject({ image_url: z.looseObject({ url: mediaUrl('image/') }) })))
-    .nullable()
-    .exactOptional(),
-  reasoning: z.string().nullable().exactOptional(),
-  reasoning_details: z.array(reasoningDetail).nullable().exactOptional(),
-  model: z.string().exactOptional(),
+  ...optional({
+    content: content.nullable(),
+    name: z.string(),
+    refusal: text,
+    // Libraries that print whole answers into the history write null for what an answer did not have.
+    tool_calls: z.array(toolCall).nullable(),
+    audio: z.object(echoedAudio).nullable(),
+    images: z.array(limitDepth(echoedImage)).nullable(),
+    reasoning: text,
+    reasoning_details: z.array(reasoningDetail).nullable(),
+    model: z.string(),
+  }),
 })
 
 export const message = nameSchema(
@@ -132,7 +136,7 @@ export const message = nameSchema(
   z.discriminatedUnion('role', [
     z.object({ role: z.literal('system'), ...instruction }),
     z.object({ role: z.literal('developer'), ...instruction }),
-    z.object({ role: z.literal('user'), content, name: z.string().exactOptional() }),
+    z.object({ role: z.literal('user'), content, ...optional({ name: z.string() }) }),
     assistant,
     z.object({ role: z.literal('tool'), content, tool_call_id: boundedString(1, 1024) }),
   ]),

@@ -6,11 +6,18 @@ import {
   finiteNumber,
   noteOptions,
   openObject,
+  optional,
   safeInteger,
   stringMatching,
 } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { searchMode, userLocation, xSearch } from '../../inference-http/plugins.js'
+import {
+  fetchParameters,
+  innerTool,
+  searchMode,
+  userLocation,
+  xSearch,
+} from '../../inference-http/plugins.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 import { effort } from './schema-messages.js'
 
@@ -61,56 +68,49 @@ const functionTool = nameSchema(
     type: z.literal('function'),
     function: z.object({
       name: FUNCTION_NAME,
-      description: z.string().exactOptional(),
-      parameters: openObject().exactOptional(),
-      strict: z.boolean().nullable().exactOptional(),
+      ...optional({
+        description: z.string(),
+        parameters: openObject(),
+        strict: z.boolean().nullable(),
+      }),
     }),
-    cache_control: cacheControl.exactOptional(),
+    ...optional({ cache_control: cacheControl }),
   }),
 )
 
-const effortOrBudget = z.object({
-  effort: effort.exactOptional(),
-  max_tokens: safeInteger(1).exactOptional(),
-})
+const effortOrBudget = z.object(optional({ effort, max_tokens: safeInteger(1) }))
 const agentName = stringMatching(
   /^[A-Za-z0-9 _-]{1,64}$/,
   'must be 1 to 64 letters, digits, spaces, underscores or hyphens',
 )
-const innerTool = z.object({ type: z.string(), parameters: openObject().exactOptional() })
 const strings = z.array(z.string())
+const positive = safeInteger(1)
 
 /** Who runs a tool. The other spelling of our own name is taken and not advertised (contract/decisions 1). */
-function engineAmong(names: readonly string[]): z.ZodExactOptional<z.ZodEnum> {
-  return z
-    .enum([...names, 'openrouter'])
-    .meta({ enum: [...names] })
-    .exactOptional()
+function engineAmong(names: readonly string[]): z.ZodEnum {
+  return z.enum([...names, 'openrouter']).meta({ enum: [...names] })
 }
 
 const networkPolicy = z.discriminatedUnion('type', [
   z.object({ type: z.literal('disabled') }),
   z.object({ type: z.literal('allowlist'), allowed_domains: strings }),
 ])
-const inContainer = {
-  file_ids: strings.exactOptional(),
-  network_policy: networkPolicy.exactOptional(),
-}
+const inContainer = optional({ file_ids: strings, network_policy: networkPolicy })
 
 /** Members that the search tool takes under `parameters`, and its shorthands directly as well. */
-const searchParameters = {
-  engine: z.enum(['auto', 'native', 'exa', 'parallel', 'firecrawl', 'perplexity']).exactOptional(),
-  allowed_domains: strings.exactOptional(),
-  excluded_domains: strings.exactOptional(),
-  max_results: safeInteger(1).exactOptional(),
-  max_total_results: safeInteger(1).exactOptional(),
-  max_uses: safeInteger(1).exactOptional(),
-  max_characters: safeInteger(1).exactOptional(),
-  mode: searchMode.exactOptional(),
-  search_context_size: z.enum(['low', 'medium', 'high']).exactOptional(),
-  user_location: userLocation.exactOptional(),
-  x_search: xSearch.exactOptional(),
-}
+const searchParameters = optional({
+  engine: z.enum(['auto', 'native', 'exa', 'parallel', 'firecrawl', 'perplexity']),
+  allowed_domains: strings,
+  excluded_domains: strings,
+  max_results: positive,
+  max_total_results: positive,
+  max_uses: positive,
+  max_characters: positive,
+  mode: searchMode,
+  search_context_size: z.enum(['low', 'medium', 'high']),
+  user_location: userLocation,
+  x_search: xSearch,
+})
 
 interface DomainLists {
   readonly allowed_domains?: readonly string[]
@@ -125,63 +125,61 @@ function oneListOfDomains(search: DomainLists): boolean {
 const ONE_LIST = noteOptions('takes allowed_domains or excluded_domains, not both')
 const searchObject = z.object(searchParameters).refine(oneListOfDomains, ONE_LIST)
 
+const environment = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('container_auto'), ...inContainer }),
+  z.object({ type: z.literal('container_reference'), container_id: boundedString(1, 20), ...inContainer }),
+])
+
 const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
-  advisor: z.object({
-    model: z.string().exactOptional(),
-    name: agentName.exactOptional(),
-    instructions: z.string().exactOptional(),
-    forward_transcript: z.boolean().exactOptional(),
-    max_completion_tokens: safeInteger(1).exactOptional(),
-    temperature: finiteNumber().exactOptional(),
-    stream: z.boolean().exactOptional(),
-    reasoning: effortOrBudget.exactOptional(),
-  }),
-  bash: z.object({
-    engine: engineAmong(['auto', 'native', 'service']),
-    environment: z
-      .discriminatedUnion('type', [
-        z.object({ type: z.literal('container_auto'), ...inContainer }),
-        z.object({
-          type: z.literal('container_reference'),
-          container_id: boundedString(1, 20),
-          ...inContainer,
-        }),
-      ])
-      .exactOptional(),
-  }),
-  datetime: z.object({ timezone: z.string().exactOptional() }),
+  advisor: z.object(
+    optional({
+      model: z.string(),
+      name: agentName,
+      instructions: z.string(),
+      forward_transcript: z.boolean(),
+      max_completion_tokens: positive,
+      temperature: finiteNumber(),
+      stream: z.boolean(),
+      reasoning: effortOrBudget,
+    }),
+  ),
+  bash: z.object(optional({ engine: engineAmong(['auto', 'native', 'service']), environment })),
+  datetime: z.object(optional({ timezone: z.string() })),
   files: z.object({}),
-  fusion: z.object({
-    analysis_models: z.array(z.string()).min(1).max(8).exactOptional(),
-    model: z.string().exactOptional(),
-    max_tool_calls: boundedInteger(1, 16).exactOptional(),
-    max_completion_tokens: safeInteger(1).exactOptional(),
-    reasoning: effortOrBudget.exactOptional(),
-    temperature: finiteNumber().exactOptional(),
-    tools: z.array(innerTool).max(8).exactOptional(),
-    cache_control: cacheControl.exactOptional(),
-  }),
-  image_generation: z.looseObject({ model: z.string().exactOptional() }),
-  experimental__search_models: z.object({ max_results: boundedInteger(1, 20).exactOptional() }),
-  subagent: z.object({
-    model: z.string().exactOptional(),
-    name: agentName.exactOptional(),
-    instructions: z.string().exactOptional(),
-    max_completion_tokens: safeInteger(1).exactOptional(),
-    max_tool_calls: boundedInteger(1, 25).exactOptional(),
-    temperature: finiteNumber().exactOptional(),
-    reasoning: effortOrBudget.exactOptional(),
-    tools: z.array(innerTool).exactOptional(),
-    inherit_functions: z.boolean().exactOptional(),
-    inherited_function_names: strings.exactOptional(),
-  }),
-  web_fetch: z.object({
-    engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
-    allowed_domains: strings.exactOptional(),
-    blocked_domains: strings.exactOptional(),
-    max_uses: safeInteger(1).exactOptional(),
-    max_content_tokens: safeInteger(1).exactOptional(),
-  }),
+  fusion: z.object(
+    optional({
+      analysis_models: strings.min(1).max(8),
+      model: z.string(),
+      max_tool_calls: boundedInteger(1, 16),
+      max_completion_tokens: positive,
+      reasoning: effortOrBudget,
+      temperature: finiteNumber(),
+      tools: z.array(innerTool).max(8),
+      cache_control: cacheControl,
+    }),
+  ),
+  image_generation: z.looseObject(optional({ model: z.string() })),
+  experimental__search_models: z.object(optional({ max_results: boundedInteger(1, 20) })),
+  subagent: z.object(
+    optional({
+      model: z.string(),
+      name: agentName,
+      instructions: z.string(),
+      max_completion_tokens: positive,
+      max_tool_calls: boundedInteger(1, 25),
+      temperature: finiteNumber(),
+      reasoning: effortOrBudget,
+      tools: z.array(innerTool),
+      inherit_functions: z.boolean(),
+      inherited_function_names: strings,
+    }),
+  ),
+  web_fetch: z.object(
+    optional({
+      engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
+      ...fetchParameters,
+    }),
+  ),
   web_search: searchObject,
 }
 
@@ -191,7 +189,7 @@ function serverTool(
   return z.object({
     // Both spellings are taken, the neutral one is the one in the document (contract/decisions 1).
     type: z.literal([`service:${name}`, `openrouter:${name}`]).meta({ enum: [`service:${name}`] }),
-    parameters: PARAMETERS[name].exactOptional(),
+    ...optional({ parameters: PARAMETERS[name] }),
   })
 }
 
@@ -199,7 +197,7 @@ const searchShorthand = z
   .object({
     type: z.literal(SEARCH_SHORTHANDS),
     ...searchParameters,
-    parameters: searchObject.exactOptional(),
+    ...optional({ parameters: searchObject }),
   })
   .refine(oneListOfDomains, ONE_LIST)
 
@@ -215,7 +213,7 @@ export const toolChoice = nameSchema(
     z.enum(['none', 'auto', 'required']),
     // Any other type passes the shape, for it is what a server tool is chosen by; the rules know which exist.
     z
-      .object({ type: z.string(), function: z.object({ name: FUNCTION_NAME }).exactOptional() })
+      .object({ type: z.string(), ...optional({ function: z.object({ name: FUNCTION_NAME }) }) })
       .refine((choice) => choice.type !== 'function' || choice.function !== undefined, {
         params: { rule: 'other', note: 'must name the function to call' },
       }),

@@ -12,6 +12,7 @@ import {
   finiteNumber,
   limitDepth,
   openObject,
+  optional,
   recordOf,
   safeInteger,
   stringMatching,
@@ -23,37 +24,28 @@ import * as shared from '../../inference-http/request-members.js'
 import { effort, message, textPart } from './schema-messages.js'
 import { tool, toolChoice } from './schema-tools.js'
 
-const flag = z.boolean().nullable().exactOptional()
-
-function optionalNumber(
-  min: number,
-  max: number,
-): z.ZodExactOptional<z.ZodNullable<z.ZodType<number, number>>> {
-  return boundedNumber(min, max).nullable().exactOptional()
-}
+const flag = z.boolean().nullable()
 
 const sampling = {
-  temperature: optionalNumber(0, 2),
-  top_p: optionalNumber(0, 1),
-  top_k: safeInteger().nullable().exactOptional(),
-  top_a: optionalNumber(0, 1),
-  min_p: optionalNumber(0, 1),
-  frequency_penalty: optionalNumber(-2, 2),
-  presence_penalty: optionalNumber(-2, 2),
-  repetition_penalty: optionalNumber(0, 2),
-  logit_bias: boundedRecord(stringMatching(/^\d{1,10}$/, 'is not a token id'), boundedNumber(-100, 100))
-    .nullable()
-    .exactOptional(),
-  seed: boundedInteger(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable().exactOptional(),
+  temperature: boundedNumber(0, 2).nullable(),
+  top_p: boundedNumber(0, 1).nullable(),
+  top_k: safeInteger().nullable(),
+  top_a: boundedNumber(0, 1).nullable(),
+  min_p: boundedNumber(0, 1).nullable(),
+  frequency_penalty: boundedNumber(-2, 2).nullable(),
+  presence_penalty: boundedNumber(-2, 2).nullable(),
+  repetition_penalty: boundedNumber(0, 2).nullable(),
+  logit_bias: boundedRecord(
+    stringMatching(/^\d{1,10}$/, 'is not a token id'),
+    boundedNumber(-100, 100),
+  ).nullable(),
+  seed: boundedInteger(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable(),
 }
 
 const limits = {
-  max_tokens: safeInteger(1).nullable().exactOptional(),
-  max_completion_tokens: safeInteger(1).nullable().exactOptional(),
-  stop: z
-    .union([z.string(), z.array(z.string()).max(4)])
-    .nullable()
-    .exactOptional(),
+  max_tokens: safeInteger(1).nullable(),
+  max_completion_tokens: safeInteger(1).nullable(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullable(),
 }
 
 const responseFormat = nameSchema(
@@ -65,9 +57,7 @@ const responseFormat = nameSchema(
       type: z.literal('json_schema'),
       json_schema: z.object({
         name: boundedString(1, 64),
-        description: z.string().exactOptional(),
-        schema: openObject().exactOptional(),
-        strict: flag,
+        ...optional({ description: z.string(), schema: openObject(), strict: flag }),
       }),
     }),
     z.object({ type: z.literal('grammar'), grammar: z.string() }),
@@ -77,65 +67,56 @@ const responseFormat = nameSchema(
 
 const output = {
   logprobs: flag,
-  top_logprobs: boundedInteger(0, 20).nullable().exactOptional(),
-  stream: z.boolean().exactOptional(),
-  stream_options: z.object({ include_usage: z.boolean().exactOptional() }).nullable().exactOptional(),
-  modalities: z.array(z.enum(['text', 'image', 'audio'])).exactOptional(),
-  image_config: limitDepth(
-    recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())])),
-  ).exactOptional(),
+  top_logprobs: boundedInteger(0, 20).nullable(),
+  stream: z.boolean(),
+  stream_options: z.object(optional({ include_usage: z.boolean() })).nullable(),
+  modalities: z.array(z.enum(['text', 'image', 'audio'])),
+  image_config: limitDepth(recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())]))),
   prediction: z
     .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })
-    .nullable()
-    .exactOptional(),
-  response_format: responseFormat.exactOptional(),
+    .nullable(),
+  response_format: responseFormat,
   structured_outputs: flag,
-  verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().exactOptional(),
+  verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable(),
 }
 
+const reasoningWish = optional({
+  effort: effort.nullable(),
+  summary: z.enum(['auto', 'concise', 'detailed']).nullable(),
+  max_tokens: safeInteger(1).nullable(),
+  exclude: flag,
+  enabled: flag,
+})
 const reasoning = {
-  reasoning: z
-    .object({
-      effort: effort.nullable().exactOptional(),
-      summary: z.enum(['auto', 'concise', 'detailed']).nullable().exactOptional(),
-      max_tokens: safeInteger(1).nullable().exactOptional(),
-      exclude: flag,
-      enabled: flag,
-    })
-    .nullable()
-    .exactOptional(),
-  reasoning_effort: effort.nullable().exactOptional(),
+  reasoning: z.object(reasoningWish).nullable(),
+  reasoning_effort: effort.nullable(),
   include_reasoning: flag,
 }
 
 const tools = {
-  tools: z.array(tool).exactOptional(),
-  tool_choice: toolChoice.exactOptional(),
+  tools: z.array(tool),
+  tool_choice: toolChoice,
   parallel_tool_calls: flag,
-  stop_server_tools_when: z.array(shared.stopCondition).min(1).exactOptional(),
-  max_tool_calls: boundedInteger(1, 30).exactOptional(),
-  plugins: z.array(plugin).exactOptional(),
+  stop_server_tools_when: z.array(shared.stopCondition).min(1),
+  max_tool_calls: boundedInteger(1, 30),
+  plugins: z.array(plugin),
 }
 
 const routing = {
-  model: shared.modelId.exactOptional(),
+  model: shared.modelId,
   ...shared.routing,
-  service_tier: z
-    .enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'])
-    .nullable()
-    .exactOptional(),
-  cache_control: shared.cacheControl.exactOptional(),
+  service_tier: z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast']).nullable(),
+  cache_control: shared.cacheControl,
   prompt_cache_options: z
-    .object({ mode: z.literal('explicit'), ttl: z.string().nullable().exactOptional() })
-    .nullable()
-    .exactOptional(),
-  prompt_cache_key: z.string().nullable().exactOptional(),
+    .object({ mode: z.literal('explicit'), ...optional({ ttl: z.string().nullable() }) })
+    .nullable(),
+  prompt_cache_key: z.string().nullable(),
 }
 
 const identifiers = {
   ...shared.identity,
-  metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16).exactOptional(),
-  debug: z.object({ echo_upstream_body: z.boolean().exactOptional() }).exactOptional(),
+  metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16),
+  debug: z.object(optional({ echo_upstream_body: z.boolean() })),
 }
 
 /**
@@ -161,15 +142,17 @@ function isEmptyList(value: unknown): boolean {
 
 const fields = z.object({
   messages: z.array(message).min(1),
-  ...routing,
-  ...limits,
-  ...sampling,
-  ...output,
-  ...reasoning,
-  ...tools,
-  ...identifiers,
-  ...unsupported,
-  ...shared.serverState,
+  ...optional({
+    ...routing,
+    ...limits,
+    ...sampling,
+    ...output,
+    ...reasoning,
+    ...tools,
+    ...identifiers,
+    ...unsupported,
+    ...shared.serverState,
+  }),
 })
 
 /** What a caller may send: a canonical request, and the members that decode.ts judges and takes out. */

@@ -8,6 +8,7 @@ import {
   limitDepth,
   noteOptions,
   openObject,
+  optional,
   safeInteger,
   stringMatching,
 } from '../../http/fields.js'
@@ -16,13 +17,13 @@ import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/med
 import { cacheControl } from '../../inference-http/request-members.js'
 
 /** In all that may be cached. */
-export const cached = { cache_control: cacheControl.nullable().exactOptional() }
+export const cached = optional({ cache_control: cacheControl.nullable() })
 
 const callId = boundedString(1, 1024)
 const toolName = boundedString(1, 256)
 const open = z.looseObject({})
-const words = z.string().nullable().exactOptional()
-const citing = z.looseObject({ enabled: z.boolean().exactOptional() }).nullable().exactOptional()
+const words = z.string().nullable()
+const citing = z.looseObject(optional({ enabled: z.boolean() })).nullable()
 const fileId = boundedString(1, 256)
 
 export const textBlock = nameSchema(
@@ -30,7 +31,7 @@ export const textBlock = nameSchema(
   z.looseObject({
     type: z.literal('text'),
     text: z.string(),
-    citations: z.array(open).nullable().exactOptional(),
+    ...optional({ citations: z.array(open).nullable() }),
     ...cached,
   }),
 )
@@ -67,9 +68,7 @@ const documentSource = z.discriminatedUnion('type', [
 const document = z.looseObject({
   type: z.literal('document'),
   source: documentSource,
-  title: words,
-  context: words,
-  citations: citing,
+  ...optional({ title: words, context: words, citations: citing }),
   ...cached,
 })
 
@@ -78,7 +77,7 @@ const searchResult = z.looseObject({
   title: z.string(),
   source: z.string(),
   content: z.array(textBlock),
-  citations: citing,
+  ...optional({ citations: citing }),
   ...cached,
 })
 
@@ -93,8 +92,7 @@ const inResult = z.discriminatedUnion('type', [
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: callId,
-  content: z.union([z.string(), z.array(inResult)]).exactOptional(),
-  is_error: z.boolean().exactOptional(),
+  ...optional({ content: z.union([z.string(), z.array(inResult)]), is_error: z.boolean() }),
   ...cached,
 })
 
@@ -102,7 +100,7 @@ const toolUse = z.looseObject({
   type: z.literal(['tool_use', 'server_tool_use']),
   id: callId,
   name: toolName,
-  input: z.unknown().exactOptional(),
+  ...optional({ input: z.unknown() }),
   ...cached,
 })
 
@@ -139,7 +137,7 @@ const serverResult = z.looseObject({
 const compaction = z.looseObject({
   type: z.literal('compaction'),
   content: z.string().nullable(),
-  encrypted_content: z.string().nullable().exactOptional(),
+  ...optional({ encrypted_content: words }),
   ...cached,
 })
 
@@ -187,17 +185,21 @@ const TOOL_NAME = stringMatching(
 
 // ── Tools and the choice between them (contract/gateway 5.2) ───────────────────
 
-const flag = z.boolean().exactOptional()
 const names = z.array(z.string())
 
-const shared = { ...cached, defer_loading: flag, allowed_callers: names.exactOptional(), strict: flag }
+const shared = {
+  ...cached,
+  ...optional({ defer_loading: z.boolean(), allowed_callers: names, strict: z.boolean() }),
+}
 
 const inputSchema = limitDepth(
-  z.looseObject({
-    type: z.literal('object').exactOptional(),
-    properties: z.looseObject({}).nullable().exactOptional(),
-    required: names.nullable().exactOptional(),
-  }),
+  z.looseObject(
+    optional({
+      type: z.literal('object'),
+      properties: open.nullable(),
+      required: names.nullable(),
+    }),
+  ),
 )
 
 const customTool = nameSchema(
@@ -206,29 +208,27 @@ const customTool = nameSchema(
     // Absent and null mean the same; `optional` and not `exactOptional`, so that absence tells the kind.
     type: z.literal('custom').nullable().optional(),
     name: TOOL_NAME,
-    description: z.string().exactOptional(),
+    ...optional({ description: z.string() }),
     input_schema: inputSchema,
-    input_examples: z.array(openObject()).exactOptional(),
-    eager_input_streaming: z.boolean().nullable().exactOptional(),
+    ...optional({ input_examples: z.array(openObject()), eager_input_streaming: z.boolean().nullable() }),
     ...shared,
   }),
 )
 
+const mostUses = safeInteger(1).nullable()
+
+const userLocation = z.looseObject({
+  type: z.literal('approximate'),
+  ...optional({ city: words, region: words, country: words, timezone: words }),
+})
 const webSearch = {
   name: z.literal('web_search'),
-  max_uses: safeInteger(1).nullable().exactOptional(),
-  allowed_domains: names.nullable().exactOptional(),
-  blocked_domains: names.nullable().exactOptional(),
-  user_location: z
-    .looseObject({
-      type: z.literal('approximate'),
-      city: z.string().nullable().exactOptional(),
-      region: z.string().nullable().exactOptional(),
-      country: z.string().nullable().exactOptional(),
-      timezone: z.string().nullable().exactOptional(),
-    })
-    .nullable()
-    .exactOptional(),
+  ...optional({
+    max_uses: mostUses,
+    allowed_domains: names.nullable(),
+    blocked_domains: names.nullable(),
+    user_location: userLocation.nullable(),
+  }),
   ...shared,
 }
 
@@ -244,7 +244,7 @@ const known = [
     type: z.literal('advisor_20260301'),
     name: z.literal('advisor'),
     model: boundedString(1, 256),
-    max_uses: safeInteger(1).nullable().exactOptional(),
+    ...optional({ max_uses: mostUses }),
     ...shared,
   }),
   z.looseObject({
@@ -271,7 +271,7 @@ export const tool = nameSchema(
   z.discriminatedUnion('type', [customTool, ...known, otherTool]),
 )
 
-const oneAtATime = { disable_parallel_tool_use: flag }
+const oneAtATime = optional({ disable_parallel_tool_use: z.boolean() })
 
 export const toolChoice = nameSchema(
   'MessagesToolChoice',

@@ -4,7 +4,14 @@
  */
 
 import { z } from 'zod'
-import { boundedInteger, boundedNumber, boundedString, limitDepth, safeInteger } from '../../http/fields.js'
+import {
+  boundedInteger,
+  boundedNumber,
+  boundedString,
+  limitDepth,
+  optional,
+  safeInteger,
+} from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
@@ -15,46 +22,47 @@ const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: safe
 const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: safeInteger() })
 const names = z.array(z.string())
 
+const thinkingKept = z
+  .discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('thinking_turns'), value: safeInteger() }),
+    z.looseObject({ type: z.literal('all') }),
+  ])
+  .meta({ type: 'object' })
+
 const edit = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('clear_tool_uses_20250919'),
-    trigger: z.discriminatedUnion('type', [inputTokens, toolUses]).exactOptional(),
-    keep: toolUses.exactOptional(),
-    clear_at_least: inputTokens.nullable().exactOptional(),
-    clear_tool_inputs: z.union([z.boolean(), names]).nullable().exactOptional(),
-    exclude_tools: names.nullable().exactOptional(),
+    ...optional({
+      trigger: z.discriminatedUnion('type', [inputTokens, toolUses]),
+      keep: toolUses,
+      clear_at_least: inputTokens.nullable(),
+      clear_tool_inputs: z.union([z.boolean(), names]).nullable(),
+      exclude_tools: names.nullable(),
+    }),
   }),
   z.looseObject({
     type: z.literal('clear_thinking_20251015'),
-    keep: z
-      .union([
-        z.enum(['all']),
-        z
-          .discriminatedUnion('type', [
-            z.looseObject({ type: z.literal('thinking_turns'), value: safeInteger() }),
-            z.looseObject({ type: z.literal('all') }),
-          ])
-          .meta({ type: 'object' }),
-      ])
-      .exactOptional(),
+    ...optional({ keep: z.union([z.enum(['all']), thinkingKept]) }),
   }),
   z.looseObject({
     type: z.literal('compact_20260112'),
-    trigger: inputTokens.nullable().exactOptional(),
-    pause_after_compaction: z.boolean().exactOptional(),
-    instructions: z.string().nullable().exactOptional(),
+    ...optional({
+      trigger: inputTokens.nullable(),
+      pause_after_compaction: z.boolean(),
+      instructions: z.string().nullable(),
+    }),
   }),
 ])
 
 const contextManagement = nameSchema(
   'MessagesContextManagement',
-  limitDepth(z.looseObject({ edits: z.array(edit).exactOptional() })),
+  limitDepth(z.looseObject(optional({ edits: z.array(edit) }))),
 )
 
-const shown = {
-  display: z.enum(['summarized', 'omitted', 'updates']).nullable().exactOptional(),
-  block_binding: z.looseObject({}).exactOptional(),
-}
+const shown = optional({
+  display: z.enum(['summarized', 'omitted', 'updates']).nullable(),
+  block_binding: z.looseObject({}),
+})
 
 const thinking = nameSchema(
   'MessagesThinking',
@@ -70,38 +78,30 @@ const thinking = nameSchema(
 
 const SMALLEST_BUDGET = 20_000
 
-const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
+const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable()
 
-const outputConfig = nameSchema(
-  'MessagesOutputConfig',
-  limitDepth(
-    z.looseObject({
-      effort: effort.nullable().exactOptional(),
-      format: z
-        .looseObject({ type: z.literal('json_schema'), schema: z.looseObject({}) })
-        .nullable()
-        .exactOptional(),
-      task_budget: z
-        .looseObject({
-          type: z.literal('tokens'),
-          total: boundedInteger(SMALLEST_BUDGET, Number.MAX_SAFE_INTEGER),
-          remaining: safeInteger().nullable().exactOptional(),
-        })
-        .nullable()
-        .exactOptional(),
-    }),
-  ),
-)
+const taskBudget = z.looseObject({
+  type: z.literal('tokens'),
+  total: boundedInteger(SMALLEST_BUDGET, Number.MAX_SAFE_INTEGER),
+  ...optional({ remaining: safeInteger().nullable() }),
+})
+const outputFormat = z.looseObject({ type: z.literal('json_schema'), schema: z.looseObject({}) })
+const outputWishes = optional({
+  effort,
+  format: outputFormat.nullable(),
+  task_budget: taskBudget.nullable(),
+})
+const outputConfig = nameSchema('MessagesOutputConfig', limitDepth(z.looseObject(outputWishes)))
 
 /** Most stop sequences; each is looked for in the whole answer. */
 const MOST_STOPS = 64
 
 const MOST_FALLBACKS = 3
 
-const ofAnyone = {
-  clear_at: z.enum(['next_user_message', 'never']).nullable().exactOptional(),
-  output_config: z.looseObject({ effort: effort.nullable().exactOptional() }).nullable().exactOptional(),
-}
+const ofAnyone = optional({
+  clear_at: z.enum(['next_user_message', 'never']).nullable(),
+  output_config: z.looseObject(optional({ effort })).nullable(),
+})
 
 const message = nameSchema(
   'MessagesMessage',
@@ -123,56 +123,43 @@ const message = nameSchema(
 const prompt = {
   model: shared.modelId,
   messages: limitDepth(z.array(message).min(1)),
-  system: z.union([z.string(), limitDepth(z.array(textBlock))]).exactOptional(),
-  tools: limitDepth(z.array(tool)).exactOptional(),
-  tool_choice: toolChoice.exactOptional(),
-  thinking: thinking.exactOptional(),
-  output_config: outputConfig.exactOptional(),
-  context_management: contextManagement.nullable().exactOptional(),
-  speed: z.enum(['fast', 'standard']).nullable().exactOptional(),
+  ...optional({
+    system: z.union([z.string(), limitDepth(z.array(textBlock))]),
+    tools: limitDepth(z.array(tool)),
+    tool_choice: toolChoice,
+    thinking,
+    output_config: outputConfig,
+    context_management: contextManagement.nullable(),
+    speed: z.enum(['fast', 'standard']).nullable(),
+  }),
   ...cached,
 }
 
 const sampling = {
-  temperature: boundedNumber(0, 2).exactOptional(),
-  top_p: boundedNumber(0, 1).exactOptional(),
-  top_k: safeInteger().exactOptional(),
-  stop_sequences: z.array(z.string()).max(MOST_STOPS).exactOptional(),
-  stream: z.boolean().exactOptional(),
-  service_tier: boundedString(1, 64).nullable().exactOptional(),
+  temperature: boundedNumber(0, 2),
+  top_p: boundedNumber(0, 1),
+  top_k: safeInteger(),
+  stop_sequences: z.array(z.string()).max(MOST_STOPS),
+  stream: z.boolean(),
+  service_tier: boundedString(1, 64).nullable(),
 }
 
-const routing = {
+const fallback = z.strictObject({ model: shared.modelId })
+
+/** What both operations take beside the prompt. */
+const others = {
   ...shared.routing,
-  fallbacks: z
-    .array(z.strictObject({ model: shared.modelId }))
-    .max(MOST_FALLBACKS)
-    .nullable()
-    .exactOptional(),
-  plugins: z.array(plugin).exactOptional(),
-  stop_server_tools_when: z.array(shared.stopCondition).min(1).exactOptional(),
-}
-
-const identity = {
+  fallbacks: z.array(fallback).max(MOST_FALLBACKS).nullable(),
+  plugins: z.array(plugin),
+  stop_server_tools_when: z.array(shared.stopCondition).min(1),
   ...shared.identity,
-  metadata: z.looseObject({ user_id: shared.identifier.nullable().exactOptional() }).exactOptional(),
+  metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),
+  ...shared.serverState,
 }
 
-const fields = z.object({
-  ...prompt,
-  max_tokens: safeInteger(1),
-  ...sampling,
-  ...routing,
-  ...identity,
-  ...shared.serverState,
-})
-const counted = z.object({
-  ...prompt,
-  max_tokens: safeInteger(1).exactOptional(),
-  ...routing,
-  ...identity,
-  ...shared.serverState,
-})
+const maxTokens = safeInteger(1)
+const fields = z.object({ ...prompt, max_tokens: maxTokens, ...optional({ ...sampling, ...others }) })
+const counted = z.object({ ...prompt, ...optional({ max_tokens: maxTokens, ...others }) })
 
 /** What a caller may send: a messages request, and the members that decode.ts judges and takes out. */
 export type MessagesBody = z.output<typeof fields>
