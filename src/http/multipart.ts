@@ -4,20 +4,12 @@
  * had to stand in front of them, and both together with their copies took five times as long as the reading.
  */
 import { isUtf8 } from 'node:buffer'
-import { Fault } from '../base/fault.js'
-import type { IncomingBody } from '../transport/exchange.js'
-import {
-  boundaryOf,
-  multipartFault,
-  type PartHeader,
-  type PartHeaderLines,
-  readPartHeader,
-} from './multipart/part-header.js'
+import { Fault, invalidInput } from '../base/fault.js'
+import type { HttpCall, IncomingBody } from '../transport/exchange.js'
+import { boundaryOf, multipartFault, type PartHeader } from './multipart/part-header.js'
 import { MultipartSplitter, type PartListener } from './multipart/splitter.js'
 
-export type { PartHeader }
-
-export interface MultipartLimits {
+export interface FormLimits {
   readonly fileBytes: number
   /** Most parts, the file included; 64 when absent. */
   readonly parts?: number
@@ -26,98 +18,91 @@ export interface MultipartLimits {
 /** Most bytes of one field's value. */
 const FIELD_BYTES = 64 * 1024
 
-/** Where the bytes of a file go. */
-export interface UploadSink {
+/** Where the bytes of a file go while its form is read. */
+interface FormFileWriter {
   /**
    * Takes all of a piece, which is borrowed for the call. While its promise is open the sender is held back; what is
    * on its way already still comes.
    */
-  write(piece: Buffer): void | Promise<void>
-  /** The file is complete; more fields may follow. */
-  end(): void
+  write(piece: Uint8Array): void | Promise<void>
+  /** Gives up what was written. */
+  abandon(): void | Promise<void>
 }
 
-interface MultipartHandlers {
-  /** A part that is no file, complete. May throw. */
-  onField(name: string, value: string): void
-  /** The one file begins. May throw, or reject, to refuse it. */
-  onFile(header: PartHeader): UploadSink | Promise<UploadSink>
+/** The file of a form. */
+export interface FormFile<Writer> {
+  readonly header: PartHeader
+  /** Has taken all bytes; now the caller's, to finish or to abandon. */
+  readonly writer: Writer
+  /** Bytes in all. */
+  size: number
+  /** Its first bytes. */
+  head: Buffer
 }
+
+const HEAD_BYTES = 16
 
 /**
- * Reads a whole form. Resolves when the body has ended well and the sink has taken everything; whether there was a
- * file at all is for the handlers to know. Fails with `invalid-input` when the form is broken or beyond a limit, with
- * `payload-too-large` when the file is, with `bad-request` when the rest of the body will not come, and with whatever
- * a handler throws; the sink hears nothing more then.
+ * Reads a form of fields and at most one file, in a part named `file`, while it comes. Resolves when the body has
+ * ended well and the file's writer has taken everything. Fails with `invalid-input` when the form is broken or beyond
+ * a limit, with `payload-too-large` when the file is, with `bad-request` when the rest of the body will not come, and
+ * with whatever the writer fails with; the file is abandoned then.
  */
-export async function readMultipart(
-  body: IncomingBody,
-  contentType: string,
-  limits: MultipartLimits,
-  handlers: MultipartHandlers,
-): Promise<void> {
-  const boundary = boundaryOf(contentType)
+export async function readFileForm<Writer extends FormFileWriter>(
+  call: Pick<HttpCall, 'incoming' | 'header'>,
+  limits: FormLimits,
+  begin: () => Writer,
+): Promise<{ readonly fields: MultipartFields; readonly file: FormFile<Writer> | null }> {
+  const boundary = boundaryOf(call.header('content-type'))
   if (boundary === null) throw multipartFault('must be sent as multipart/form-data with a boundary')
-  await readParts(body, new FormParts(boundary, limits, handlers))
+  const form = new FileForm(boundary, limits, begin)
+  try {
+    await readInto(form, call.incoming!)
+    if (form.fields.names.includes('file')) throw invalidInput(['body', 'file'], 'must be a file')
+    return form
+  } catch (error) {
+    await form.file?.writer.abandon()
+    throw error
+  }
 }
 
-const NOTHING = Buffer.alloc(0)
-
-/** Hands the bytes of a body on to its parts, and holds the sender back while a handler is busy. */
-function readParts(body: IncomingBody, parts: FormParts): Promise<void> {
+/** Hands the bytes of a body on to a form, and holds the sender back while the writer of its file is behind. */
+function readInto(form: FileForm<FormFileWriter>, body: IncomingBody): Promise<void> {
   return new Promise((resolve, reject) => {
-    let lagging = false
+    let waiting = false
     let ended = false
     let closed = false
     const fail = (error: unknown): void => {
       closed = true
       reject(error)
     }
-    const consume = (piece: Buffer, owned: boolean): void => {
+    const finish = (): void => {
+      if (closed || !ended || waiting) return
+      if (form.isComplete) resolve()
+      else fail(multipartFault('ends before its closing boundary'))
+    }
+    const waitForWriter = async (): Promise<void> => {
+      waiting = true
+      body.pause()
       try {
-        const rest = parts.push(piece)
-        const { opening, lag } = parts
-        if (opening !== null) {
-          body.pause()
-          void continueWhenOpen(opening, owned ? rest : Buffer.from(rest))
-        } else if (lag !== null && !lagging) {
-          lagging = true
-          body.throttle()
-          void waitForSink()
-        }
+        for (let lag = form.takeLag(); lag !== null; lag = form.takeLag()) await lag
       } catch (error) {
         fail(error)
       }
-    }
-    /** Nothing is read while a file is opened, and nothing has to be: it is a moment. */
-    const continueWhenOpen = async (opening: Promise<void>, rest: Buffer): Promise<void> => {
-      await opening.catch(fail)
-      if (closed) return
-      consume(rest, true)
-      if (!closed && !lagging) body.resume()
-    }
-    const waitForSink = async (): Promise<void> => {
-      try {
-        for (let { lag } = parts; lag !== null; lag = parts.lag) {
-          await lag
-          parts.caughtUp(lag)
-        }
-      } catch (error) {
-        fail(error)
-      }
-      lagging = false
+      waiting = false
       if (closed) return
       body.resume()
       finish()
     }
-    const finish = (): void => {
-      if (closed || !ended || lagging) return
-      if (parts.closed) resolve()
-      else fail(multipartFault('ends before its closing boundary'))
-    }
     body.read({
-      onData: (piece, owned) => {
-        if (!closed) consume(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), owned)
+      onData: (piece) => {
+        if (closed) return
+        try {
+          form.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
+          if (form.isLagging && !waiting) void waitForWriter()
+        } catch (error) {
+          fail(error)
+        }
       },
       onEnd: () => {
         ended = true
@@ -129,94 +114,83 @@ function readParts(body: IncomingBody, parts: FormParts): Promise<void> {
 }
 
 /** What the splitter finds, as fields and a file. */
-class FormParts implements PartListener {
+class FileForm<Writer extends FormFileWriter> implements PartListener {
+  readonly fields = new MultipartFields()
+  file: FormFile<Writer> | null = null
   readonly #splitter: MultipartSplitter
   readonly #fileBytes: number
-  readonly #handlers: MultipartHandlers
-  #opening: Promise<void> | null = null
+  readonly #begin: () => Writer
+  /** The writer has more than it likes: the sender should wait. */
   #lag: Promise<void> | null = null
   /** Of the part under way. */
   #name = ''
-  #sink: UploadSink | null = null
+  #inFile = false
   #pieces: Buffer[] = []
-  #bytes = 0
-  #files = 0
+  #fieldBytes = 0
 
-  constructor(boundary: string, { fileBytes, parts = 64 }: MultipartLimits, handlers: MultipartHandlers) {
+  constructor(boundary: string, { fileBytes, parts = 64 }: FormLimits, begin: () => Writer) {
     this.#splitter = new MultipartSplitter(boundary, parts, this)
     this.#fileBytes = fileBytes
-    this.#handlers = handlers
+    this.#begin = begin
   }
 
-  /** Takes the next bytes, borrowed; answers with those that have to come again once the sink is open. */
-  push(piece: Buffer): Buffer {
-    return piece.length === 0 ? NOTHING : this.#splitter.push(piece)
+  /** Takes the next bytes, borrowed. */
+  push(piece: Buffer): void {
+    this.#splitter.push(piece)
   }
 
-  get closed(): boolean {
+  get isComplete(): boolean {
     return this.#splitter.closed
   }
 
-  /** The sink is not there yet: the bytes have to wait. */
-  get opening(): Promise<void> | null {
-    return this.#opening
+  get isLagging(): boolean {
+    return this.#lag !== null
   }
 
-  /** The sink has more than it likes: the sender should wait. */
-  get lag(): Promise<void> | null {
-    return this.#lag
-  }
-
-  caughtUp(lag: Promise<void>): void {
-    if (this.#lag === lag) this.#lag = null
+  /** What to wait for; null when the writer has not fallen behind since this was asked. */
+  takeLag(): Promise<void> | null {
+    const lag = this.#lag
+    this.#lag = null
+    return lag
   }
 
   // ── The splitter ──────────────────────────────────────────────────────────
 
-  get busy(): boolean {
-    return this.#opening !== null
-  }
-
-  onPartBegin(raw: PartHeaderLines): void {
-    const header = readPartHeader(raw)
+  onPartBegin(header: PartHeader): void {
     this.#name = header.name
-    this.#bytes = 0
-    if (isFile(header)) this.#beginFile(header)
+    this.#fieldBytes = 0
+    this.#inFile = isFile(header)
+    if (this.#inFile) this.#beginFile(header)
   }
 
   onPartData(bytes: Buffer): void {
-    this.#bytes += bytes.length
-    if (this.#sink !== null) this.#writeToFile(this.#sink, bytes)
+    if (this.#inFile) this.#writeToFile(this.file!, bytes)
     else this.#addToField(bytes)
   }
 
   onPartEnd(): void {
-    if (this.#sink !== null) {
-      this.#sink.end()
-      this.#sink = null
-      return
-    }
+    if (this.#inFile) return
     const value = Buffer.concat(this.#pieces)
     this.#pieces = []
     if (!isUtf8(value)) throw multipartFault('has a field that is not UTF-8')
-    this.#handlers.onField(this.#name, value.toString())
+    this.fields.add(this.#name, value.toString())
   }
 
   #beginFile(header: PartHeader): void {
-    if (++this.#files > 1) throw multipartFault('must hold one file')
-    const sink = this.#handlers.onFile(header)
-    if ('write' in sink) this.#sink = sink
-    else {
-      this.#opening = sink.then((opened) => {
-        this.#sink = opened
-        this.#opening = null
-      })
+    if (this.file !== null) throw multipartFault('must hold one file')
+    if (header.name !== 'file') {
+      throw invalidInput(['body', 'file'], 'must be the name of the part that holds a file')
     }
+    this.file = { header, writer: this.#begin(), size: 0, head: Buffer.alloc(0) }
   }
 
-  #writeToFile(sink: UploadSink, bytes: Buffer): void {
-    if (this.#bytes > this.#fileBytes) throw new Fault('payload-too-large')
-    const lag = sink.write(bytes)
+  #writeToFile(file: FormFile<Writer>, bytes: Buffer): void {
+    if (file.size < HEAD_BYTES) {
+      file.head = Buffer.concat([file.head, bytes.subarray(0, HEAD_BYTES)]).subarray(0, HEAD_BYTES)
+    }
+    file.size += bytes.length
+    if (file.size > this.#fileBytes) throw new Fault('payload-too-large')
+    const lag = file.writer.write(bytes)
     if (lag === undefined) return
     // Of several the last one counts: what was written before it is taken with it.
     lag.catch(() => {})
@@ -224,7 +198,8 @@ class FormParts implements PartListener {
   }
 
   #addToField(bytes: Buffer): void {
-    if (this.#bytes > FIELD_BYTES) throw multipartFault(`has a field of more than ${FIELD_BYTES} bytes`)
+    this.#fieldBytes += bytes.length
+    if (this.#fieldBytes > FIELD_BYTES) throw multipartFault(`has a field of more than ${FIELD_BYTES} bytes`)
     this.#pieces.push(Buffer.from(bytes))
   }
 }

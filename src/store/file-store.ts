@@ -29,7 +29,10 @@ export type NewFileDetails = Pick<
 
 /** A file on its way to the disk; no reader sees it before `commit` has resolved. */
 export interface FileWriter {
-  /** Takes bytes, in order; they are borrowed for the call. While a promise is open nothing more may be written. */
+  /**
+   * Takes bytes, in order; they are borrowed for the call. While a promise is open nothing more should be written. It
+   * rejects with `unavailable` when the disk cannot take them.
+   */
   write(piece: Uint8Array): void | Promise<void>
   /** Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it. */
   commit(file: NewFileDetails): Promise<FileRecord>
@@ -76,8 +79,8 @@ export interface FileStore {
   /** Null for what is no id as well. */
   file(id: string): FileRecord | null
   filesOf(workspaceId: string, page: FileListQuery): FileListPage
-  /** Begins a file. Fails with `unavailable` when the disk cannot take it. */
-  beginFile(): Promise<FileWriter>
+  /** Begins a file. The disk is asked when there are bytes for it. */
+  beginFile(): FileWriter
   /** Stores bytes that are at hand: for files that the server makes. */
   createFile(file: NewFileDetails, content: Uint8Array): Promise<FileRecord>
   /** Record first, then content; a reading under way goes on. True when this call removed it. */

@@ -8,17 +8,13 @@ export interface FlowControl {
   release(): void
 }
 
-/**
- * Hands pieces through as they come while the reader is ready, and keeps copies while it is not. Nothing is kept
- * beyond what the source still has on its way when it is told to hold.
- */
+/** Hands pieces through as they come, and keeps copies of those that come before there is a reader. */
 export class BodyQueue implements IncomingBody {
   readonly length: number | null
   readonly #source: FlowControl
   #reader: BodyReader | null = null
   #kept: Uint8Array[] = []
   #paused = false
-  #throttled = false
   #held = false
   /** The source has nothing left to hold back. */
   #lastPieceCame = false
@@ -26,7 +22,6 @@ export class BodyQueue implements IncomingBody {
   #failed = false
   /** The reader has had its last call. */
   #closed = false
-  #delivering = false
 
   constructor(length: number | null, source: FlowControl) {
     this.length = length
@@ -37,7 +32,9 @@ export class BodyQueue implements IncomingBody {
     if (this.#reader !== null) throw new TypeError('a body has one reader')
     this.#reader = reader
     if (this.#failed) reader.onFailure()
-    else this.#deliver()
+    while (!this.#closed && this.#kept.length > 0) reader.onData(this.#kept.shift()!, true)
+    if (this.#complete) this.markComplete()
+    else if (!this.#paused) this.#release()
   }
 
   pause(): void {
@@ -46,22 +43,15 @@ export class BodyQueue implements IncomingBody {
     this.#hold()
   }
 
-  throttle(): void {
-    if (this.#closed) return
-    this.#throttled = true
-    this.#hold()
-  }
-
   resume(): void {
     this.#paused = false
-    this.#throttled = false
-    this.#deliver()
+    if (this.#reader !== null) this.#release()
   }
 
   /** One more piece, borrowed for this call. */
   push(piece: Uint8Array): void {
     if (this.#closed || piece.byteLength === 0) return
-    if (this.#reader !== null && !this.#paused && this.#kept.length === 0) {
+    if (this.#reader !== null) {
       this.#reader.onData(piece, false)
       return
     }
@@ -78,7 +68,9 @@ export class BodyQueue implements IncomingBody {
   /** That was all of it. */
   markComplete(): void {
     this.#complete = true
-    this.#deliver()
+    if (this.#closed || this.#reader === null) return
+    this.discard()
+    this.#reader.onEnd()
   }
 
   /** The rest will not come. Nothing happens when everything was handed over already. */
@@ -94,25 +86,6 @@ export class BodyQueue implements IncomingBody {
     this.#closed = true
     this.#kept = []
     this.#release()
-  }
-
-  #deliver(): void {
-    // A reader may pause and resume within `data`.
-    if (this.#closed || this.#delivering || this.#reader === null) return
-    this.#delivering = true
-    try {
-      while (!this.#paused && !this.#closed && this.#kept.length > 0)
-        this.#reader.onData(this.#kept.shift()!, true)
-    } finally {
-      this.#delivering = false
-    }
-    if (this.#paused || this.#closed) return
-    if (this.#complete) {
-      this.discard()
-      this.#reader.onEnd()
-    } else if (!this.#throttled) {
-      this.#release()
-    }
   }
 
   #hold(): void {

@@ -44,21 +44,18 @@ export interface IncomingBody {
   readonly length: number | null
   /** Sets the reader of the pieces; once. What comes before is kept, and the sender held back meanwhile. */
   read(reader: BodyReader): void
-  /** Holds the sender back. What is on its way already is kept: at most what the socket gives in one turn. */
-  pause(): void
   /**
-   * Holds the sender back as well, but what is on its way already is handed over nevertheless. That may be much: the
-   * native edge reads on as long as its buffer of 512 KiB is filled, also when it was told to pause.
+   * Holds the sender back. What is on its way already is handed over nevertheless. That may be much: the native edge
+   * reads on as long as its buffer of 512 KiB is filled, also when it was told to pause.
    */
-  throttle(): void
-  /** Ends a `pause` and a `throttle`. */
+  pause(): void
   resume(): void
 }
 
 /** Takes a body. The calls come in the order of the bytes; `onEnd` or `onFailure` is the last one. */
 export interface BodyReader {
   /**
-   * Takes a piece, never an empty one. May pause. The bytes are borrowed, so what outlives the call has to be copied,
+   * Takes a piece, never an empty one. The bytes are borrowed, so what outlives the call has to be copied,
    * unless they are `owned`: the reader's to keep.
    */
   onData(piece: Uint8Array, owned: boolean): void

@@ -68,7 +68,7 @@ test('a reader that pauses holds the sender back, and nothing is lost', async (t
   const upload = await eventually(() => uploads[0])
   for (let i = 0; i < 50; i++) await turn()
   t.notOk(written, 'the kernel does not take 24 MiB that nobody reads')
-  t.equal(upload.bytes, 0)
+  t.ok(upload.bytes < body.length, 'what was on its way is handed over')
   upload.incoming.resume()
   await sent
   const reply = await connection.read()
@@ -84,10 +84,8 @@ test('a reader that pauses holds the sender back, and nothing is lost', async (t
 test('a reader that pauses at the very end leaves a connection that serves on', async (t) => {
   const { port, uploads } = await bench(t, {}, ({ incoming }) => incoming.pause())
   const connection = await connected(t, port, `${head(3)}abc`)
-  const upload = await eventually(() => uploads[0])
-  await turn()
-  upload.answer({ status: 200, headers: [], body: 'enough' })
-  t.equal((await connection.read()).body.toString(), 'enough')
+  t.equal((await connection.read()).status, 200)
+  t.match(uploads[0], { bytes: 3, ended: true })
   await connection.send(request({ target: '/ping' }))
   t.equal((await connection.read()).body.toString(), 'pong')
 })

@@ -2,8 +2,7 @@
 import { Fault, invalidInput, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { HttpCall } from '../../http/endpoint.js'
-import { readFileForm } from '../../http/multipart/file-form.js'
-import type { MultipartFields } from '../../http/multipart.js'
+import { type MultipartFields, readFileForm } from '../../http/multipart.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64

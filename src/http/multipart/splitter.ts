@@ -3,16 +3,14 @@
  * what a lenient reader would skip or take for two different things is refused, and nothing is waited for at length.
  */
 import type { Fault } from '../../base/fault.js'
-import { multipartFault, type PartHeaderLines } from './part-header.js'
+import { multipartFault, type PartHeader, type PartHeaderLines, readPartHeader } from './part-header.js'
 
 /** Hears of the parts, in their order. */
 export interface PartListener {
-  onPartBegin(header: PartHeaderLines): void
+  onPartBegin(header: PartHeader): void
   /** Bytes of the part that has begun, borrowed for the call; never empty. */
   onPartData(bytes: Buffer): void
   onPartEnd(): void
-  /** Whether nothing more can be taken yet; asked behind `begun`. */
-  readonly busy: boolean
 }
 
 /**
@@ -56,24 +54,13 @@ export class MultipartSplitter {
     return this.#state === 'epilogue'
   }
 
-  /**
-   * Takes the next bytes of the body, borrowed for the call. Answers with those that it has not come to, because the
-   * listener became busy: they have to be the next ones. Throws when these bytes, or what came before, cannot be
-   * accepted.
-   */
-  push(piece: Buffer): Buffer {
+  /** Takes the next bytes of the body, borrowed for the call. Throws when they, or what came before, are refused. */
+  push(piece: Buffer): void {
     const data = this.#withKept(piece)
     let at = 0
-    while (at >= 0 && this.#state !== 'epilogue') {
-      if (this.#listener.busy) return data.subarray(at)
-      at = this.#step(data, at)
-    }
-    if (this.#state === 'epilogue') this.#countEpilogue(data.length - Math.max(at, 0))
-    return NOTHING
-  }
-
-  #countEpilogue(bytes: number): void {
-    this.#epilogue += bytes
+    while (at >= 0 && this.#state !== 'epilogue') at = this.#step(data, at)
+    if (this.#state !== 'epilogue') return
+    this.#epilogue += data.length - at
     if (this.#epilogue > MOST_EPILOGUE) throw multipartFault('goes on behind its closing boundary')
   }
 
@@ -143,12 +130,12 @@ export class MultipartSplitter {
     }
     if (end - CRLF.length > HEADER_BYTES) throw this.#tooLong()
     const block = data.toString('latin1', at + CRLF.length, at + Math.max(end, CRLF.length))
-    const header = parseHeaderBlock(block)
+    const lines = parseHeaderBlock(block)
     // Other readers would take this for the end of the part.
     if (`${CRLF}${block}`.includes(this.#delimiter.toString('latin1'))) {
       throw multipartFault('has a boundary in the header of a part')
     }
-    this.#listener.onPartBegin(header)
+    this.#listener.onPartBegin(readPartHeader(lines))
     this.#state = 'first-bytes'
     return at + end + CRLF.length
   }

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { contentTypeOf, SNIFFED_BYTES } from '../../base/content-type.js'
 import { Fault } from '../../base/fault.js'
 import type { FileRecord, FileWriter } from '../file-store.js'
@@ -14,27 +13,26 @@ interface ContentWriterPorts {
   readonly unixMs: () => number
 }
 
-/** Writes one content: `handle` is its file among those to come. */
+/** Writes one content, into a file among those to come that is made when the first block is full. */
 export function createContentWriter(
   id: string,
-  handle: FileHandle,
   { contents, blocks, record, unixMs }: ContentWriterPorts,
 ): FileWriter {
-  const bytes = new BlockWriter(blocks, async () => handle)
+  const bytes = new BlockWriter(blocks, () => contents.createIncoming(id))
   let head = Buffer.alloc(0)
   let busy: Promise<unknown> = Promise.resolve()
   let isOver = false
   let isPublished = false
 
   const close = async (): Promise<void> => {
-    await bytes.release()
-    await handle.close()
+    const file = await bytes.release()
+    await file?.close()
   }
 
   const publish = async (): Promise<void> => {
     try {
-      await bytes.flush()
-      await handle.sync()
+      const file = await bytes.flush()
+      await file.sync()
     } finally {
       await close()
     }

@@ -45,13 +45,8 @@ export function createLmdbFileStore(
       index.put(indexKey(file.workspaceId, file.id), Buffer.from(file.id))
     })
 
-  const beginFile = async (): Promise<FileWriter> => {
-    const id = newFileId(unixMs())
-    const handle = await contents.createIncoming(id).catch((cause: unknown) => {
-      throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
-    })
-    return createContentWriter(id, handle, { contents, blocks, record, unixMs })
-  }
+  const beginFile = (): FileWriter =>
+    createContentWriter(newFileId(unixMs()), { contents, blocks, record, unixMs })
 
   return {
     file: find,
@@ -67,7 +62,7 @@ export function createLmdbFileStore(
     },
     beginFile,
     createFile: async (details, content) => {
-      const writer = await beginFile()
+      const writer = beginFile()
       try {
         await writer.write(content)
         return await writer.commit(details)

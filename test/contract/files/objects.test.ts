@@ -305,13 +305,14 @@ test('a store that takes nothing answers 503, and one that is broken 500', async
     ['internal', 500],
   ] as const
   for (const [kind, status] of kinds) {
+    const fail = (): Promise<never> => Promise.reject(new Fault(kind))
     const api = await fileApi(t, {
       around: ({ files, scim }) => ({
         scim,
         files: {
           ...files,
-          beginFile: () => Promise.reject(new Fault(kind)),
-          removeFile: () => Promise.reject(new Fault(kind)),
+          beginFile: () => ({ write: fail, commit: fail, abandon: async () => {} }),
+          removeFile: fail,
         },
       }),
     })
