@@ -10,19 +10,20 @@ import { AUDIT_TRAILS } from '../../store/federation-store.js'
 import { operation, recordEndpoints } from './record-endpoints.js'
 import {
   AuditList,
-  IssuerAnswer,
+  encodeAuditRow,
+  encodeIssuer,
+  encodePolicy,
+  encodePolicyTest,
+  Issuer,
   IssuerChanges,
   IssuerIn,
-  IssuerList,
-  PolicyAnswer,
+  Policy,
   PolicyChanges,
   PolicyIn,
-  PolicyList,
   PolicyTestAnswer,
   PolicyTestIn,
   SigningKid,
 } from './schema.js'
-import { auditView, issuerView, policyTestView, policyView } from './views.js'
 
 /**
  * Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). Parts of
@@ -38,8 +39,8 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
       update: 'Change an issuer, from the next exchange on',
       delete: 'Trust an issuer no longer; its policies refuse from then on',
     },
-    schemas: { input: IssuerIn, changes: IssuerChanges, answer: IssuerAnswer, list: IssuerList },
-    view: issuerView,
+    schemas: { input: IssuerIn, changes: IssuerChanges, record: Issuer },
+    encode: encodeIssuer,
     updateFaults: ['item-not-found', 'unavailable'],
     service: admin.issuers,
   }),
@@ -52,8 +53,8 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
       update: 'Change, pause or enable a policy, from the next exchange on',
       delete: 'Delete a policy; tokens it has issued stay good until they expire',
     },
-    schemas: { input: PolicyIn, changes: PolicyChanges, answer: PolicyAnswer, list: PolicyList },
-    view: policyView,
+    schemas: { input: PolicyIn, changes: PolicyChanges, record: Policy },
+    encode: encodePolicy,
     updateFaults: ['item-not-found', 'conflict', 'unavailable'],
     service: admin.policies,
   }),
@@ -73,15 +74,9 @@ const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
     handle: async ({ caller, params, body }, call) => {
       const policy = admin.policies.find(caller.organizationId, params.id) ?? throwFault('item-not-found')
       const { address, requestId } = call
-      const subjectToken = body.subject_token
-      const report = await admin.dryRun({
-        policyId: policy.id,
-        subjectToken,
-        caller: call,
-        address,
-        requestId,
-      })
-      return jsonReply(200, { data: policyTestView(report) }, NO_STORE)
+      const token = { policyId: policy.id, subjectToken: body.subject_token }
+      const report = await admin.dryRun({ ...token, caller: call, address, requestId })
+      return jsonReply(200, { data: encodePolicyTest(report) }, NO_STORE)
     },
   })
 
@@ -94,7 +89,7 @@ const auditEndpoint = (admin: FederationAdmin): Endpoint =>
     handle: async ({ caller, query: { trail, offset, limit } }) => {
       await admin.flushAudit()
       const { rows, total } = readAuditPage(admin.federation, caller.organizationId, trail, offset, limit)
-      return jsonReply(200, { data: rows.map(auditView), total_count: total })
+      return jsonReply(200, { data: rows.map(encodeAuditRow), total_count: total })
     },
   })
 

@@ -1,14 +1,14 @@
 /** What issuers and policies have in common: five operations on the records of the caller's organization. */
 import type { z } from 'zod'
 import type { Cancellation } from '../../base/cancellation.js'
-import { type FaultKind, throwFault } from '../../base/fault.js'
+import type { FaultKind } from '../../base/fault.js'
 import { type AuditActor, actorOfCaller } from '../../federation/audit-log.js'
+import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
 import { idParam } from '../../http/params.js'
-import { jsonReply } from '../../http/reply.js'
-import { Deleted } from './schema.js'
+import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
 
 export const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
 
@@ -20,10 +20,9 @@ interface FederationRecordKind<R, Input, Changes> {
   readonly schemas: {
     readonly input: z.ZodType<Input>
     readonly changes: z.ZodType<Changes>
-    readonly answer: z.ZodType
-    readonly list: z.ZodType
+    readonly record: z.ZodType
   }
-  readonly view: (record: R) => object
+  readonly encode: (record: R) => object
   readonly updateFaults: readonly FaultKind[]
   readonly service: {
     list(organizationId: string): readonly R[]
@@ -38,61 +37,55 @@ export const recordEndpoints = <R, Input, Changes>({
   noun: [one, many],
   summaries,
   schemas,
-  view,
+  encode,
   updateFaults,
   service,
 }: FederationRecordKind<R, Input, Changes>): Endpoint[] => {
   const path = `/api/v1/federation/${many}` as const
   const params = { id: idParam(`Id of the ${one}.`) }
+  const answer = dataAnswer(schemas.record)
   return [
     operation(`list_federation_${many}`, `GET ${path}`, {
       summary: summaries.list,
       query: PAGING_QUERY,
-      replies: { 200: { description: `A page of ${many}`, schema: schemas.list } },
+      replies: { 200: { description: `A page of ${many}`, schema: pageAnswer(schemas.record) } },
       handle: ({ caller, query }) =>
-        jsonReply(200, pageOfList(service.list(caller.organizationId), query, view)),
+        jsonReply(200, pageOfList(service.list(caller.organizationId), query, encode)),
     }),
     operation(`create_federation_${one}`, `POST ${path}`, {
       summary: summaries.create,
       readsAddress: true,
       body: schemas.input,
-      replies: { 201: { description: `The ${one}, on disk`, schema: schemas.answer } },
+      replies: { 201: { description: `The ${one}, on disk`, schema: answer } },
       faults: ['unavailable'],
       handle: async ({ caller, body }, call) =>
-        jsonReply(201, { data: view(await service.create(actorOfCaller(caller, call), body, call)) }),
+        resourceReply(await service.create(actorOfCaller(caller, call), body, call), encode, 201),
     }),
     operation(`read_federation_${one}`, `GET ${path}/{id}`, {
       params,
       summary: summaries.read,
-      replies: { 200: { description: `The ${one}`, schema: schemas.answer } },
+      replies: { 200: { description: `The ${one}`, schema: answer } },
       faults: ['item-not-found'],
-      handle: ({ caller, params }) => {
-        const record = service.find(caller.organizationId, params.id) ?? throwFault('item-not-found')
-        return jsonReply(200, { data: view(record) })
-      },
+      handle: ({ caller, params }) => resourceReply(service.find(caller.organizationId, params.id), encode),
     }),
     operation(`update_federation_${one}`, `PATCH ${path}/{id}`, {
       params,
       summary: summaries.update,
       readsAddress: true,
       body: schemas.changes,
-      replies: { 200: { description: `The ${one} as it is now, on disk`, schema: schemas.answer } },
+      replies: { 200: { description: `The ${one} as it is now, on disk`, schema: answer } },
       faults: updateFaults,
-      handle: async ({ caller, params, body }, call) => {
-        const changed = await service.change(actorOfCaller(caller, call), params.id, body, call)
-        return jsonReply(200, { data: view(changed ?? throwFault('item-not-found')) })
-      },
+      handle: async ({ caller, params, body }, call) =>
+        resourceReply(await service.change(actorOfCaller(caller, call), params.id, body, call), encode),
     }),
     operation(`delete_federation_${one}`, `DELETE ${path}/{id}`, {
       params,
       summary: summaries.delete,
       readsAddress: true,
-      replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
+      replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
       faults: ['item-not-found', 'unavailable'],
-      handle: async ({ caller, params }, call) => {
-        if (!(await service.remove(actorOfCaller(caller, call), params.id))) throwFault('item-not-found')
-        return jsonReply(200, { deleted: true })
-      },
+      handle: async ({ caller, params }, call) =>
+        deletedReply(await service.remove(actorOfCaller(caller, call), params.id)),
     }),
   ]
 }

@@ -1,9 +1,11 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
+import type { DryRunReport } from '../../federation/exchange.js'
 import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
+import { dataAnswer, pageAnswer, recordEncoder } from '../../http/answers.js'
 import { boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { AUDIT_TRAILS } from '../../store/federation-store.js'
+import { AUDIT_TRAILS, type FederationAuditRow, type FederationPolicy } from '../../store/federation-store.js'
 
 const Name = boundedString(1, 256)
 const Url = boundedString(1, 2048)
@@ -97,18 +99,12 @@ export const Policy = nameSchema(
   }),
 )
 
-export const IssuerAnswer = z.object({ data: Issuer })
-export const IssuerList = z.object({ data: z.array(Issuer), total_count: z.int() })
-export const PolicyAnswer = z.object({ data: Policy })
-export const PolicyList = z.object({ data: z.array(Policy), total_count: z.int() })
-export const Deleted = z.object({ deleted: z.literal(true) })
-
 export const PolicyTestIn = nameSchema(
   'FederationPolicyTestIn',
   closedObject({ subject_token: boundedString(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
 )
 
-export const PolicyTest = nameSchema(
+const PolicyTest = nameSchema(
   'FederationPolicyTest',
   z.object({
     passed: z.boolean().meta({ description: 'Whether an exchange would give a token now.' }),
@@ -136,9 +132,9 @@ export const PolicyTest = nameSchema(
   }),
 )
 
-export const PolicyTestAnswer = z.object({ data: PolicyTest })
+export const PolicyTestAnswer = dataAnswer(PolicyTest)
 
-export const AuditEntry = nameSchema(
+const AuditEntry = nameSchema(
   'FederationAuditEntry',
   z.object({
     id: z.string(),
@@ -158,7 +154,43 @@ export const AuditEntry = nameSchema(
   }),
 )
 
-export const AuditList = z.object({ data: z.array(AuditEntry), total_count: z.int() })
-export const SigningKid = z.object({
-  data: z.object({ kid: z.string().meta({ description: 'The key that signs from now on.' }) }),
-})
+export const AuditList = pageAnswer(AuditEntry)
+export const SigningKid = dataAnswer(
+  z.object({ kid: z.string().meta({ description: 'The key that signs from now on.' }) }),
+)
+
+// ── Records as answers ──────────────────────────────────────────────────────
+
+export const encodeIssuer = recordEncoder(Issuer)
+const encodePolicyRecord = recordEncoder(Policy)
+const encodeAuditRecord = recordEncoder(AuditEntry)
+
+export function encodePolicy(policy: FederationPolicy): z.infer<typeof Policy> {
+  const { scopes, tokenType } = policy.claimChecks
+  const claimChecks = {
+    ...(scopes !== null && { scopes }),
+    ...(tokenType !== null && { token_type: tokenType }),
+  }
+  return encodePolicyRecord({ ...policy, claimChecks })
+}
+
+export function encodePolicyTest({ passed, steps, claims }: DryRunReport): z.infer<typeof PolicyTest> {
+  return {
+    passed,
+    steps: [...steps],
+    claims: claims && {
+      iss: claims.issuer,
+      sub: claims.subject,
+      aud: [...claims.audiences],
+      exp: claims.expiresAt,
+      nbf: claims.notBefore,
+      iat: claims.issuedAt,
+      scopes: claims.scopes && [...claims.scopes],
+      token_type: claims.tokenType,
+    },
+  }
+}
+
+export function encodeAuditRow(row: FederationAuditRow): z.infer<typeof AuditEntry> {
+  return encodeAuditRecord({ ...row, createdAt: row.at, apiKeyHash: row.keyHash })
+}

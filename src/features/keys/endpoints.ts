@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.js'
-import { Fault, throwFault } from '../../base/fault.js'
+import { throwFault } from '../../base/fault.js'
 import { DeletedAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { flagParam, idParam, integerParam, optionalTextParam } from '../../http/params.js'
 import { deletedReply, jsonReply, NO_STORE } from '../../http/reply.js'
-import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
+import { KEYS_PER_PAGE, KeyService } from './key-service.js'
 import {
   CreatedKey,
   CurrentKeyAnswer,
@@ -33,9 +33,9 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
     return ({ hash }) => ledger.spending(keyPayer(hash), now)
   }
   const keyReply = async (key: ApiKey | null): Promise<Reply> => {
-    if (key === null) throw new Fault('item-not-found')
+    const found = key ?? throwFault('item-not-found')
     const spentBy = await readSpending()
-    return jsonReply(200, { data: encodeKey(key, spentBy(key)) })
+    return jsonReply(200, { data: encodeKey(found, spentBy(found)) })
   }
   return [
     operation('read_current_key', 'GET /api/v1/key', {

@@ -1,5 +1,6 @@
 /** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
 import { z } from 'zod'
+import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { newUuidV7 } from '../../base/ids.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
@@ -125,7 +126,8 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
       requireOperator(caller)
-      const change = (current: Organization): Organization => applyChanges(current, body, unixMs(clock))
+      const change = (current: Organization): Organization =>
+        applyOrganizationChanges(current, body, unixMs(clock))
       return resourceReply(await accounts.changeOrganization(params.id, change), encodeOrganization)
     },
   }),
@@ -149,17 +151,12 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   }),
 ]
 
-function applyChanges(
+function applyOrganizationChanges(
   current: Organization,
   { name, plan, credits }: z.infer<typeof OrganizationChanges>,
   now: number,
 ): Organization {
   if (name === undefined && plan === undefined && credits === undefined) return current
-  return {
-    ...current,
-    name: name ?? current.name,
-    plan: plan ?? current.plan,
-    credits: credits === undefined ? (current.credits ?? null) : dollarsToNanos(credits),
-    updatedAt: now,
-  }
+  const nanos = credits === undefined ? undefined : dollarsToNanos(credits)
+  return applyChanges(current, { name, plan, credits: nanos, updatedAt: now })
 }

@@ -1,97 +1,35 @@
-/** Directory groups and their roles on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
-import { z } from 'zod'
-import { throwFault } from '../../base/fault.js'
-import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
-import { DeletedAnswer, dataAnswer, pageAnswer, recordEncoder } from '../../http/answers.js'
+import type { z } from 'zod'
+import { type Clock, unixMs } from '../../base/clock.js'
+import { Fault, invalidInput, throwFault } from '../../base/fault.js'
+import { newUuidV7 } from '../../base/ids.js'
+import type { Principal } from '../../base/principal.js'
+import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { scim } from '../../http/dialects/scim.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { boundedString, stringWithRule } from '../../http/fields.js'
-import { nameSchema } from '../../http/json-schema.js'
+import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
 import { flagParam, idParam, isUuid } from '../../http/params.js'
 import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
-import { SCIM_ROLES, type ScimAuditEntry } from '../../store/scim-store.js'
+import type { AccountStore } from '../../store/account-store.js'
+import type { ScimActor, ScimGroup, ScimMapping, ScimStore } from '../../store/scim-store.js'
+import {
+  AuditEntry,
+  encodeAuditEntry,
+  encodeGroup,
+  encodeGroupWithMembers,
+  encodeMapping,
+  Group,
+  GroupIn,
+  GroupWithMembers,
+  Mapping,
+  MappingChange,
+  MappingIn,
+} from './schema.js'
 
-const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
-const uuidField = (): z.ZodType<string, string> =>
-  stringWithRule((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
-
-/** Most members of one group. */
-const MOST_MEMBERS = 5_000
-
-const MappingIn = nameSchema(
-  'ScimGroupMappingIn',
-  z.object({ scim_group_id: uuidField(), workspace_id: uuidField(), role: Role }),
-)
-const MappingChange = nameSchema('ScimGroupMappingChange', z.object({ role: Role }))
-
-const GroupIn = nameSchema(
-  'ScimGroupIn',
-  z.object({
-    display_name: boundedString(1, 256),
-    external_id: boundedString(1, 256).nullable().optional(),
-    members: z
-      .array(boundedString(1, 256))
-      .max(MOST_MEMBERS, { error: `must have at most ${MOST_MEMBERS} entries` })
-      .meta({ description: 'Ids of users, as personal keys name their creator.' }),
-  }),
-)
-
-const Mapping = nameSchema(
-  'ScimGroupMapping',
-  z.object({
-    id: z.string(),
-    organization_id: z.string(),
-    scim_group_id: z.string(),
-    workspace_id: z.string(),
-    role: z.enum(SCIM_ROLES),
-    created_at: z.string(),
-    updated_at: z.string(),
-  }),
-)
-
-const group = {
-  id: z.string(),
-  organization_id: z.string(),
-  display_name: z.string(),
-  external_id: z.string().nullable(),
-  created_at: z.string(),
-  updated_at: z.string(),
+export interface ScimPorts {
+  readonly scim: ScimStore
+  readonly accounts: AccountStore
+  readonly clock: Clock
 }
-const Group = nameSchema('ScimGroup', z.object(group))
-const GroupWithMembers = nameSchema('ScimGroupMembers', z.object({ ...group, members: z.array(z.string()) }))
-
-const AuditEntry = nameSchema(
-  'ScimAuditEntry',
-  z.object({
-    id: z.string(),
-    created_at: z.string(),
-    action: z.string(),
-    actor: z.string().meta({ description: 'Hash of the management key.' }),
-    mapping_id: z.string().nullable(),
-    scim_group_id: z.string(),
-    workspace_id: z.string().nullable(),
-    role_before: z.enum(SCIM_ROLES).nullable(),
-    role_after: z.enum(SCIM_ROLES).nullable(),
-    request_id: z.string(),
-    address: z.string(),
-  }),
-)
-
-// ── Records as answers ──────────────────────────────────────────────────────
-
-const encodeMapping = recordEncoder(Mapping)
-const encodeGroup = recordEncoder(Group)
-const encodeGroupWithMembers = recordEncoder(GroupWithMembers)
-const encodeEntry = recordEncoder(AuditEntry)
-
-function encodeAuditEntry(entry: ScimAuditEntry): z.infer<typeof AuditEntry> {
-  return encodeEntry({ ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
-}
-
-export type { ScimPorts }
-
-// ── Operations ──────────────────────────────────────────────────────────────
 
 const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'management' })
 
@@ -105,12 +43,13 @@ const GROUP_BYTES = 2 * 1024 * 1024
 const KeepMembers = flagParam('Whether the members of the group keep their role in the workspace.', true)
 
 /** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */
-export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
-  const own = new MappingService(ports)
-  return [...mappingEndpoints(ports, own), ...groupEndpoints(ports, own), auditEndpoint(ports)]
-}
+export const scimEndpoints = (ports: ScimPorts): Endpoint[] => [
+  ...mappingEndpoints(ports),
+  ...groupEndpoints(ports),
+  auditEndpoint(ports),
+]
 
-const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
+const mappingEndpoints = (ports: ScimPorts): Endpoint[] => [
   operation('list_scim_group_mappings', `GET ${MAPPINGS}`, {
     summary: 'List the mappings of the organization, oldest first',
     query: PAGING_QUERY,
@@ -125,14 +64,14 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     replies: { 201: { description: 'The mapping, on disk', schema: dataAnswer(Mapping) } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      resourceReply(await own.createMapping(caller, body, call), encodeMapping, 201),
+      resourceReply(await createMapping(ports, body, caller, actorOf(caller, call)), encodeMapping, 201),
   }),
   operation('read_scim_group_mapping', `GET ${MAPPINGS}/{id}`, {
     summary: 'Read one mapping',
     params: MappingId,
     replies: { 200: { description: 'The mapping', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) => resourceReply(own.findMapping(caller, params.id), encodeMapping),
+    handle: ({ caller, params }) => resourceReply(findMapping(ports, caller, params.id), encodeMapping),
   }),
   operation('update_scim_group_mapping', `PATCH ${MAPPINGS}/{id}`, {
     summary: 'Change the role of a group, from the next call of its members on',
@@ -141,8 +80,14 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     body: MappingChange,
     replies: { 200: { description: 'The mapping as it is now, on disk', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found', 'unavailable', 'internal'],
-    handle: async ({ caller, params, body }, call) =>
-      resourceReply(await own.changeRole(caller, params.id, body.role, call), encodeMapping),
+    handle: async ({ caller, params, body }, call) => {
+      const { id } = findMapping(ports, caller, params.id) ?? throwFault('item-not-found')
+      const now = unixMs(ports.clock)
+      return resourceReply(
+        await ports.scim.changeRole(id, body.role, now, actorOf(caller, call)),
+        encodeMapping,
+      )
+    },
   }),
   operation('delete_scim_group_mapping', `DELETE ${MAPPINGS}/{id}`, {
     summary: 'Take the role of a group away, or leave it with its present members',
@@ -151,12 +96,15 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     query: { keep_members: KeepMembers },
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params, query }, call) =>
-      deletedReply(await own.removeMapping(caller, params.id, query.keep_members, call)),
+    handle: async ({ caller, params, query }, call) => {
+      const { id } = findMapping(ports, caller, params.id) ?? throwFault('item-not-found')
+      const now = unixMs(ports.clock)
+      return deletedReply(await ports.scim.removeMapping(id, query.keep_members, now, actorOf(caller, call)))
+    },
   }),
 ]
 
-const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
+const groupEndpoints = (ports: ScimPorts): Endpoint[] => [
   operation('list_scim_groups', `GET ${GROUPS}`, {
     summary: 'List the groups that the directory has delivered, oldest first',
     query: PAGING_QUERY,
@@ -169,7 +117,10 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     params: GroupId,
     replies: { 200: { description: 'The group', schema: dataAnswer(GroupWithMembers) } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) => resourceReply(own.findGroup(caller, params.id), encodeGroupWithMembers),
+    handle: ({ caller, params }) => {
+      const found = ports.scim.group(caller.organizationId, params.id.toLowerCase())
+      return resourceReply(found, encodeGroupWithMembers)
+    },
   }),
   operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
     summary: 'Deliver a group: what the directory says of it replaces what was known',
@@ -181,7 +132,8 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       if (!isUuid(params.id)) throwFault('item-not-found')
-      return resourceReply(await own.putGroup(caller, params.id, body, call), encodeGroupWithMembers)
+      const group = groupOf(body, params.id, caller, unixMs(ports.clock))
+      return resourceReply(await ports.scim.putGroup(group, actorOf(caller, call)), encodeGroupWithMembers)
     },
   }),
   operation('delete_scim_group', `DELETE ${GROUPS}/{id}`, {
@@ -190,7 +142,11 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     params: GroupId,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params }, call) => deletedReply(await own.removeGroup(caller, params.id, call)),
+    handle: async ({ caller, params }, call) => {
+      const id = params.id.toLowerCase()
+      const now = unixMs(ports.clock)
+      return deletedReply(await ports.scim.removeGroup(caller.organizationId, id, now, actorOf(caller, call)))
+    },
   }),
 ]
 
@@ -204,3 +160,42 @@ const auditEndpoint = (ports: ScimPorts): Endpoint =>
       return jsonReply(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })
+
+function actorOf({ keyHash }: Principal, { requestId, address }: HttpCall): ScimActor {
+  return { actor: keyHash, requestId, address }
+}
+
+/** Null when there is none or it belongs to another organization: callers cannot tell which. */
+function findMapping({ scim }: ScimPorts, { organizationId }: Principal, id: string): ScimMapping | null {
+  const mapping = scim.mapping(id.toLowerCase())
+  return mapping?.organizationId === organizationId ? mapping : null
+}
+
+/** Fails with `conflict` when the group has a mapping to the workspace already. */
+async function createMapping(
+  { scim, accounts, clock }: ScimPorts,
+  { scim_group_id: groupId, workspace_id: workspace, role }: z.infer<typeof MappingIn>,
+  { organizationId }: Principal,
+  actor: ScimActor,
+): Promise<ScimMapping> {
+  const workspaceId = workspace.toLowerCase()
+  if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
+    throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
+  }
+  const now = unixMs(clock)
+  const ids = { id: newUuidV7(now), organizationId, scimGroupId: groupId.toLowerCase(), workspaceId }
+  const mapping = { ...ids, role, createdAt: now, updatedAt: now }
+  if (!(await scim.addMapping(mapping, actor))) throw new Fault('conflict')
+  return mapping
+}
+
+/** A group as the directory delivers it. */
+function groupOf(
+  { display_name: displayName, external_id: externalId = null, members }: z.infer<typeof GroupIn>,
+  id: string,
+  { organizationId }: Principal,
+  now: number,
+): ScimGroup {
+  const names = { id: id.toLowerCase(), organizationId, displayName, externalId }
+  return { ...names, members: [...new Set(members)], createdAt: now, updatedAt: now }
+}

@@ -1,5 +1,6 @@
 /** What a management key may do with issuers: those of its own organization and no others. */
 import { isDeepStrictEqual } from 'node:util'
+import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, notedIssue } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
@@ -83,14 +84,9 @@ export class IssuerService {
 /** The very record when nothing changes. */
 function applyIssuerChanges(
   current: FederationIssuer,
-  { name, issuer_url, jwks_url }: IssuerChanges,
+  { name, issuer_url: issuerUrl, jwks_url: jwksUrl }: IssuerChanges,
   now: number,
 ): FederationIssuer {
-  const changed = {
-    ...current,
-    name: name ?? current.name,
-    issuerUrl: issuer_url ?? current.issuerUrl,
-    jwksUrl: jwks_url === undefined ? current.jwksUrl : jwks_url,
-  }
+  const changed = applyChanges(current, { name, issuerUrl, jwksUrl })
   return isDeepStrictEqual(changed, current) ? current : { ...changed, updatedAt: now }
 }

@@ -1,6 +1,7 @@
 /** What a management key may do with policies: those of its own organization and no others. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Cancellation } from '../../base/cancellation.js'
+import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, notedIssue, type ValidationIssue } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
@@ -156,23 +157,16 @@ const BLANK_POLICY: ChangeablePolicy = {
 
 /** The part of a policy that changes can reach, after them. */
 function mergePolicy(current: ChangeablePolicy, changes: PolicyChanges): ChangeablePolicy {
-  const { claim_checks: checks } = changes
-  return {
-    issuerId: changes.issuer_id ?? current.issuerId,
-    subject: valueOrCurrent(changes.subject, current.subject),
-    audience: changes.audience ?? current.audience,
-    condition: valueOrCurrent(changes.condition, current.condition),
-    apiKeyHash: changes.api_key_hash ?? current.apiKeyHash,
-    enabled: changes.enabled ?? current.enabled,
-    claimChecks: {
-      scopes: valueOrCurrent(checks?.scopes, current.claimChecks.scopes),
-      tokenType: valueOrCurrent(checks?.token_type, current.claimChecks.tokenType),
-    },
-  }
-}
-
-function valueOrCurrent<T>(wanted: T | undefined, current: T): T {
-  return wanted === undefined ? current : wanted
+  const { subject, audience, condition, enabled, claim_checks: checks = {} } = changes
+  return applyChanges(current, {
+    issuerId: changes.issuer_id,
+    subject,
+    audience,
+    condition,
+    apiKeyHash: changes.api_key_hash,
+    enabled,
+    claimChecks: applyChanges(current.claimChecks, { scopes: checks.scopes, tokenType: checks.token_type }),
+  })
 }
 
 /** The switch is what an auditor looks for; a change that moves it is named after it. */

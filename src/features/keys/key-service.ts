@@ -1,10 +1,13 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
-import { type Clock, unixMs } from '../base/clock.js'
-import { invalidInput } from '../base/fault.js'
-import { NANOS_PER_DOLLAR } from '../base/money.js'
-import type { Principal } from '../base/principal.js'
-import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
-import { type ApiKeySpec, addNewKey } from './api-keys.js'
+import type { z } from 'zod'
+import { applyChanges } from '../../base/changes.js'
+import { type Clock, unixMs } from '../../base/clock.js'
+import { invalidInput } from '../../base/fault.js'
+import { dollarsToNanos } from '../../base/money.js'
+import type { Principal } from '../../base/principal.js'
+import { type ApiKeySpec, addNewKey } from '../../identity/api-keys.js'
+import type { AccountStore, ApiKey, KeyRateLimit } from '../../store/account-store.js'
+import type { KeyChanges, KeyIn } from './schema.js'
 
 /** Keys in one answer to a list. */
 export const KEYS_PER_PAGE = 100
@@ -15,29 +18,9 @@ interface KeyListFilter {
   readonly workspace_id: string | null
 }
 
-type OptionalMembers<T> = { readonly [K in keyof T]?: T[K] | undefined }
-
-type RateLimitInput = OptionalMembers<
-  Record<'requests_per_minute' | 'tokens_per_minute' | 'concurrent', number | null>
->
-
-/** What new and changed keys have in common, in the words of the wire (contract/gateway 11.2). Money in dollars. */
-type KeyLimitsInput = OptionalMembers<{
-  limit: number | null
-  limit_reset: ApiKey['limitReset']
-  rate_limit: RateLimitInput | null
-  include_byok_in_limit: boolean
-}>
-
-/** Times are ISO 8601. */
-type NewKeyInput = KeyLimitsInput & { readonly name: string } & OptionalMembers<{
-    expires_at: string | null
-    workspace_id: string
-    creator_user_id: string | null
-    external: { readonly user: string }
-  }>
-
-type KeyChanges = KeyLimitsInput & OptionalMembers<{ name: string; disabled: boolean }>
+type NewKeyInput = z.infer<typeof KeyIn>
+type KeyChangesInput = z.infer<typeof KeyChanges>
+type RateLimitInput = NonNullable<NewKeyInput['rate_limit']>
 
 /**
  * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format
@@ -75,7 +58,7 @@ export class KeyService {
     return await addNewKey(this.#accounts, spec, unixMs(this.#clock))
   }
 
-  change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
+  change(caller: Principal, hash: string, changes: KeyChangesInput): Promise<ApiKey | null> {
     return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, unixMs(this.#clock)))
   }
 
@@ -119,43 +102,36 @@ function keySpecOf(caller: Principal, wanted: NewKeyInput, workspaceId: string):
     expiresAt: wanted.expires_at == null ? null : Date.parse(wanted.expires_at),
     limit: dollarsToNanos(wanted.limit ?? null),
     limitReset: wanted.limit_reset ?? null,
-    rateLimit: mergeRateLimit(null, wanted.rate_limit ?? null),
+    rateLimit: mergeRateLimit(NO_RATES, wanted.rate_limit ?? null),
     includeByokInLimit: wanted.include_byok_in_limit ?? false,
     externalUser: wanted.external?.user ?? null,
   }
 }
 
 /** A member that is absent leaves what it names; `null` takes a limit away. */
-function applyKeyChanges(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
+function applyKeyChanges(current: ApiKey, changes: KeyChangesInput, now: number): ApiKey {
   if (Object.values(changes).every((value) => value === undefined)) return current
-  return {
-    ...current,
-    name: changes.name ?? current.name,
-    disabled: changes.disabled ?? current.disabled,
-    limit: changes.limit === undefined ? current.limit : dollarsToNanos(changes.limit),
-    limitReset: changes.limit_reset === undefined ? current.limitReset : changes.limit_reset,
-    rateLimit:
-      changes.rate_limit === undefined
-        ? (current.rateLimit ?? null)
-        : mergeRateLimit(current.rateLimit ?? null, changes.rate_limit),
-    includeByokInLimit: changes.include_byok_in_limit ?? current.includeByokInLimit,
+  const { name, disabled, limit, limit_reset: limitReset, rate_limit: rateLimit } = changes
+  return applyChanges(current, {
+    name,
+    disabled,
+    limit: limit === undefined ? undefined : dollarsToNanos(limit),
+    limitReset,
+    rateLimit: rateLimit === undefined ? undefined : mergeRateLimit(current.rateLimit ?? NO_RATES, rateLimit),
+    includeByokInLimit: changes.include_byok_in_limit,
     updatedAt: now,
-  }
+  })
 }
+
+const NO_RATES: KeyRateLimit = { requestsPerMinute: null, tokensPerMinute: null, concurrent: null }
 
 /** Null when nothing of it limits anything. */
-function mergeRateLimit(current: KeyRateLimit | null, wanted: RateLimitInput | null): KeyRateLimit | null {
+function mergeRateLimit(current: KeyRateLimit, wanted: RateLimitInput | null): KeyRateLimit | null {
   if (wanted === null) return null
-  const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
-  const next = {
-    requestsPerMinute: requests === undefined ? (current?.requestsPerMinute ?? null) : requests,
-    tokensPerMinute: tokens === undefined ? (current?.tokensPerMinute ?? null) : tokens,
-    concurrent: concurrent === undefined ? (current?.concurrent ?? null) : concurrent,
-  }
+  const next = applyChanges(current, {
+    requestsPerMinute: wanted.requests_per_minute,
+    tokensPerMinute: wanted.tokens_per_minute,
+    concurrent: wanted.concurrent,
+  })
   return Object.values(next).every((each) => each === null) ? null : next
-}
-
-/** Whole nano-dollars, rounded. */
-function dollarsToNanos(amount: number | null): number | null {
-  return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
 }

@@ -1,0 +1,87 @@
+/** Directory groups and their roles on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
+import { z } from 'zod'
+import { recordEncoder } from '../../http/answers.js'
+import { boundedString, stringWithRule } from '../../http/fields.js'
+import { nameSchema } from '../../http/json-schema.js'
+import { isUuid } from '../../http/params.js'
+import { SCIM_ROLES, type ScimAuditEntry } from '../../store/scim-store.js'
+
+const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
+const uuidField = (): z.ZodType<string, string> =>
+  stringWithRule((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
+
+/** Most members of one group. */
+const MOST_MEMBERS = 5_000
+
+export const MappingIn = nameSchema(
+  'ScimGroupMappingIn',
+  z.object({ scim_group_id: uuidField(), workspace_id: uuidField(), role: Role }),
+)
+export const MappingChange = nameSchema('ScimGroupMappingChange', z.object({ role: Role }))
+
+export const GroupIn = nameSchema(
+  'ScimGroupIn',
+  z.object({
+    display_name: boundedString(1, 256),
+    external_id: boundedString(1, 256).nullable().optional(),
+    members: z
+      .array(boundedString(1, 256))
+      .max(MOST_MEMBERS, { error: `must have at most ${MOST_MEMBERS} entries` })
+      .meta({ description: 'Ids of users, as personal keys name their creator.' }),
+  }),
+)
+
+export const Mapping = nameSchema(
+  'ScimGroupMapping',
+  z.object({
+    id: z.string(),
+    organization_id: z.string(),
+    scim_group_id: z.string(),
+    workspace_id: z.string(),
+    role: z.enum(SCIM_ROLES),
+    created_at: z.string(),
+    updated_at: z.string(),
+  }),
+)
+
+const group = {
+  id: z.string(),
+  organization_id: z.string(),
+  display_name: z.string(),
+  external_id: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+}
+export const Group = nameSchema('ScimGroup', z.object(group))
+export const GroupWithMembers = nameSchema(
+  'ScimGroupMembers',
+  z.object({ ...group, members: z.array(z.string()) }),
+)
+
+export const AuditEntry = nameSchema(
+  'ScimAuditEntry',
+  z.object({
+    id: z.string(),
+    created_at: z.string(),
+    action: z.string(),
+    actor: z.string().meta({ description: 'Hash of the management key.' }),
+    mapping_id: z.string().nullable(),
+    scim_group_id: z.string(),
+    workspace_id: z.string().nullable(),
+    role_before: z.enum(SCIM_ROLES).nullable(),
+    role_after: z.enum(SCIM_ROLES).nullable(),
+    request_id: z.string(),
+    address: z.string(),
+  }),
+)
+
+// ── Records as answers ──────────────────────────────────────────────────────
+
+export const encodeMapping = recordEncoder(Mapping)
+export const encodeGroup = recordEncoder(Group)
+export const encodeGroupWithMembers = recordEncoder(GroupWithMembers)
+const encodeEntry = recordEncoder(AuditEntry)
+
+export function encodeAuditEntry(entry: ScimAuditEntry): z.infer<typeof AuditEntry> {
+  return encodeEntry({ ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
+}
