@@ -67,7 +67,14 @@ interface ScimAuditPage {
  * call, on every worker. Changes resolve when they are on disk, together with their audit row; those that change
  * nothing write none. They fail with `unavailable` when the store cannot take them.
  */
-export interface ScimStore {
+export interface ScimStore extends ScimMappings, ScimGroups {
+  /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
+  roleOf(workspaceId: string, userId: string): ScimRole | null
+  /** Rows after the newest `offset`. */
+  auditPage(organizationId: string, offset: number, limit: number): ScimAuditPage
+}
+
+export interface ScimMappings {
   mapping(id: string): ScimMapping | null
   /** Oldest first. */
   mappingsOf(organizationId: string): readonly ScimMapping[]
@@ -80,7 +87,9 @@ export interface ScimStore {
    * workspace as their own; without, they lose it, and one they had kept before as well.
    */
   removeMapping(id: string, keepMembers: boolean, at: number, actor: ScimActor): Promise<boolean>
+}
 
+export interface ScimGroups {
   group(organizationId: string, id: string): ScimGroup | null
   /** Oldest first. */
   groupsOf(organizationId: string): readonly ScimGroup[]
@@ -91,10 +100,4 @@ export interface ScimStore {
   putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup>
   /** Its mappings stay, and give no user a role. True when this call removed it. */
   removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean>
-
-  /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
-  roleOf(workspaceId: string, userId: string): ScimRole | null
-
-  /** Rows after the newest `offset`. */
-  auditPage(organizationId: string, offset: number, limit: number): ScimAuditPage
 }

@@ -4,5 +4,5 @@ import { federationSuite } from './federation-suite.js'
 
 federationSuite({
   name: 'lmdb',
-  place: () => openFederationPlace((env) => createLmdbFederationStore(env, { rowsPerTrail: 50, ms: 1_000 })),
+  place: () => openFederationPlace((env) => createLmdbFederationStore(env, { keptRows: 50, keptMs: 1_000 })),
 })

@@ -4,11 +4,11 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
+import { LmdbEnvironment } from '../../src/store/lmdb/environment.js'
 import { createLmdbFederationStore } from '../../src/store/lmdb/federation.js'
 import { auditOf, policyOf } from '../support/data/federation.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { type FederationPeer, startFederationPeer } from '../support/peers/federation-peer.js'
-import { openEnvironment } from '../support/peers/federation-place.js'
 
 async function openPeerStores(t: Test, path: string, count: number): Promise<FederationPeer[]> {
   const started = await Promise.all(Array.from({ length: count }, () => startFederationPeer(path)))
@@ -31,7 +31,7 @@ void test('a rotation by one process holds for the next signature of every other
   const [first, second] = await openPeerStores(t, path, 2)
   await first!.ask({ do: 'tend' })
   let stale = 0
-  const env = openEnvironment(path)
+  const env = new LmdbEnvironment(path)
   t.after(() => env.close())
   const store = createLmdbFederationStore(env)
   const ours = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
@@ -48,7 +48,7 @@ void test('a rotation by one process holds for the next signature of every other
 void test('a policy changed by one process is read changed by every other', async (t) => {
   const path = tempFolder(t)
   const [theirs] = await openPeerStores(t, path, 1)
-  const env = openEnvironment(path)
+  const env = new LmdbEnvironment(path)
   t.after(() => env.close())
   const store = createLmdbFederationStore(env)
   await store.policies.add(policyOf(1), auditOf(1))
@@ -77,7 +77,7 @@ void test('rows that several processes append at once are all kept', async (t) =
 
 void test('nothing in the folder holds a private key in the open', async (t) => {
   const path = tempFolder(t)
-  const env = openEnvironment(path)
+  const env = new LmdbEnvironment(path)
   const store = createLmdbFederationStore(env)
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   await keys.maintain()

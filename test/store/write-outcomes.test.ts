@@ -14,7 +14,7 @@ test('a write that fails is told to whoever waits for one of its outcomes, and t
   const note = (reason: unknown): void => void unowned.push(reason)
   process.on('unhandledRejection', note)
   t.teardown(() => process.off('unhandledRejection', note))
-  const env = new LmdbEnvironment(tempFolder(t), { numbered: [], byBytes: ['rows'] })
+  const env = new LmdbEnvironment(tempFolder(t))
   await env.close()
   t.equal(await kindOf(env.write(() => 1).committed), 'unavailable')
   t.equal(await kindOf(env.write(() => 1).durable), 'unavailable')

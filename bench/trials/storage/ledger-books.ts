@@ -4,7 +4,7 @@ import { isWriterAlive, listJournals } from '../../../src/ledger/journal/segment
 import { isPayerLine, parseRow, readPayerIds } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger.js'
+import { LEDGER_ROWS_TABLE } from '../../../src/store/lmdb/ledger.js'
 
 export class LedgerReader {
   readonly #env: LmdbEnvironment
@@ -12,10 +12,7 @@ export class LedgerReader {
 
   constructor(dataFolder: string) {
     this.#journals = join(dataFolder, 'ledger', 'journals')
-    this.#env = new LmdbEnvironment(join(dataFolder, 'ledger'), {
-      numbered: [],
-      byBytes: Object.values(LEDGER_TABLE_NAMES),
-    })
+    this.#env = new LmdbEnvironment(join(dataFolder, 'ledger'))
   }
 
   /** Whether a call stands open whose process is gone, or has left a journal behind that is not taken. */
@@ -26,7 +23,7 @@ export class LedgerReader {
   /** All rows by id; an id that stands there twice cannot be, it is their key. */
   rows(): Map<string, LedgerRow> {
     try {
-      const blocks = this.#env.valuesWithPrefix(this.#env.byteTable(LEDGER_TABLE_NAMES.rows), Buffer.alloc(0))
+      const blocks = this.#env.valuesWithPrefix(this.#env.byteTable(LEDGER_ROWS_TABLE), Buffer.alloc(0))
       const rows = blocks.flatMap(rowsIn)
       return new Map(rows.map((row) => [row.id, row]))
     } finally {

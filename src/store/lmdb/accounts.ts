@@ -11,13 +11,6 @@ import type { AccountStore, ApiKey, NewOrganization, Organization, Workspace } f
 import type { LmdbEnvironment } from './environment.js'
 import { idKey, ownerPrefix, RecordTable } from './record-table.js'
 
-export const ACCOUNT_TABLE_NAMES = {
-  keys: 'account-keys',
-  organizations: 'account-organizations',
-  workspaces: 'account-workspaces',
-  ownerIndex: 'account-belongings',
-} as const
-
 const KEY = 'k'
 const WORKSPACE = 'w'
 const ALL = Buffer.alloc(0)
@@ -26,12 +19,12 @@ const ALL_API_KEYS = Buffer.from(KEY)
 /** Bytes of a SHA-256. */
 const HASH_BYTES = 32
 
-/** @param env opened with `ACCOUNT_TABLE_NAMES`. Changes of accounts are rare, so each is a transaction of its own. */
+/** Changes of accounts are rare, so each is a transaction of its own. */
 export function createLmdbAccountStore(env: LmdbEnvironment): AccountStore {
-  const keys = new RecordTable(env, ACCOUNT_TABLE_NAMES.keys)
-  const organizations = new RecordTable(env, ACCOUNT_TABLE_NAMES.organizations)
-  const workspaces = new RecordTable(env, ACCOUNT_TABLE_NAMES.workspaces)
-  const ownerIndex = env.byteTable(ACCOUNT_TABLE_NAMES.ownerIndex)
+  const keys = new RecordTable(env, 'account-keys')
+  const organizations = new RecordTable(env, 'account-organizations')
+  const workspaces = new RecordTable(env, 'account-workspaces')
+  const ownerIndex = env.byteTable('account-belongings')
   const hashBytes = Buffer.alloc(HASH_BYTES)
 
   /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */

@@ -1,150 +1,142 @@
 /**
- * The audit of federation in LMDB.
+ * Trails of audit rows in LMDB. A trail has a name.
  *
- *     trail, organization          ->  [first, next] numbers of the rows that are kept
- *     trail, organization, block   ->  rows, one to a line
+ *     trail          ->  [first, next] numbers of the rows that are kept
+ *     trail, block   ->  rows, one to a line
  *
  * Rows of a trail are numbered without gaps, so a page is found and the oldest rows are removed without any search. A
  * block holds so many of them in a row: a busy exchange writes hundreds at a time, and a record for each would cost
  * more than all else that is done for it.
  */
-import type { AuditTrailName, FederationAuditPage, FederationAuditRow } from '../federation-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
-import { decodeRecord, encodeRecord, isId, KEY_END } from './record-table.js'
+import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
 
-/** How much of a trail is kept. */
-export interface AuditRetention {
-  readonly rowsPerTrail: number
-  readonly ms: number
+interface AuditTrailOptions<Row> {
+  readonly trailOf: (row: Row) => string
+  readonly rowsPerBlock: number
+  /** How much of a trail is kept: so many rows, and so long; the newest row stays, however old it is. */
+  readonly keptRows: number
+  readonly keptMs: number
 }
 
-export const AUDIT_RETENTION: AuditRetention = { rowsPerTrail: 10_000, ms: 400 * 24 * 60 * 60 * 1000 }
-
-const ROWS_PER_BLOCK = 32
 /** Rows that have become too old are removed when new ones come, from so many blocks at a time. */
 const MAX_PRUNED_BLOCKS = 4
 const NUMBER_BYTES = 6
 /** JSON has no line ends of its own. */
 const LINE_END = '\n'
+/** Longest name that is looked up: LMDB's keys have a limit. */
+const LONGEST_NAME = 200
 
 /** First row that is kept, and number of the row to come. */
 type AuditTrailExtent = readonly [first: number, next: number]
-const EMPTY_AUDIT_TRAIL: AuditTrailExtent = [0, 0]
-
-/** Rows that are about to be written to one trail. */
-interface AuditTrailAppend {
-  readonly key: Buffer
-  readonly lines: string[]
-  /** When the last of them came. */
-  now: number
-}
+const EMPTY_TRAIL: AuditTrailExtent = [0, 0]
 
 /** For the inside of transactions and snapshots of the environment. */
-export interface AuditTrails {
+export class AuditTrails<Row extends { readonly at: number }> {
+  readonly #env: LmdbEnvironment
+  readonly #table: LmdbByteTable
+  readonly #options: AuditTrailOptions<Row>
+
+  constructor(env: LmdbEnvironment, table: string, options: AuditTrailOptions<Row>) {
+    this.#env = env
+    this.#table = env.byteTable(table)
+    this.#options = options
+  }
+
   /** Newest rows first, from `offset` on, and how many there are. */
-  page(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage
+  page(trail: string, offset: number, limit: number): { readonly rows: Row[]; readonly total: number } {
+    if (trail.length > LONGEST_NAME) return { rows: [], total: 0 }
+    const key = trailKey(trail)
+    const [first, next] = this.#extentOf(key)
+    const rows: Row[] = []
+    let block = -1
+    let lines: string[] = []
+    for (let row = next - 1 - offset; row >= first && rows.length < limit; row--) {
+      if (this.#blockOf(row) !== block) {
+        block = this.#blockOf(row)
+        lines = this.#linesAround(key, row)
+      }
+      rows.push(Object.freeze(JSON.parse(lines[this.#lineOf(row)]!) as Row))
+    }
+    return { rows, total: next - first }
+  }
+
   /** Rows of one trail share its extent, which is read and written once; what is too old or too many goes. */
-  append(rows: readonly FederationAuditRow[]): void
-}
-
-export function openAuditTrails(
-  env: LmdbEnvironment,
-  table: LmdbByteTable,
-  retention: AuditRetention,
-): AuditTrails {
-  const readExtent = (key: Buffer): AuditTrailExtent => {
-    const bytes = env.get(table, key)
-    return bytes === undefined ? EMPTY_AUDIT_TRAIL : (decodeRecord(bytes) as AuditTrailExtent)
+  append(rows: readonly Row[]): void {
+    const rowsByTrail = new Map<string, Row[]>()
+    for (const row of rows) {
+      const trail = this.#options.trailOf(row)
+      const appended = rowsByTrail.get(trail)
+      if (appended === undefined) rowsByTrail.set(trail, [row])
+      else appended.push(row)
+    }
+    for (const [trail, appended] of rowsByTrail) this.#appendTo(trailKey(trail), appended)
   }
 
-  /** The lines of the block that holds a row. */
-  const linesAround = (key: Buffer, row: number): string[] => {
-    const bytes = env.get(table, auditBlockKey(key, auditBlockOf(row)))!
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split(LINE_END)
+  #appendTo(key: Buffer, rows: readonly Row[]): void {
+    const [oldFirst, oldNext] = this.#extentOf(key)
+    const next = oldNext + rows.length
+    this.#write(key, oldNext, rows)
+    const first = this.#firstToKeep(key, oldFirst, next, rows.at(-1)!.at)
+    for (let block = this.#blockOf(oldFirst); block < this.#blockOf(first); block++) {
+      this.#table.remove(blockKey(key, block))
+    }
+    this.#table.put(key, encodeRecord([first, next]))
   }
 
-  /** Writes lines from a row on, behind what is there; the number of the row to come after them. */
-  const write = (key: Buffer, from: number, lines: readonly string[]): number => {
+  /** Writes rows from a number on, behind what is there. */
+  #write(key: Buffer, from: number, rows: readonly Row[]): void {
+    const lines = rows.map((row) => JSON.stringify(row))
     for (let taken = 0; taken < lines.length; ) {
       const row = from + taken
-      const line = row % ROWS_PER_BLOCK
-      const added = lines.slice(taken, taken + ROWS_PER_BLOCK - line)
-      const before = line === 0 ? [] : linesAround(key, row)
-      table.put(auditBlockKey(key, auditBlockOf(row)), Buffer.from([...before, ...added].join(LINE_END)))
+      const line = this.#lineOf(row)
+      const added = lines.slice(taken, taken + this.#options.rowsPerBlock - line)
+      const before = line === 0 ? [] : this.#linesAround(key, row)
+      this.#table.put(blockKey(key, this.#blockOf(row)), Buffer.from([...before, ...added].join(LINE_END)))
       taken += added.length
     }
-    return from + lines.length
   }
 
-  /** The newest row stays, however old it is. */
-  const firstToKeep = (key: Buffer, oldFirst: number, next: number, now: number): number => {
-    let first = Math.max(oldFirst, next - retention.rowsPerTrail)
+  #firstToKeep(key: Buffer, oldFirst: number, next: number, now: number): number {
+    const { keptRows, keptMs } = this.#options
+    let first = Math.max(oldFirst, next - keptRows)
     for (let blocks = 0; blocks < MAX_PRUNED_BLOCKS && first < next - 1; blocks++) {
-      const block = auditBlockOf(first)
-      const lines = linesAround(key, first)
-      const isOld = (): boolean => timeOfRow(lines[first % ROWS_PER_BLOCK]!) < now - retention.ms
-      while (first < next - 1 && auditBlockOf(first) === block && isOld()) first++
-      if (auditBlockOf(first) === block) break
+      const block = this.#blockOf(first)
+      const lines = this.#linesAround(key, first)
+      const isOld = (): boolean => (JSON.parse(lines[this.#lineOf(first)]!) as Row).at < now - keptMs
+      while (first < next - 1 && this.#blockOf(first) === block && isOld()) first++
+      if (this.#blockOf(first) === block) break
     }
     return first
   }
 
-  return {
-    page: (organizationId, trail, offset, limit) => {
-      if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
-      const key = auditTrailKey(trail, organizationId)
-      const [first, next] = readExtent(key)
-      const rows: FederationAuditRow[] = []
-      let block = -1
-      let lines: string[] = []
-      for (let row = next - 1 - offset; row >= first && rows.length < limit; row--) {
-        if (auditBlockOf(row) !== block) {
-          block = auditBlockOf(row)
-          lines = linesAround(key, row)
-        }
-        rows.push(Object.freeze(JSON.parse(lines[row % ROWS_PER_BLOCK]!) as FederationAuditRow))
-      }
-      return { rows, total: next - first }
-    },
+  #extentOf(key: Buffer): AuditTrailExtent {
+    const bytes = this.#env.get(this.#table, key)
+    return bytes === undefined ? EMPTY_TRAIL : (decodeRecord(bytes) as AuditTrailExtent)
+  }
 
-    append: (rows) => {
-      const appends = new Map<string, AuditTrailAppend>()
-      for (const row of rows) {
-        const key = auditTrailKey(row.trail, row.organizationId)
-        const name = key.toString()
-        const append = appends.get(name) ?? { key, lines: [], now: 0 }
-        appends.set(name, append)
-        append.lines.push(JSON.stringify(row))
-        append.now = row.at
-      }
-      for (const { key, lines, now } of appends.values()) {
-        const [oldFirst, oldNext] = readExtent(key)
-        const next = write(key, oldNext, lines)
-        const first = firstToKeep(key, oldFirst, next, now)
-        for (let block = auditBlockOf(oldFirst); block < auditBlockOf(first); block++) {
-          table.remove(auditBlockKey(key, block))
-        }
-        table.put(key, encodeRecord([first, next]))
-      }
-    },
+  /** The lines of the block that holds a row. */
+  #linesAround(key: Buffer, row: number): string[] {
+    const bytes = this.#env.get(this.#table, blockKey(key, this.#blockOf(row)))!
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split(LINE_END)
+  }
+
+  #blockOf(row: number): number {
+    return Math.floor(row / this.#options.rowsPerBlock)
+  }
+
+  #lineOf(row: number): number {
+    return row % this.#options.rowsPerBlock
   }
 }
 
-function auditTrailKey(trail: AuditTrailName, organizationId: string): Buffer {
-  return Buffer.from(trail + KEY_END + organizationId + KEY_END)
+function trailKey(trail: string): Buffer {
+  return Buffer.from(trail + KEY_END)
 }
 
-function auditBlockOf(row: number): number {
-  return Math.floor(row / ROWS_PER_BLOCK)
-}
-
-function auditBlockKey(trail: Buffer, block: number): Buffer {
+function blockKey(trail: Buffer, block: number): Buffer {
   const key = Buffer.alloc(trail.length + NUMBER_BYTES)
   trail.copy(key)
   key.writeUIntBE(block, trail.length, NUMBER_BYTES)
   return key
-}
-
-function timeOfRow(line: string): number {
-  return (JSON.parse(line) as FederationAuditRow).at
 }

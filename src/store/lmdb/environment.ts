@@ -36,12 +36,6 @@ export interface KeyRange {
   readonly limit: number
 }
 
-/** The tables of a store: items live under numbers, accounts under bytes. */
-interface LmdbTableNames {
-  readonly numbered: readonly string[]
-  readonly byBytes: readonly string[]
-}
-
 /**
  * lmdb-js keeps a snapshot open until a timer fires, a millisecond or more later. A change that another process
  * has acknowledged meanwhile would stay unseen, which the contract forbids. So reads use a transaction of our
@@ -55,12 +49,10 @@ export class LmdbEnvironment {
   readonly #root: RootDatabase
   readonly #reading: Transaction
   readonly #options: { readonly transaction: Transaction }
-  readonly #tables: ReadonlyMap<string, LmdbTable>
-  readonly #byteTables: ReadonlyMap<string, LmdbByteTable>
   #changing = false
 
-  /** Opens the folder, which is created when absent, and the named tables. */
-  constructor(path: string, tables: LmdbTableNames) {
+  /** Opens the folder, which is created when absent. */
+  constructor(path: string) {
     this.#root = open({
       path,
       encoding: 'binary',
@@ -71,20 +63,19 @@ export class LmdbEnvironment {
       // reach, whose rejection, when a commit fails, ends the process.
       eventTurnBatching: false,
     })
-    this.#tables = new Map(tables.numbered.map((name) => [name, openTable(this.#root, name, 'uint32')]))
-    this.#byteTables = new Map(tables.byBytes.map((name) => [name, openTable(this.#root, name, 'binary')]))
-    // Begun when the tables are open: a transaction only knows those that were there at its begin.
     this.#reading = this.#root.useReadTransaction()
     this.#options = { transaction: this.#reading }
     this.releaseSnapshot()
   }
 
+  /** Opens a table under 32-bit numbers, which is created when absent. Not for the inside of a read or a `write`. */
   table(name: string): LmdbTable {
-    return this.#tables.get(name)!
+    return this.#openTable(name, 'uint32')
   }
 
+  /** As `table`, under bytes. */
   byteTable(name: string): LmdbByteTable {
-    return this.#byteTables.get(name)!
+    return this.#openTable(name, 'binary')
   }
 
   /**
@@ -193,6 +184,11 @@ export class LmdbEnvironment {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }
 
+  #openTable<K>(name: string, keyEncoding: 'uint32' | 'binary'): LmdbTable<K> {
+    const options = { name, encoding: 'binary', keyEncoding } as const
+    return this.#root.openDB<Uint8Array, number>(options) as unknown as LmdbTable<K>
+  }
+
   #transact<T>(change: () => T): Promise<T> {
     try {
       return Promise.resolve(this.#root.transaction(change))
@@ -216,11 +212,6 @@ export class LmdbEnvironment {
     this.#reading.done()
     await this.#root.close()
   }
-}
-
-function openTable<K>(root: RootDatabase, name: string, keyEncoding: 'uint32' | 'binary'): LmdbTable<K> {
-  const options = { name, encoding: 'binary', keyEncoding } as const
-  return root.openDB<Uint8Array, number>(options) as unknown as LmdbTable<K>
 }
 
 function beginsWith(key: Uint8Array, prefix: Uint8Array): boolean {

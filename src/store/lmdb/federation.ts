@@ -5,9 +5,11 @@
  *               'p' id                        ->  policy
  *               's'                           ->  our signing keys
  *     index     'i' or 'p', organization, id  ->  id       lists, oldest first: ids are UUID v7
- *     audit     see audit-trails.ts
+ *     audit     three trails for each organization, see audit-trails.ts
  */
 import type {
+  AuditTrailName,
+  FederationAuditRow,
   FederationIssuer,
   FederationPolicy,
   FederationStore,
@@ -15,30 +17,32 @@ import type {
   OwnedRecords,
   SigningKeyRing,
 } from '../federation-store.js'
-import { AUDIT_RETENTION, type AuditRetention, type AuditTrails, openAuditTrails } from './audit-trails.js'
+import { AuditTrails } from './audit-trails.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
-import { idKey, ownerPrefix, RecordTable } from './record-table.js'
+import { idKey, KEY_END, ownerPrefix, RecordTable } from './record-table.js'
 
-export const FEDERATION_TABLE_NAMES = {
-  records: 'federation-records',
-  ownerIndex: 'federation-belongings',
-  audit: 'federation-audit-sheets',
-} as const
+/** How much of the audit is kept, of each trail. */
+interface AuditRetention {
+  readonly keptRows: number
+  readonly keptMs: number
+}
+
+const AUDIT_RETENTION: AuditRetention = { keptRows: 10_000, keptMs: 400 * 24 * 60 * 60 * 1000 }
 
 const SIGNING_KEY_RING_KEY = Buffer.from('s')
 
-/**
- * Audit rows of exchanges come gathered; all other changes are rare, a transaction each.
- *
- * @param env opened with `FEDERATION_TABLE_NAMES`
- */
+/** Audit rows of exchanges come gathered; all other changes are rare, a transaction each. */
 export function createLmdbFederationStore(
   env: LmdbEnvironment,
   retention: AuditRetention = AUDIT_RETENTION,
 ): FederationStore {
-  const records = new RecordTable(env, FEDERATION_TABLE_NAMES.records)
-  const ownerIndex = env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex)
-  const audit = openAuditTrails(env, env.byteTable(FEDERATION_TABLE_NAMES.audit), retention)
+  const records = new RecordTable(env, 'federation-records')
+  const ownerIndex = env.byteTable('federation-belongings')
+  const audit = new AuditTrails<FederationAuditRow>(env, 'federation-audit-sheets', {
+    trailOf: ({ trail, organizationId }) => trailName(trail, organizationId),
+    rowsPerBlock: 32,
+    ...retention,
+  })
   const tables = { records, ownerIndex, audit }
   return {
     issuers: createOwnedRecords<FederationIssuer>(env, tables, 'i', (issuer) => issuer),
@@ -56,14 +60,18 @@ export function createLmdbFederationStore(
       }),
     appendAudit: (rows) => env.writeDurably(() => audit.append(rows)),
     auditPage: (organizationId, trail, offset, limit) =>
-      env.inSnapshot(() => audit.page(organizationId, trail, offset, limit)),
+      env.inSnapshot(() => audit.page(trailName(trail, organizationId), offset, limit)),
   }
+}
+
+function trailName(trail: AuditTrailName, organizationId: string): string {
+  return trail + KEY_END + organizationId
 }
 
 interface FederationTables {
   readonly records: RecordTable
   readonly ownerIndex: LmdbByteTable
-  readonly audit: AuditTrails
+  readonly audit: AuditTrails<FederationAuditRow>
 }
 
 /** @param revise what a record that has changed becomes */

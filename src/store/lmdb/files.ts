@@ -15,19 +15,17 @@ import { createContentWriter } from '../files/content-writer.js'
 import type { KeyRange, LmdbEnvironment } from './environment.js'
 import { isId, ownerPrefix, RecordTable } from './record-table.js'
 
-export const FILE_TABLE_NAME = 'files'
-
 /** Sorts behind every id: they are ASCII. */
 const LAST = Buffer.of(0xff)
 
-/** @param env opened with `FILE_TABLE_NAME`. Each change of a record is a transaction of its own. */
+/** Each change of a record is a transaction of its own. */
 export function createLmdbFileStore(
   env: LmdbEnvironment,
   dataDir: string,
   unixSeconds: () => number,
 ): FileStore {
-  const records = new RecordTable(env, FILE_TABLE_NAME)
-  const index = env.byteTable(FILE_TABLE_NAME)
+  const records = new RecordTable(env, 'files')
+  const index = records.table
   const contents = new ContentFolder(dataDir)
   const blocks = new BlockPool()
   const unixMs = (): number => Math.floor(unixSeconds() * 1000)

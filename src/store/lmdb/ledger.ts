@@ -22,7 +22,7 @@ import { keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.j
 import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
 import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
 
-export const LEDGER_TABLE_NAMES = { rows: 'ledger-rows', books: 'ledger-books' } as const
+export const LEDGER_ROWS_TABLE = 'ledger-rows'
 
 /** Records removed in one transaction: few, so that no other process waits long for the next one. */
 const MAX_PRUNED_RECORDS = 200
@@ -42,9 +42,9 @@ interface SumsRecord {
  * transaction, with the mark of how far the journal is taken.
  */
 export function openLmdbLedger(folder: string): WritableLedger {
-  const env = new LmdbEnvironment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
-  const rows = env.byteTable(LEDGER_TABLE_NAMES.rows)
-  const books = env.byteTable(LEDGER_TABLE_NAMES.books)
+  const env = new LmdbEnvironment(folder)
+  const rows = env.byteTable(LEDGER_ROWS_TABLE)
+  const books = env.byteTable('ledger-books')
 
   const readCost = (key: Buffer): number => decodeSums(env.get(books, key)).cost
 

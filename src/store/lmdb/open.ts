@@ -2,12 +2,11 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasStoredContents } from '../files/content-folder.js'
 import type { Store } from '../store.js'
-import { ACCOUNT_TABLE_NAMES, createLmdbAccountStore } from './accounts.js'
+import { createLmdbAccountStore } from './accounts.js'
 import { LmdbEnvironment } from './environment.js'
-import { createLmdbFederationStore, FEDERATION_TABLE_NAMES } from './federation.js'
-import { createLmdbFileStore, FILE_TABLE_NAME } from './files.js'
-import { createLmdbScimStore, SCIM_TABLE_NAMES } from './groups.js'
-import { ITEM_TABLE_NAMES } from './items/item-layout.js'
+import { createLmdbFederationStore } from './federation.js'
+import { createLmdbFileStore } from './files.js'
+import { createLmdbScimStore } from './groups.js'
 import { createLmdbItemStore } from './items/item-store.js'
 
 interface LmdbOptions {
@@ -27,12 +26,7 @@ export function openLmdbStore({ path, unixSeconds }: LmdbOptions): Store {
       `${join(path, 'files')} holds stored files but ${join(path, 'data.mdb')}, the database that knows them, is gone: put it back, or move the files away to begin anew`,
     )
   }
-  const env = new LmdbEnvironment(path, {
-    numbered: Object.values(ITEM_TABLE_NAMES),
-    byBytes: [ACCOUNT_TABLE_NAMES, FEDERATION_TABLE_NAMES, SCIM_TABLE_NAMES, [FILE_TABLE_NAME]].flatMap(
-      (names) => Object.values(names),
-    ),
-  })
+  const env = new LmdbEnvironment(path)
   const items = createLmdbItemStore(env, unixSeconds)
   return {
     items,

@@ -15,26 +15,27 @@ interface ParsedRecord {
  */
 export class RecordTable {
   readonly #env: LmdbEnvironment
-  readonly #table: LmdbByteTable
+  /** Also for keys of an index that stand between the records. */
+  readonly table: LmdbByteTable
   readonly #parsed = new Map<string, ParsedRecord>()
 
   constructor(env: LmdbEnvironment, name: string) {
     this.#env = env
-    this.#table = env.byteTable(name)
+    this.table = env.byteTable(name)
   }
 
   get<T extends object>(key: Uint8Array | null): Readonly<T> | null {
-    const bytes = key === null ? undefined : this.#env.get(this.#table, key)
+    const bytes = key === null ? undefined : this.#env.get(this.table, key)
     return bytes === undefined ? null : decodeRecord<T>(bytes)
   }
 
   has(key: Uint8Array): boolean {
-    return this.#env.get(this.#table, key) !== undefined
+    return this.#env.get(this.table, key) !== undefined
   }
 
   /** All records whose key begins with the prefix, in the order of their keys. */
   list<T extends object>(prefix: Uint8Array): Readonly<T>[] {
-    return this.#env.valuesWithPrefix(this.#table, prefix).map((bytes) => decodeRecord<T>(bytes))
+    return this.#env.valuesWithPrefix(this.table, prefix).map((bytes) => decodeRecord<T>(bytes))
   }
 
   /** The records that the values of an index lead to, in the order of its keys; none for a null prefix. */
@@ -48,11 +49,11 @@ export class RecordTable {
   }
 
   put(key: Uint8Array, record: object): void {
-    this.#table.put(key, encodeRecord(record))
+    this.table.put(key, encodeRecord(record))
   }
 
   remove(key: Uint8Array): void {
-    this.#table.remove(key)
+    this.table.remove(key)
   }
 
   /** Puts what `change` makes of a record, unless that is the very record; its `identity` stays as it is. */
@@ -71,7 +72,7 @@ export class RecordTable {
    */
   readParsed<T extends object>(name: string, key: Uint8Array | null): Readonly<T> | null {
     if (key === null) return null
-    const raw = this.#env.getUnbounded(this.#table, key)
+    const raw = this.#env.getUnbounded(this.table, key)
     const record = raw === undefined ? null : this.#parse<T>(name, raw)
     this.#env.releaseSnapshot()
     return record

@@ -2,9 +2,9 @@
 import { systemClock } from '../../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
+import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
 import { createLmdbFederationStore } from '../../../src/store/lmdb/federation.js'
 import { auditOf, policyOf } from '../data/federation.js'
-import { openEnvironment } from './federation-place.js'
 import { type PeerProcess, servePeer, startPeer } from './peer-process.js'
 
 export type FederationRequest =
@@ -25,7 +25,7 @@ export type FederationPeer = PeerProcess<FederationRequest, unknown>
 export const startFederationPeer = (path: string): Promise<FederationPeer> => startPeer(import.meta.url, path)
 
 await servePeer(import.meta.url, (path) => {
-  const env = openEnvironment(path)
+  const env = new LmdbEnvironment(path)
   const store = createLmdbFederationStore(env)
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   const answer = async (request: FederationRequest): Promise<unknown> => {

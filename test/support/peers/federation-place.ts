@@ -1,7 +1,6 @@
 /** The federation part of an LMDB store alone, in a folder of its own. */
 import type { FederationStore } from '../../../src/store/federation-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
 
 /** A store at a place of its own. */
@@ -11,13 +10,9 @@ export interface FederationPlace {
   end(): Promise<void>
 }
 
-export function openEnvironment(path: string): LmdbEnvironment {
-  return new LmdbEnvironment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
-}
-
 export function openFederationPlace(open: (env: LmdbEnvironment) => FederationStore): FederationPlace {
   const path = makeFolder()
-  let env = openEnvironment(path)
+  let env = new LmdbEnvironment(path)
   let store = open(env)
   return {
     get store() {
@@ -25,7 +20,7 @@ export function openFederationPlace(open: (env: LmdbEnvironment) => FederationSt
     },
     reopen: async () => {
       await env.close()
-      env = openEnvironment(path)
+      env = new LmdbEnvironment(path)
       store = open(env)
     },
     end: async () => {

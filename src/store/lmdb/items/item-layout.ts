@@ -13,19 +13,16 @@ import type { SlottedPageShape } from './slotted-page.js'
  *
  * Item `id` stands in slot (id − 1) mod 16 of page ⌊(id − 1) / 16⌋, and likewise for texts.
  */
-export const ITEM_TABLE_NAMES = {
-  pages: 'item-pages',
-  texts: 'item-texts',
-  directory: 'item-directory',
-  counter: 'item-counter',
-} as const
-
-export interface ItemTables {
-  readonly pages: LmdbTable
-  readonly texts: LmdbTable
-  readonly directory: LmdbTable
-  readonly counter: LmdbTable
+export function openItemTables(env: LmdbEnvironment) {
+  return {
+    pages: env.table('item-pages'),
+    texts: env.table('item-texts'),
+    directory: env.table('item-directory'),
+    counter: env.table('item-counter'),
+  }
 }
+
+export type ItemTables = ReturnType<typeof openItemTables>
 
 export const JSON_PAGE: SlottedPageShape = { slots: 16, separator: ',' }
 export const TEXT_PAGE: SlottedPageShape = { slots: 64, separator: '' }

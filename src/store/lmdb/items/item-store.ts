@@ -1,6 +1,6 @@
 import type { ItemStore } from '../../store.js'
 import type { LmdbEnvironment } from '../environment.js'
-import { DIRECTORY_PAGES, ITEM_TABLE_NAMES, JSON_PAGE, JsonArrayWriter, readLastId } from './item-layout.js'
+import { DIRECTORY_PAGES, JSON_PAGE, JsonArrayWriter, openItemTables, readLastId } from './item-layout.js'
 import { createItemSearch } from './item-scanner.js'
 import { createItemWriter } from './item-writer.js'
 import { rowEnd, rowStart } from './slotted-page.js'
@@ -16,17 +16,11 @@ interface LmdbItemStore extends ItemStore {
   idle(): Promise<void>
 }
 
-/**
- * Items in LMDB. Reads neither parse nor serialise an item; searches and changes are queued.
- *
- * @param env opened with `ITEM_TABLE_NAMES`
- */
+/** Items in LMDB. Reads neither parse nor serialise an item; searches and changes are queued. */
 export function createLmdbItemStore(env: LmdbEnvironment, unixSeconds: () => number): LmdbItemStore {
-  const pages = env.table(ITEM_TABLE_NAMES.pages)
-  const texts = env.table(ITEM_TABLE_NAMES.texts)
-  const directory = env.table(ITEM_TABLE_NAMES.directory)
-  const counter = env.table(ITEM_TABLE_NAMES.counter)
-  const writer = createItemWriter(env, { pages, texts, directory, counter }, unixSeconds)
+  const tables = openItemTables(env)
+  const { pages, texts, directory, counter } = tables
+  const writer = createItemWriter(env, tables, unixSeconds)
   /** Reused by every list: its bytes are only promised for the turn they were asked in. */
   const listed = new JsonArrayWriter()
 
