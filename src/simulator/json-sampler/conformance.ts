@@ -11,43 +11,67 @@ import {
   requiredNames,
   type SchemaObject,
 } from './json-values.js'
-import { findUnsupportedKeyword, type SchemaContext } from './schema-context.js'
-
-/** True, false, or null where a pattern or an unsupported keyword leaves it open. */
-type Conformance = boolean | null
-
-/** Judges a part of the value, one level deeper. */
-type Check = (part: unknown, rule: unknown) => Conformance
+import type { SchemaContext } from './schema-context.js'
 
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const MAX_DEPTH = 200
 
-/** Whether the value is valid under the schema; formats are annotations. Throws when the budget ends. */
-export function conformsTo(value: unknown, schema: unknown, context: SchemaContext, depth = 0): Conformance {
-  if (typeof schema === 'boolean') return schema
-  if (!isObject(schema) || depth > MAX_DEPTH) return null
-  context.visit(schema)
-  if (value === null && ownMember(schema, 'nullable') === true) return true
-  const check: Check = (part, rule) => conformsTo(part, rule, context, depth + 1)
-  return allOf(conformanceOfKeywords(value, schema, context, check))
+/** What `refutes` does not look at. */
+const UNSEEN_KEYWORDS = [
+  ...['pattern', 'uniqueItems', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'propertyNames'],
+  // What is in there may be unseen as well.
+  ...['properties', 'additionalProperties', 'items', 'prefixItems'],
+] as const
+
+/** Whether a value that stands in a schema is valid under another one beyond doubt: no rule but simple ones is met. */
+export function allowsFixedValue(schema: SchemaObject, value: unknown, context: SchemaContext): boolean {
+  const isSeenThrough = !UNSEEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))
+  return isSeenThrough && !refutes(schema, value, context)
 }
 
-/** Of all keywords, the cheapest and the most telling first. */
-function* conformanceOfKeywords(value: unknown, schema: SchemaObject, context: SchemaContext, check: Check) {
-  const inner = (rule: unknown): Conformance => check(value, rule)
+/** Whether the schema forbids the value beyond doubt. Throws when the budget ends. */
+export function refutes(schema: unknown, value: unknown, context: SchemaContext, depth = 0): boolean {
+  if (typeof schema === 'boolean') return !schema
+  if (!isObject(schema) || depth > MAX_DEPTH) return false
+  context.visit(schema)
+  if (value === null && ownMember(schema, 'nullable') === true) return false
+  const ruleRefutes = (rule: unknown, part = value): boolean => refutes(rule, part, context, depth + 1)
+  const branches = ownList(schema, 'anyOf')
+  return (
+    !isListed(value, schema, context) ||
+    !isWithinLimits(value, schema, context) ||
+    rulesOfParts(value, schema, context).some(([part, rule]) => ruleRefutes(rule, part)) ||
+    (Object.hasOwn(schema, '$ref') && ruleRefutes(context.resolve(schema.$ref))) ||
+    ownList(schema, 'allOf').some((rule) => ruleRefutes(rule)) ||
+    (branches.length > 0 && branches.every((rule) => ruleRefutes(rule)))
+  )
+}
+
+/** Of the type, and one of the values that the schema lists. */
+function isListed(value: unknown, schema: SchemaObject, context: SchemaContext): boolean {
   const type = ownMember(schema, 'type')
-  if (type !== undefined) yield [type].flat().some((one) => isOfType(value, one))
-  if (Object.hasOwn(schema, 'const')) yield isEqual(value, schema.const, context)
-  if (Object.hasOwn(schema, 'enum')) yield ownList(schema, 'enum').some((one) => isEqual(value, one, context))
-  if (typeof value === 'number') yield isWithinBounds(value, schema)
-  if (typeof value === 'string') yield textConformance(value, schema, context)
-  if (Array.isArray(value)) yield* itemConformance(value, schema, context, check)
-  if (isObject(value)) yield* memberConformance(value, schema, context, check)
-  if (Object.hasOwn(schema, '$ref')) yield inner(context.resolve(schema.$ref))
-  for (const rule of ownList(schema, 'allOf')) yield inner(rule)
-  if (ownList(schema, 'anyOf').length > 0) yield anyOf(ownList(schema, 'anyOf').map(inner))
-  if (ownList(schema, 'oneOf').length > 0) yield oneOf(ownList(schema, 'oneOf').map(inner))
-  if (findUnsupportedKeyword(schema) !== null) yield null
+  if (type !== undefined && ![type].flat().some((one) => isOfType(value, one))) return false
+  if (Object.hasOwn(schema, 'const') && !isEqual(value, schema.const, context)) return false
+  return !Object.hasOwn(schema, 'enum') || ownList(schema, 'enum').some((one) => isEqual(value, one, context))
+}
+
+/** Equality of JSON values: the order of members does not matter. */
+function isEqual(one: unknown, other: unknown, context: SchemaContext): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object') return one === other
+  context.spendOnValue(one)
+  context.spendOnValue(other)
+  return canonicalText(one) === canonicalText(other)
+}
+
+function isWithinLimits(value: unknown, schema: SchemaObject, context: SchemaContext): boolean {
+  if (typeof value === 'number') return isWithinBounds(value, schema)
+  if (isObject(value)) return requiredNames(schema).every((name) => Object.hasOwn(value, name))
+  if (typeof value !== 'string') return true
+  context.spendOnText(value.length)
+  const length = countCodePoints(value)
+  return (
+    length >= (ownNumber(schema, 'minLength') ?? 0) && length <= (ownNumber(schema, 'maxLength') ?? length)
+  )
 }
 
 /** Whether a number is within all bounds of a schema, and a multiple of its step in floating point too. */
@@ -62,67 +86,17 @@ export function isWithinBounds(value: number, schema: SchemaObject): boolean {
   )
 }
 
-function textConformance(value: string, schema: SchemaObject, context: SchemaContext): Conformance {
-  context.spendOnText(value.length)
-  if (!isWithin(countCodePoints(value), schema, 'minLength', 'maxLength')) return false
-  return Object.hasOwn(schema, 'pattern') ? null : true
-}
-
-function* itemConformance(
-  value: readonly unknown[],
+/** The parts of a value, each with a rule for it. */
+function rulesOfParts(
+  value: unknown,
   schema: SchemaObject,
   context: SchemaContext,
-  check: Check,
-) {
-  yield isWithin(value.length, schema, 'minItems', 'maxItems')
-  context.spendOnEntries(value.length)
-  if (ownMember(schema, 'uniqueItems') === true) {
-    context.spendOnValue(value)
-    yield new Set(value.map(canonicalText)).size === value.length
-  }
-  for (const [index, item] of value.entries()) {
-    for (const rule of itemRules(schema, index)) yield check(item, rule)
-  }
-}
-
-function* memberConformance(value: SchemaObject, schema: SchemaObject, context: SchemaContext, check: Check) {
-  const names = Object.keys(value)
-  context.spendOnEntries(names.length)
-  yield isWithin(names.length, schema, 'minProperties', 'maxProperties')
-  yield requiredNames(schema).every((name) => Object.hasOwn(value, name))
-  for (const name of names) {
-    if (Object.hasOwn(schema, 'propertyNames')) yield check(name, schema.propertyNames)
-    for (const rule of memberRules(schema, name)) yield check(value[name], rule)
-  }
-}
-
-function isWithin(count: number, schema: SchemaObject, least: string, most: string): boolean {
-  return count >= (ownNumber(schema, least) ?? 0) && count <= (ownNumber(schema, most) ?? count)
-}
-
-/** Equality of JSON values: the order of members does not matter. */
-function isEqual(one: unknown, other: unknown, context: SchemaContext): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object') return one === other
-  context.spendOnValue(one)
-  context.spendOnValue(other)
-  return canonicalText(one) === canonicalText(other)
-}
-
-function allOf(conformances: Iterable<Conformance>): Conformance {
-  let all: Conformance = true
-  for (const conformance of conformances) {
-    if (conformance === false) return false
-    if (conformance === null) all = null
-  }
-  return all
-}
-
-function anyOf(conformances: readonly Conformance[]): Conformance {
-  return conformances.includes(true) ? true : conformances.includes(null) ? null : false
-}
-
-function oneOf(conformances: readonly Conformance[]): Conformance {
-  const possible = conformances.filter((conformance) => conformance !== false)
-  if (possible.filter((conformance) => conformance === true).length > 1) return false
-  return possible.length > 1 ? null : (possible[0] ?? false)
+): (readonly [part: unknown, rule: unknown])[] {
+  if (typeof value !== 'object' || value === null) return []
+  const parts = Object.entries(value)
+  context.spendOnEntries(parts.length)
+  return parts.flatMap(([name, part]) => {
+    const rules = Array.isArray(value) ? itemRules(schema, Number(name)) : memberRules(schema, name)
+    return rules.map((rule) => [part, rule] as const)
+  })
 }

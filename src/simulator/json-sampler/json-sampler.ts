@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../random.js'
-import { conformsTo } from './conformance.js'
+import { allowsFixedValue, refutes } from './conformance.js'
 import {
   allowedTypes,
   canonicalText,
@@ -13,16 +13,15 @@ import {
   type SchemaObject,
   setOwnMember,
 } from './json-values.js'
+import type { DrawSource } from './pattern.js'
 import { greatestOf, sampleNumber, sampleText, smallestOf } from './scalars.js'
 import { findUnsupportedKeyword, NoValueError, SchemaContext } from './schema-context.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
 type SampledJson = { readonly value: unknown } | { readonly impossible: string }
 
-/** Whole values tried; the later ones leave out every optional part. */
-const MAX_ATTEMPTS = 8
 /** Tries at one place where the schema offers choices. */
-const MAX_BRANCH_TRIES = 6
+const MAX_BRANCH_TRIES = 12
 /** Draws of one item that has to differ from those before it. */
 const MAX_UNIQUE_DRAWS = 48
 /** Deepest nesting of values. */
@@ -35,7 +34,7 @@ const MAX_REASON = 400
 /**
  * Makes a value that is valid under the schema: the part of JSON Schema 2020-12 that callers write for answers and
  * tools, with `nullable` of OpenAPI 3.0. A schema with another keyword (`not`, `if`, `contains` …), or with a pattern
- * outside the subset of `Pattern`, is refused by name.
+ * outside the subset of `sampleMatch`, is refused by name.
  *
  * The value is valid by construction: at each place all schemas that apply there are satisfied together. Equal schemas
  * and random sources give equal values. The work is bounded by the budget of the context, a new one unless a test
@@ -49,40 +48,27 @@ export function sampleJson(
   if (typeof schema !== 'boolean' && !isObject(schema)) {
     return { impossible: 'the schema is neither an object nor a boolean' }
   }
-  let reason: string | null = null
-  for (let attempt = 0; attempt < MAX_ATTEMPTS && (attempt === 0 || context.left > 0); attempt++) {
-    const sparse = attempt >= MAX_ATTEMPTS / 2
-    try {
-      return { value: sample([schema], { path: '#', depth: 0, random, context, sparse }) }
-    } catch (error) {
-      reason ??= toNoValue(error, '#').message
-    }
+  try {
+    return { value: sample([schema], { path: '#', depth: 0, random, context }) }
+  } catch (error) {
+    const reason = toNoValue(error, '#').message.slice(0, MAX_REASON)
+    return { impossible: `no value can be made for it (${reason})` }
   }
-  return { impossible: `no value can be made for it (${reason!.slice(0, MAX_REASON)})` }
 }
 
 /** Where a value is made, and with what. */
-interface SamplePlace {
+interface SamplePlace extends DrawSource {
   /** For messages; begins with `#`. */
   readonly path: string
   /** Levels of values above. */
   readonly depth: number
-  readonly random: SeededRandom
-  readonly context: SchemaContext
-  /** Leave out every optional part. */
-  readonly sparse: boolean
-}
-
-/** A `oneOf` that was met, and the branch that was taken. */
-interface ExclusiveChoice {
-  readonly branches: readonly unknown[]
-  readonly taken: number
 }
 
 /** The schemas that apply at one place: references resolved, `allOf` joined, a branch of each choice taken. */
 interface SchemaExpansion {
   readonly parts: SchemaObject[]
-  readonly exclusive: ExclusiveChoice[]
+  /** Branches of `oneOf` that were not taken. */
+  readonly excluded: unknown[]
   hasChoice: boolean
 }
 
@@ -91,11 +77,11 @@ function sample(schemas: readonly unknown[], at: SamplePlace): unknown {
   if (at.depth > MAX_DEPTH) throw new NoValueError(`${at.path} is nested without end`)
   let failure: NoValueError | null = null
   for (let attempt = 0; attempt < MAX_BRANCH_TRIES; attempt++) {
-    const expansion: SchemaExpansion = { parts: [], exclusive: [], hasChoice: false }
+    const expansion: SchemaExpansion = { parts: [], excluded: [], hasChoice: false }
     try {
       expand(schemas, attempt, expansion, at)
       const value = sampleParts(expansion.parts, at)
-      if (expansion.exclusive.every((choice) => isOnlyBranch(value, choice, at))) return value
+      if (expansion.excluded.every((branch) => refutes(branch, value, at.context))) return value
       failure ??= new NoValueError(`${at.path}: oneOf`)
     } catch (error) {
       failure ??= toNoValue(error, at.path)
@@ -127,12 +113,10 @@ function expand(
     if (Object.hasOwn(schema, '$ref')) open.push(resolve(schema.$ref, at))
     for (const rule of ownList(schema, 'allOf')) open.push(rule)
     for (const keyword of ['anyOf', 'oneOf']) {
-      const branches = ownList(schema, keyword)
-      if (branches.length === 0) continue
-      const taken = chooseBranch(branches, attempt, at)
-      open.push(branches[taken])
-      expansion.hasChoice ||= branches.length > 1
-      if (keyword === 'oneOf') expansion.exclusive.push({ branches, taken })
+      const [taken, ...others] = orderBranches(ownList(schema, keyword), attempt, at)
+      if (taken !== undefined) open.push(taken)
+      expansion.hasChoice ||= others.length > 0
+      if (keyword === 'oneOf') for (const branch of others) expansion.excluded.push(branch)
     }
   }
 }
@@ -143,25 +127,23 @@ function resolve(reference: unknown, { context, path }: SamplePlace): unknown {
   throw new NoValueError(`${path}: $ref ${JSON.stringify(reference)} cannot be resolved`)
 }
 
-/** Deep down the branch that leads least deep comes first; otherwise any, and another one at each attempt. */
-function chooseBranch(branches: readonly unknown[], attempt: number, at: SamplePlace): number {
-  if (hasRoom(at)) return (at.random.nextBelow(branches.length) + attempt) % branches.length
-  const order = branches.map((branch, index) => ({ index, weight: depthWeight(branch) }))
-  order.sort((a, b) => a.weight - b.weight)
-  return order[attempt % branches.length]!.index
+/** The one to be taken comes first: at random, and deep down one that leads no deeper; another one at each attempt. */
+function orderBranches(branches: readonly unknown[], attempt: number, at: SamplePlace): readonly unknown[] {
+  if (branches.length < 2) return branches
+  const taken = attempt + (hasRoom(at) ? at.random.nextBelow(branches.length) : 0)
+  const ordered = hasRoom(at) ? branches : fewestReferencesFirst(branches, at)
+  return branches.map((_, i) => ordered[(taken + i) % branches.length])
+}
+
+function fewestReferencesFirst(branches: readonly unknown[], { context }: SamplePlace): readonly unknown[] {
+  context.spendOnValue(branches)
+  const counted = branches.map((branch) => ({ branch, pieces: JSON.stringify(branch).split('"$ref"') }))
+  return counted.sort((a, b) => a.pieces.length - b.pieces.length).map(({ branch }) => branch)
 }
 
 /** Whether optional parts are made here. */
-function hasRoom({ sparse, depth }: SamplePlace): boolean {
-  return !sparse && depth < OPTIONAL_DEPTH
-}
-
-function isOnlyBranch(
-  value: unknown,
-  { branches, taken }: ExclusiveChoice,
-  { context }: SamplePlace,
-): boolean {
-  return branches.every((branch, i) => i === taken || conformsTo(value, branch, context) === false)
+function hasRoom({ depth }: SamplePlace): boolean {
+  return depth < OPTIONAL_DEPTH
 }
 
 function sampleParts(parts: readonly SchemaObject[], at: SamplePlace): unknown {
@@ -187,7 +169,7 @@ function sampleFixed(fixed: SchemaObject, parts: readonly SchemaObject[], at: Sa
   const start = at.random.nextBelow(list.length)
   for (let i = 0; i < list.length; i++) {
     const value = list[(start + i) % list.length]
-    if (!parts.every((part) => conformsTo(value, part, at.context) === true)) continue
+    if (!parts.every((part) => allowsFixedValue(part, value, at.context))) continue
     at.context.spendOnValue(value)
     return value
   }
@@ -198,36 +180,28 @@ function sampleObject(parts: readonly SchemaObject[], at: SamplePlace): unknown 
   const required = new Set(parts.flatMap(requiredNames))
   const [least, most] = countBounds(parts, 'Properties', required.size, at)
   const value: Record<string, unknown> = {}
-  // Counted, not listed again for every member.
-  let size = 0
-  let missing = required.size
-  const add = (name: string): void => {
-    at.context.spendOnText(name.length)
-    at.context.spendOnEntries(parts.length)
-    const rules = parts.flatMap((part) => memberRules(part, name))
-    setOwnMember(value, name, sampleBelow(rules, `properties/${name}`, at))
-    size++
-  }
   const nameRules = parts.flatMap((part) =>
     Object.hasOwn(part, 'propertyNames') ? [part.propertyNames] : [],
   )
-  const isAllowed = (name: string): boolean =>
-    nameRules.every((rule) => conformsTo(name, rule, at.context) === true)
+  const add = (name: string): void => {
+    at.context.spendOnText(name.length)
+    at.context.spendOnEntries(parts.length)
+    if (nameRules.length > 0) sampleBelow([{ const: name }, ...nameRules], 'propertyNames', at)
+    const rules = parts.flatMap((part) => memberRules(part, name))
+    setOwnMember(value, name, sampleBelow(rules, `properties/${name}`, at))
+  }
+  // With those that have to come.
+  let size = required.size
   const declared = parts.flatMap((part) => Object.keys(ownObject(part, 'properties')))
   for (const name of new Set([...declared, ...required])) {
-    if (required.has(name)) {
-      if (!isAllowed(name)) throw new NoValueError(`${at.path}: propertyNames`)
-      add(name)
-      missing--
-    } else if (size + missing < most && (size + missing < least || wantsOptional(at)) && isAllowed(name)) {
-      tryOptional(() => add(name), at)
-    }
+    if (required.has(name)) add(name)
+    else if (size < most && (size < least || wantsOptional(at)) && tryOptional(() => add(name), at)) size++
   }
-  const newName = nameRules.length > 0 ? { type: 'string' } : { type: 'string', minLength: 3 }
-  for (let tries = 4 * least + 16; size < least; tries--) {
-    if (tries === 0) throw new NoValueError(`${at.path}: no further member can be named`)
-    const name = sampleBelow([newName, ...nameRules], 'propertyNames', at) as string
-    if (!Object.hasOwn(value, name)) add(name)
+  for (let number = 1; size < least; number++) {
+    const name = `member${number}`
+    if (Object.hasOwn(value, name)) continue
+    add(name)
+    size++
   }
   return value
 }
@@ -288,16 +262,6 @@ function sampleUnique(rules: readonly unknown[], seen: Set<string>, at: SamplePl
     return item
   }
   throw new NoValueError(`${at.path}/items: uniqueItems`)
-}
-
-/** How deep a branch is likely to lead. */
-function depthWeight(branch: unknown): number {
-  if (!isObject(branch)) return branch === true ? 0 : 9
-  if (Object.hasOwn(branch, '$ref')) return 5
-  if (Object.hasOwn(branch, 'const') || Object.hasOwn(branch, 'enum')) return 0
-  const type = ownMember(branch, 'type')
-  if (type === 'object' || Object.hasOwn(branch, 'properties')) return 3
-  return type === 'array' ? 2 : 1
 }
 
 /** The error as the one that says why there is no value, with its place; any other is thrown on. */

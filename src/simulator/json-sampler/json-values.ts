@@ -72,16 +72,15 @@ const KEYWORDS_OF_TYPES: readonly (readonly [type: string, keywords: readonly st
 
 /** The types that all schemas allow; where none names any, the one that their keywords are about. */
 export function allowedTypes(schemas: readonly SchemaObject[]): readonly string[] {
-  const typed = schemas.filter((schema) => Object.hasOwn(schema, 'type'))
-  if (typed.length === 0) {
+  const lists = schemas.filter((schema) => Object.hasOwn(schema, 'type')).map(({ type }) => [type].flat())
+  if (lists.length === 0) {
     const found = KEYWORDS_OF_TYPES.find(([, keywords]) =>
       schemas.some((schema) => keywords.some((keyword) => Object.hasOwn(schema, keyword))),
     )
     return [found?.[0] ?? 'string']
   }
-  const lists = typed.map((schema) => new Set([schema.type].flat()))
   const allowed = TYPES.filter((type) =>
-    lists.every((types) => types.has(type) || (type === 'integer' && types.has('number'))),
+    lists.every((types) => types.includes(type) || (type === 'integer' && types.includes('number'))),
   )
   // An integer is a number: it is of its own only where a number would be too much.
   return allowed.includes('number') ? allowed.filter((type) => type !== 'integer') : allowed

@@ -1,15 +1,22 @@
 import type { SeededRandom } from '../random.js'
+import { countCodePoints } from './json-values.js'
+import type { SchemaContext } from './schema-context.js'
 
-/** One text in the making. */
-interface PatternDraw {
+/** What values are drawn from, and what pays for them. */
+export interface DrawSource {
   readonly random: SeededRandom
-  /** How far repetitions may go beyond their least number. */
-  readonly reach: number
-  /** Parts of the pattern that it may still go through; repetitions of repetitions multiply. */
-  partsLeft: number
+  readonly context: SchemaContext
 }
 
-/** Makes a text that matches one part of a pattern; not the whole of it once the draw has no parts left. */
+/** One text in the making. */
+interface PatternDraw extends DrawSource {
+  /** How far repetitions may go beyond their least number. */
+  readonly reach: number
+  /** Characters that further repetitions have to make. */
+  missing: number
+}
+
+/** Makes a text that matches one part of a pattern. */
 type TextGenerator = (draw: PatternDraw) => string
 
 /** Characters tried for a class, the plain ones first. */
@@ -17,44 +24,53 @@ const CANDIDATES = Array.from(
   'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. /:@,+#!?()é世',
 )
 
-/** Longest pattern, and deepest nesting of groups, that is read. */
-export const MAX_PATTERN_LENGTH = 1000
-const MAX_DEPTH = 50
+const MAX_PATTERN_LENGTH = 1000
 
-/** Parts of a pattern that one text may go through. */
-const MAX_PARTS = 40_000
+/** What a part of a pattern costs each time it is gone through: repetitions of repetitions multiply. */
+const STEPS_PER_PART = 1 / 16
 
-/** A group's beginning, a quantifier, one of `)|^$`, or an atom: an escape, a class, or one character. */
+/** Reaches of the tries, one after the other: the last ones are for what has to be short. */
+const REACHES = [4, 4, 4, 4, 2, 2, 1, 1, 0, 0, 0, 0]
+
+/** A group's beginning, a quantifier, `)`, `|`, or an atom: an escape, a class, or one character. */
 const TOKEN =
-  /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|^$]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(]/gsu
-
-/** A regular expression of a caller's schema, for making texts that match. */
-export interface Pattern {
-  /** Whether a text that matches may go on behind the match. */
-  readonly openEnded: boolean
-  /** A text, or null when it would be too much work. `parts` is what the work was. */
-  generate(random: SeededRandom, reach: number): { readonly text: string | null; readonly parts: number }
-}
+  /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(^$]/gsu
 
 /**
- * Reads a regular expression (ECMA-262 with the `u` flag). Understood are characters, classes, groups, alternatives and
- * quantifiers, with `^` and `$` at the ends of the whole; look-around, back references and word boundaries are not.
- * No text is ever matched, so no pattern can hold up the worker. Null for what is no regular expression, or outside
- * the subset.
+ * A text of at least `min` code points that matches a regular expression of a caller's schema and that `fits`, or null
+ * when none is found. `pad` makes what may follow where the expression leaves the end open.
+ *
+ * Understood are characters, classes, groups, alternatives and quantifiers, with `^` and `$` at the ends of the whole;
+ * look-around, back references and word boundaries are not. No text is ever matched, so no pattern can hold up the
+ * worker.
  */
-export function parsePattern(source: string): Pattern | null {
+export function sampleMatch(
+  source: string,
+  min: number,
+  fits: (text: string) => boolean,
+  pad: (length: number) => string,
+  from: DrawSource,
+): string | null {
+  const generate = parsePattern(source, from.context)
+  if (generate === null) return null
+  for (const reach of REACHES) {
+    const first = generate({ ...from, reach, missing: 0 })
+    from.context.spendOnText(first.length)
+    const missing = min - countCodePoints(first)
+    if (missing > 0 && !source.includes('$')) return first + pad(missing)
+    const text = missing > 0 ? generate({ ...from, reach, missing }) : first
+    if (fits(text)) return text
+  }
+  return null
+}
+
+/** Null for what is no regular expression (ECMA-262 with the `u` flag), or outside the subset. */
+function parsePattern(source: string, context: SchemaContext): TextGenerator | null {
   if (source.length > MAX_PATTERN_LENGTH) return null
+  context.spend(2 * source.length)
   try {
     new RegExp(source, 'u')
-    const generator = new PatternParser(source).parseChoice(0)
-    return {
-      openEnded: !source.includes('$'),
-      generate: (random, reach) => {
-        const draw = { random, reach, partsLeft: MAX_PARTS }
-        const text = generator(draw)
-        return { text: draw.partsLeft > 0 ? text : null, parts: MAX_PARTS - draw.partsLeft }
-      },
-    }
+    return new PatternParser(source.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')).parseChoice()
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error
@@ -68,34 +84,33 @@ class PatternParser {
 
   constructor(source: string) {
     this.#tokens = source.match(TOKEN) ?? []
-    if (this.#tokens.join('') !== source) throw new SyntaxError('look-around, or an unknown escape')
+    if (this.#tokens.join('') !== source) throw new SyntaxError('an anchor inside, look-around, or an escape')
   }
 
-  parseChoice(depth: number): TextGenerator {
-    if (depth > MAX_DEPTH) throw new SyntaxError('nested too deeply')
-    const branches = [this.#parseSequence(depth)]
-    while (this.#skip('|')) branches.push(this.#parseSequence(depth))
+  /** Alternatives, up to the end of their group. */
+  parseChoice(): TextGenerator {
+    const branches = [this.#parseSequence()]
+    while (this.#tokens[this.#at] === '|') {
+      this.#at++
+      branches.push(this.#parseSequence())
+    }
     if (branches.length === 1) return branches[0]!
-    return (draw) => {
-      draw.partsLeft--
-      return branches[draw.random.nextBelow(branches.length)]!(draw)
-    }
+    return (draw) => branches[draw.random.nextBelow(branches.length)]!(draw)
   }
 
-  #parseSequence(depth: number): TextGenerator {
+  #parseSequence(): TextGenerator {
     const items: TextGenerator[] = []
-    if (depth === 0) this.#skip('^')
-    while (this.#at < this.#tokens.length && !this.#isNext('|', ')')) {
-      if (!this.#isNext('^', '$')) items.push(this.#parseQuantified(depth))
-      else if (depth > 0 || !this.#skip('$') || (this.#at < this.#tokens.length && !this.#isNext('|'))) {
-        throw new SyntaxError('an anchor inside')
-      }
+    while (this.#at < this.#tokens.length && !['|', ')'].includes(this.#tokens[this.#at]!)) {
+      items.push(this.#parseQuantified())
     }
-    return (draw) => items.map((item) => item(draw)).join('')
+    return (draw) => {
+      draw.context.spend((1 + items.length) * STEPS_PER_PART)
+      return items.map((item) => item(draw)).join('')
+    }
   }
 
-  #parseQuantified(depth: number): TextGenerator {
-    const item = this.#parseAtom(depth)
+  #parseQuantified(): TextGenerator {
+    const item = this.#parseAtom()
     const match = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??$/.exec(this.#tokens[this.#at] ?? '')
     if (match === null) return item
     this.#at++
@@ -104,46 +119,35 @@ class PatternParser {
     const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0
     const max = isUnbounded ? Number.POSITIVE_INFINITY : sign === '?' ? 1 : Number(most || least)
     return (draw) => {
-      draw.partsLeft--
       const times = min + draw.random.nextBelow(1 + Math.min(draw.reach, max - min))
       let text = ''
-      for (let i = 0; i < times && draw.partsLeft-- > 0; i++) text += item(draw)
+      for (let i = 0; i < times || (i < max && draw.missing > 0); i++) {
+        draw.context.spend(STEPS_PER_PART)
+        const { missing } = draw
+        const piece = item(draw)
+        if (i >= times) draw.missing = missing - piece.length
+        text += piece
+      }
       return text
     }
   }
 
-  #parseAtom(depth: number): TextGenerator {
+  #parseAtom(): TextGenerator {
     const token = this.#tokens[this.#at++]!
     if (token.startsWith('(')) {
-      const group = this.parseChoice(depth + 1)
-      this.#skip(')')
+      const group = this.parseChoice()
+      this.#at++
       return group
     }
     const characters = charactersOf(token)
-    return (draw) => {
-      draw.partsLeft--
-      return characters[draw.random.nextBelow(characters.length)]!
-    }
-  }
-
-  #isNext(...tokens: readonly string[]): boolean {
-    return tokens.includes(this.#tokens[this.#at]!)
-  }
-
-  #skip(token: string): boolean {
-    const isNext = this.#isNext(token)
-    if (isNext) this.#at++
-    return isNext
+    return ({ random }) => characters[random.nextBelow(characters.length)]!
   }
 }
 
 /** Characters that the atom stands for: plain ones where there are some, otherwise those that it names itself. */
 function charactersOf(atom: string): readonly string[] {
   const expression = new RegExp(`^${atom}$`, 'u')
-  const named = atom.replace(/\\u\{?([\dA-Fa-f]{1,6})\}?|\\x([\dA-Fa-f]{2})/g, (_, unicode, byte) =>
-    String.fromCodePoint(Number.parseInt(unicode ?? byte, 16)),
-  )
-  for (const candidates of [CANDIDATES, [...named, '\n', '\t', '\r']]) {
+  for (const candidates of [CANDIDATES, [...atom, '\n', '\t', '\r']]) {
     const fitting = candidates.filter((character) => expression.test(character))
     if (fitting.length > 0) return fitting
   }

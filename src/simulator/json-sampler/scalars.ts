@@ -3,68 +3,44 @@ import { WORDS } from '../answer/prose.js'
 import type { SeededRandom } from '../random.js'
 import { isWithinBounds } from './conformance.js'
 import { countCodePoints, ownMember, ownNumber, type SchemaObject } from './json-values.js'
-import type { SchemaContext } from './schema-context.js'
-
-/** What values are drawn from, and what pays for them. */
-interface DrawSource {
-  readonly random: SeededRandom
-  readonly context: SchemaContext
-}
+import { type DrawSource, sampleMatch } from './pattern.js'
 
 /** Width of the range from which a number is drawn where a bound is missing. */
 const DEFAULT_WIDTH = 100
 
-/** Multiples that are tried in order when the drawn ones do not fit. */
-const MULTIPLES_TRIED = 64
-
 /** Longest text that is made; a schema may ask for any length. */
 const MAX_TEXT = 20_000
 
-const PATTERN_TRIES = 64
-
-/** The greatest of the numbers that the schemas give for a keyword; null when none gives one. */
+/** The greatest of the numbers that the schemas give for these keywords; null when none gives one. */
 export function greatestOf(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
-  return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b > a ? b : a), null)
+  const numbers = schemas.flatMap((schema) => keywords.map((name) => ownNumber(schema, name)))
+  return numbers.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
 }
 
-/** The smallest of the numbers that the schemas give for a keyword; null when none gives one. */
+/** The smallest of them. */
 export function smallestOf(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
-  return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b < a ? b : a), null)
-}
-
-function numbersOf(schemas: readonly SchemaObject[], keywords: readonly string[]): readonly number[] {
-  return schemas
-    .flatMap((schema) => keywords.map((name) => ownNumber(schema, name)))
-    .filter((n) => n !== null)
+  const numbers = schemas.flatMap((schema) => keywords.map((name) => ownNumber(schema, name)))
+  return numbers.reduce((a, b) => (a === null || (b !== null && b < a) ? b : a), null)
 }
 
 /** A number that all schemas allow, or null when none is found. */
 export function sampleNumber(
   schemas: readonly SchemaObject[],
   integer: boolean,
-  from: DrawSource,
+  { random, context }: DrawSource,
 ): number | null {
-  const { random, context } = from
   const [low, high] = rangeOf(schemas)
-  const fits = (value: number): boolean =>
-    Number.isFinite(value) &&
-    (!integer || Number.isInteger(value)) &&
-    schemas.every((schema) => isWithinBounds(value, schema))
-  context.spend(4)
-  // Two steps have to fit at once: multiples of the greater one are tried.
   const step = greatestOf(schemas, 'multipleOf') ?? (integer ? 1 : null)
-  if (step === null) {
-    const drawn = low + (high - low) * random.nextUnit()
-    return firstFitting([Math.round(drawn * 100) / 100, drawn, low / 2 + high / 2, low, high], fits)
-  }
-  if (step <= 0) return null
-  const [first, last] = [Math.ceil(low / step), Math.floor(high / step)]
-  const start = first + random.nextBelow(Math.max(1, last - first + 1))
-  const found = firstFitting(multiplesOf(step, [start, first, first + 1, last, last - 1, 0]), fits)
-  if (found !== null) return found
-  context.spend(MULTIPLES_TRIED)
-  const factors = Array.from({ length: MULTIPLES_TRIED }, (_, i) => [start + i, first + i])
-  return firstFitting(multiplesOf(step, factors.flat()), fits)
+  context.spend(4)
+  const candidates = step === null ? decimals(low, high, random) : multiplesOf(step, low, high, random)
+  const found = candidates.find(
+    (value) =>
+      Number.isFinite(value) &&
+      (!integer || Number.isInteger(value)) &&
+      schemas.every((schema) => isWithinBounds(value, schema)),
+  )
+  // -0 becomes 0, which is what its text says.
+  return found === undefined ? null : found + 0
 }
 
 /** Bounds as they are given, with a range of our own where one is missing. */
@@ -76,15 +52,19 @@ function rangeOf(schemas: readonly SchemaObject[]): readonly [low: number, high:
   return [low, high ?? Math.max(low + DEFAULT_WIDTH, low * 2)]
 }
 
-/** Each as it comes out, and without the last digits that floating point adds. */
-function multiplesOf(step: number, factors: readonly number[]): readonly number[] {
-  return factors.flatMap((factor) => [factor * step, Number((factor * step).toPrecision(12))])
+/** A short one, and others where that is not within the bounds. */
+function decimals(low: number, high: number, random: SeededRandom): readonly number[] {
+  const drawn = low + (high - low) * random.nextUnit()
+  return [Math.round(drawn * 100) / 100, drawn, low / 2 + high / 2, low, high]
 }
 
-/** -0 becomes 0, which is what its text says. */
-function firstFitting(values: readonly number[], fits: (value: number) => boolean): number | null {
-  const found = values.find(fits)
-  return found === undefined ? null : found + 0
+/** One at random and those at the bounds; each also without the last digits that floating point adds. */
+function multiplesOf(step: number, low: number, high: number, random: SeededRandom): readonly number[] {
+  const [first, last] = [Math.ceil(low / step), Math.floor(high / step)]
+  const start = first + random.nextBelow(Math.max(1, last - first + 1))
+  return [start, first, first + 1, last, last - 1].flatMap((factor) => {
+    return [factor * step, Number((factor * step).toPrecision(12))]
+  })
 }
 
 /** A text that all schemas allow, or null when none is found. A format that is not known is ignored. */
@@ -98,9 +78,10 @@ export function sampleText(schemas: readonly SchemaObject[], from: DrawSource): 
     const length = countCodePoints(text)
     return length >= min && length <= max
   }
-  const patterns = new Set(textsOf(schemas, 'pattern'))
-  if (patterns.size > 1) return null
-  for (const source of patterns) return sampleMatch(source, min, fits, from)
+  const [pattern, ...others] = new Set(textsOf(schemas, 'pattern'))
+  if (others.length > 0) return null
+  const pad = (length: number): string => sampleWords(length, length, random)
+  if (pattern !== undefined) return sampleMatch(pattern, min, fits, pad, from)
   for (const format of textsOf(schemas, 'format')) {
     if (!Object.hasOwn(FORMATS, format)) continue
     context.spend(4)
@@ -112,27 +93,6 @@ export function sampleText(schemas: readonly SchemaObject[], from: DrawSource): 
 
 function textsOf(schemas: readonly SchemaObject[], keyword: string): readonly string[] {
   return schemas.map((schema) => ownMember(schema, keyword)).filter((value) => typeof value === 'string')
-}
-
-/** Tries with short, then ever longer repetitions, up to what the least length asks. */
-function sampleMatch(
-  source: string,
-  min: number,
-  fits: (text: string) => boolean,
-  { random, context }: DrawSource,
-): string | null {
-  const pattern = context.pattern(source)
-  if (pattern === null) return null
-  for (let attempt = 0; attempt < PATTERN_TRIES; attempt++) {
-    const reach = [4, 0, 1 + min, 2 * min + attempt][attempt % 4]!
-    const { text: match, parts } = pattern.generate(random, reach)
-    context.spendOnText(128 + parts)
-    if (match === null) continue
-    const missing = min - countCodePoints(match)
-    const text = missing > 0 && pattern.openEnded ? match + sampleWords(missing, missing, random) : match
-    if (fits(text)) return text
-  }
-  return null
 }
 
 const PLAIN_WORDS = WORDS.filter((word) => /^[a-z]{2,}$/.test(word))
