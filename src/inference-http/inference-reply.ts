@@ -6,7 +6,7 @@ import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { Gateway, StreamListener } from '../gateway/gateway.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
 import type { CallCost } from '../gateway/pricing/price.js'
-import { CallAdapter } from '../gateway/providers/port/stream-adapter.js'
+import type { CallHandle } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
@@ -137,15 +137,6 @@ export function requestedMetadata(
   return wantsMetadata(call) ? serviceMetadata(generation, performance.now()) : null
 }
 
-/** The fault, saying in which generation it happened: dialects render its id and its routing. */
-export function attachGeneration(
-  fault: Fault,
-  { id }: Generation<RoutedRequest>,
-  metadata: ServiceMetadata | null,
-): Fault {
-  return fault.withGeneration({ id, serviceMetadata: metadata })
-}
-
 /** The routing metadata as the last member of a JSON object, after a comma; `''` where the caller does not ask for it. */
 export function metadataMember(metadata: ServiceMetadata | null): string {
   return metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
@@ -183,7 +174,7 @@ export function wholeReply<R extends RoutedRequest, E, A>(
   const generation = prepareGeneration(gateway, format, request, caller, call)
   return gateway.complete(format, generation, call).then(({ answer, fault }) => {
     const metadata = requestedMetadata(generation, call)
-    if (fault !== null) throw attachGeneration(fault, generation, metadata)
+    if (fault !== null) throw fault.withGeneration({ id: generation.id, serviceMetadata: metadata })
     const body = encode(generation, answer, metadata)
     return { status: 200, headers: [JSON_TYPE, ...generationHeaders(generation, call)], body }
   })
@@ -228,14 +219,12 @@ export function inferenceReply<R extends RoutedRequest, E, A>(
   return new Promise((resolve, reject) => {
     const encoder = createEncoder(generation)
     const reply = new StreamReply(generation, encoder, call, firstEventTimers, resolve, reject)
-    reply.attach(gateway.stream(format, generation, reply))
-    call.onAbort(() => reply.cancel())
-    reply.startTimer()
+    reply.begin(gateway.stream(format, generation, reply))
   })
 }
 
 /** Holds the reply until it is known what it begins with, then feeds the event stream. */
-class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements StreamListener<R, E> {
+class StreamReply<R extends RoutedRequest, E> implements StreamListener<R, E> {
   readonly #generation: Generation<R>
   readonly #encoder: StreamEncoder<E>
   readonly #call: HttpCall
@@ -245,6 +234,7 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
   readonly #timer = new FirstEventTimer(() => this.#openSilent())
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
+  #answer: CallHandle | null = null
   /** The head of the answer is decided. */
   #opened = false
   /** The first event has come. */
@@ -259,7 +249,6 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
     resolve: (reply: Reply) => void,
     reject: (fault: Fault) => void,
   ) {
-    super()
     this.#generation = generation
     this.#encoder = encoder
     this.#call = call
@@ -270,7 +259,10 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
     this.#reject = reject
   }
 
-  startTimer(): void {
+  /** The events of `answer` come here from a later turn on. */
+  begin(answer: CallHandle): void {
+    this.#answer = answer
+    this.#call.onAbort(() => this.cancel())
     if (this.#keepAlive) this.#timers.start(this.#timer)
   }
 
@@ -297,7 +289,7 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
     const metadata = this.#metadata()
     if (!this.#opened) {
       this.#timers.clear(this.#timer)
-      this.#reject(attachGeneration(fault, this.#generation, metadata))
+      this.#reject(fault.withGeneration({ id: this.#generation.id, serviceMetadata: metadata }))
       return
     }
     this.#stream.push(this.#encoder.failure(fault, metadata))
@@ -307,10 +299,8 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
   /** The first event has come, and with it the endpoint that serves. */
   #start(): void {
     this.#started = true
-    if (!this.#opened) {
-      this.#timers.clear(this.#timer)
-      this.#open()
-    }
+    this.#timers.clear(this.#timer)
+    if (!this.#opened) this.#open()
     const encoder = this.#encoder
     if (encoder.heartbeat !== undefined && this.#keepAlive) this.#stream.heartbeat = encoder.heartbeat
     if (this.#echo !== undefined && encoder.echo !== undefined) this.#stream.push(encoder.echo(this.#echo))
@@ -329,9 +319,17 @@ class StreamReply<R extends RoutedRequest, E> extends CallAdapter implements Str
   }
 
   /** The caller has gone. */
-  override cancel(): void {
+  cancel(): void {
     this.#timers.clear(this.#timer)
-    super.cancel()
+    this.#answer?.cancel()
+  }
+
+  pause(): void {
+    this.#answer?.pause()
+  }
+
+  resume(): void {
+    this.#answer?.resume()
   }
 
   /** The server is being stopped. The total time of a call is the gateway's own business. */

@@ -1,6 +1,5 @@
 /** Plugins, a closed list by `id` (contract/gateway 2.10). */
 import { z } from 'zod'
-import type { ValidationIssue } from '../base/fault.js'
 import {
   boundedInteger,
   boundedNumber,
@@ -13,7 +12,6 @@ import {
   stringWithRule,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { bodyIssue } from './request-members.js'
 
 export const searchMode = z.enum([
   'instant',
@@ -140,16 +138,3 @@ export const plugin = nameSchema(
     }),
   ]),
 )
-
-/** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
-export function enabledPluginIssue(
-  plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
-): ValidationIssue | null {
-  for (let at = 0; at < plugins.length; at++) {
-    const { id, enabled } = plugins[at]!
-    if (enabled === false) continue
-    const note = `the plugin ${id} is not supported by this gateway unless disabled`
-    return bodyIssue(['plugins', at, 'id'], note)
-  }
-  return null
-}

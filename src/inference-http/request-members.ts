@@ -193,3 +193,16 @@ export function routingContradiction({ provider, route }: RoutedRequest): Valida
   if (opposite === undefined || partition !== opposite) return null
   return bodyIssue(['route'], `${route} says the opposite of provider.sort.partition: ${partition}`)
 }
+
+/** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
+export function enabledPluginIssue(
+  plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
+): ValidationIssue | null {
+  for (let at = 0; at < plugins.length; at++) {
+    const { id, enabled } = plugins[at]!
+    if (enabled === false) continue
+    const note = `the plugin ${id} is not supported by this gateway unless disabled`
+    return bodyIssue(['plugins', at, 'id'], note)
+  }
+  return null
+}

@@ -11,7 +11,7 @@ import type {
   ProviderFailure,
   StreamReceiver,
 } from '../gateway/providers/port/provider.js'
-import { CallAdapter, StreamAdapter } from '../gateway/providers/port/stream-adapter.js'
+import { CallAdapter, StreamAdapter } from '../gateway/providers/port/provider.js'
 import { lastUserText } from './answer/tool-choice.js'
 
 /** Keeps files for callers. */

@@ -4,14 +4,13 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
-import {
-  isSizedBody,
-  type Reply,
-  type ResponseBody,
-  type ResponseSink,
-  type SizedResponseBody,
-  type StreamMeter,
-  type StreamResponseBody,
+import type {
+  Reply,
+  ResponseBody,
+  ResponseSink,
+  SizedResponseBody,
+  StreamMeter,
+  StreamResponseBody,
 } from './exchange.js'
 
 // ── Heads and whole answers ─────────────────────────────────────────────────
@@ -37,7 +36,7 @@ export function lengthWithoutBody(body: ResponseBody, status: number): string | 
   if (typeof body === 'string' || body instanceof Uint8Array) return String(byteLength(body))
   // Without one the caller would take everything up to the close for the body.
   if (body === null) return status === 204 || status === 304 ? null : '0'
-  return isSizedBody(body) ? String(body.size) : null
+  return 'open' in body ? String(body.size) : null
 }
 
 /**

@@ -121,14 +121,6 @@ export interface Reply {
   readonly body: ResponseBody
 }
 
-export function isStreamBody(body: ResponseBody): body is StreamResponseBody {
-  return typeof body === 'object' && body !== null && 'start' in body
-}
-
-export function isSizedBody(body: ResponseBody): body is SizedResponseBody {
-  return typeof body === 'object' && body !== null && 'open' in body
-}
-
 /** One method on one path pattern, ready to be served by any transport. */
 export interface Route {
   /** Name under which its calls are counted; absent where they are not. */

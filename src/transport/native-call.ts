@@ -14,14 +14,7 @@ import {
   sendSizedBody,
   writeHead,
 } from './answer-sending.js'
-import {
-  type HttpCall,
-  type IncomingBody,
-  isSizedBody,
-  isStreamBody,
-  type Reply,
-  type Route,
-} from './exchange.js'
+import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
 import type { BodyReceiver, CloseRequest } from './framing.js'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
@@ -201,12 +194,12 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     writeHead(this.res, reply)
     if (body === null || this.headOnly) {
       this.#sendWithoutBody(lengthWithoutBody(body, status), close)
-    } else if (isStreamBody(body)) {
+    } else if (typeof body === 'object' && 'start' in body) {
       this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
       this.stream = new StreamSender(this.res, body, this, this.route.stream)
       this.stream.start()
-    } else if (isSizedBody(body)) {
+    } else if (typeof body === 'object' && 'open' in body) {
       this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
       sendSizedBody(this.res, body, this).catch((error: unknown) => this.onDefect(error))

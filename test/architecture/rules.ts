@@ -141,8 +141,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/simulator/',
     'simulated models: a provider like any other',
-    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
-     src/gateway/providers/port/stream-adapter.ts`,
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts',
   ),
   rule(
     'src/inference-http/',
@@ -166,7 +165,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/lab/',
     'the load-test target that knows the truth: recorder, verdicts, faults on purpose',
-    'src/base/ type:src/telemetry/counters/ src/telemetry/prometheus/ src/transport/exchange.ts',
+    'src/base/ type:src/telemetry/counters/ src/telemetry/prometheus/ type:src/transport/exchange.ts',
   ),
   // A client of the gateway and a provider for it: what it judges it may not share with whom it judges.
   rule('src/drill/', 'a caller and a faulty provider that judge the gateway between them', ''),

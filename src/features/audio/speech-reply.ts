@@ -4,11 +4,10 @@ import type { Principal } from '../../base/principal.js'
 import type { SpeechEvent, SpeechRequest } from '../../gateway/formats/audio.js'
 import type { Gateway, StreamListener } from '../../gateway/gateway.js'
 import { speechFormat } from '../../gateway/metering/audio-formats.js'
-import { CallAdapter } from '../../gateway/providers/port/stream-adapter.js'
+import { CallAdapter } from '../../gateway/providers/port/provider.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../../http/endpoint.js'
 import {
-  attachGeneration,
   generationHeaders,
   prepareGeneration,
   requestedMetadata,
@@ -85,7 +84,7 @@ class SpeechReply
     if (this.#opened) this.#call.disconnect?.()
     else {
       const metadata = requestedMetadata(this.#generation, this.#call)
-      this.#reject(attachGeneration(fault, this.#generation, metadata))
+      this.#reject(fault.withGeneration({ id: this.#generation.id, serviceMetadata: metadata }))
     }
   }
 

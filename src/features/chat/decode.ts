@@ -1,10 +1,10 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
-import { enabledPluginIssue } from '../../inference-http/plugins.js'
 import {
   type BodyRule,
   bodyIssue,
+  enabledPluginIssue,
   requireRules,
   routingContradiction,
 } from '../../inference-http/request-members.js'

@@ -1,10 +1,10 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import type { ValidationIssue } from '../../base/fault.js'
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
-import { enabledPluginIssue } from '../../inference-http/plugins.js'
 import {
   type BodyRule,
   bodyIssue,
+  enabledPluginIssue,
   requireRules,
   routingContradiction,
   type serverState,

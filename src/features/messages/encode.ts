@@ -13,12 +13,7 @@ import type {
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
-import {
-  attachGeneration,
-  costMembers,
-  metadataMember,
-  type StreamEncoder,
-} from '../../inference-http/inference-reply.js'
+import { costMembers, metadataMember, type StreamEncoder } from '../../inference-http/inference-reply.js'
 
 /** The body of a whole answer. */
 export function encodeAnswer(
@@ -185,7 +180,7 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
 
   /** The error is the last event of this format; a `message_stop` behind it would tell of a complete answer. */
   failure(fault: Fault, metadata: ServiceMetadata | null): string {
-    return errorEvent(attachGeneration(fault, this.#generation, metadata))
+    return errorEvent(fault.withGeneration({ id: this.#generation.id, serviceMetadata: metadata }))
   }
 
   #start(usage: MessagesUsage | null, container: StopInfo['container']): string {

@@ -232,11 +232,11 @@ export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): W
       required: choosesTools,
       function: choosesTools,
     },
-    uptime_last_5m: known.uptime(now, 5),
-    uptime_last_30m: known.uptime(now, 30),
-    uptime_last_1d: known.uptime(now, 1440),
-    latency_last_30m: known.latencyQuantiles(now),
-    throughput_last_30m: known.throughputQuantiles(now),
+    uptime_last_5m: known.uptime.percent(now, 5),
+    uptime_last_30m: known.uptime.percent(now, 30),
+    uptime_last_1d: known.uptime.percent(now, 1440),
+    latency_last_30m: known.latency.quantiles(now),
+    throughput_last_30m: known.throughput.quantiles(now),
     status: endpoint.hasBreaker && known.breaker.state(now) !== 'closed' ? -1 : 0,
   }
 }

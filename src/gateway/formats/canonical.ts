@@ -310,16 +310,6 @@ export interface Completion {
   readonly serviceTier: string | null
 }
 
-export function latestEffortUpdate(messages: readonly ChatMessage[]): ReasoningEffort | undefined {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i]!
-    if (message.role !== 'system' && message.role !== 'developer') continue
-    const effort = message.configuration_update?.reasoning.effort
-    if (effort !== undefined) return effort
-  }
-  return undefined
-}
-
 /** What kind of call it is: the format that it is asked and answered in. */
 export type InferenceOperation = 'chat' | 'messages' | 'speech' | 'transcription'
 

@@ -5,11 +5,68 @@
 import type { Clock } from '../../base/clock.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
-import { type BreakerPermit, REFUSED } from './breaker.js'
-import { EndpointHealth, type PeerObservations } from './endpoint-health.js'
+import {
+  Breaker,
+  type BreakerPermit,
+  type BreakerState,
+  DecayingHistogram,
+  REFUSED,
+  UptimeRecord,
+} from './endpoint-health.js'
 
-export type { BreakerPermit } from './breaker.js'
-export { REFUSED } from './breaker.js'
+export { type BreakerPermit, REFUSED } from './endpoint-health.js'
+
+/** What a process has seen since it told the others, for them to add: bucket and count by turns. */
+interface PeerObservations {
+  readonly key: string
+  readonly successes: number
+  readonly failures: number
+  readonly latency: readonly number[]
+  readonly throughput: readonly number[]
+}
+
+class EndpointHealth {
+  readonly breaker = new Breaker()
+  /** Until then the provider has asked not to be called; calls go elsewhere if they can. */
+  coolUntil = 0
+  /** As far as the others have been told. */
+  announcedCoolUntil = 0
+  /** Milliseconds from the begin of an attempt to the first that was seen of its answer. */
+  readonly latency: DecayingHistogram
+  /** Completion tokens per second. */
+  readonly throughput: DecayingHistogram
+  /** Every call that came to its end, or to the caller's, once. */
+  readonly uptime = new UptimeRecord()
+
+  constructor(
+    readonly key: string,
+    now: number,
+  ) {
+    this.latency = new DecayingHistogram(now)
+    this.throughput = new DecayingHistogram(now, 'high')
+  }
+
+  state(now: number): BreakerState | 'cooling' {
+    const state = this.breaker.state(now)
+    return state === 'closed' && now < this.coolUntil ? 'cooling' : state
+  }
+
+  /** Takes what has been seen since the last time; null for nothing. */
+  drainObservations(): PeerObservations | null {
+    const latency = this.latency.drainUnsent()
+    const throughput = this.throughput.drainUnsent()
+    const { successes, failures } = this.uptime.drainUnsent()
+    const isNothing = successes + failures + latency.length + throughput.length === 0
+    return isNothing ? null : { key: this.key, successes, failures, latency, throughput }
+  }
+
+  /** Adds what another process has seen. */
+  addPeerObservations({ successes, failures, latency, throughput }: PeerObservations, now: number): void {
+    this.uptime.addFromPeer(now, successes, failures)
+    this.latency.addFromPeer(latency, now)
+    this.throughput.addFromPeer(throughput, now)
+  }
+}
 
 /** What processes tell each other. Times are durations: their clocks do not agree. */
 export type HealthUpdate =
@@ -50,11 +107,7 @@ export class HealthRegistry {
   }
 
   /** The same object for the same endpoint, also over reloads of the configuration. */
-  of(endpoint: ModelEndpoint): EndpointHealth {
-    return this.#ofKey(endpoint.key)
-  }
-
-  #ofKey(key: string): EndpointHealth {
+  of({ key }: { readonly key: string }): EndpointHealth {
     let health = this.#endpoints.get(key)
     if (health === undefined) {
       health = new EndpointHealth(key, this.now())
@@ -82,18 +135,18 @@ export class HealthRegistry {
   /** Something of an answer has come, so many milliseconds after the attempt began. */
   recordAnswer(endpoint: ModelEndpoint, permit: BreakerPermit, ms: number): void {
     const health = this.of(endpoint)
-    health.recordLatency(ms, this.now())
+    health.latency.record(ms, this.now())
     this.#scheduleBroadcast()
-    if (health.breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
+    this.#recordReachable(health, permit)
   }
 
   /** The answer is complete. `tokens` came within `ms` milliseconds; 0 where that says nothing of the endpoint. */
   recordEnd(endpoint: ModelEndpoint, permit: BreakerPermit, tokens: number, ms: number): void {
     const health = this.of(endpoint)
     const now = this.now()
-    health.recordSuccess(now)
+    health.uptime.record(now, 1, 0)
     health.breaker.recordSuccess(permit, now)
-    if (tokens >= 2 && ms > 0) health.recordThroughput((tokens / ms) * 1000, now)
+    if (tokens >= 2 && ms > 0) health.throughput.record((tokens / ms) * 1000, now)
     this.#scheduleBroadcast()
   }
 
@@ -108,12 +161,12 @@ export class HealthRegistry {
     const floorMs = Math.min(LONGEST_COOLING_MS, (failure.fault.retryAfter ?? 0) * 1000)
     if (blame === 'limit') {
       // A provider that says it is busy is there.
-      if (health.breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
+      this.#recordReachable(health, permit)
       this.#coolDown(health, floorMs)
       return
     }
     const now = this.now()
-    health.recordFailure(now)
+    health.uptime.record(now, 0, 1)
     this.#scheduleBroadcast()
     if (!endpoint.hasBreaker || !health.breaker.recordFailure(permit, now, this.#ports.random(), floorMs))
       return
@@ -124,10 +177,14 @@ export class HealthRegistry {
   recordAbort(endpoint: ModelEndpoint, permit: BreakerPermit, answering: boolean): void {
     const health = this.of(endpoint)
     if (answering) {
-      health.recordSuccess(this.now())
+      health.uptime.record(this.now(), 1, 0)
       this.#scheduleBroadcast()
     }
     this.#releaseProbe(health, permit)
+  }
+
+  #recordReachable({ breaker, key }: EndpointHealth, permit: BreakerPermit): void {
+    if (breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key })
   }
 
   /** A probe that tells nothing leaves its place to the next: the others wait as if it had just opened. */
@@ -153,23 +210,23 @@ export class HealthRegistry {
   /** Takes what another process tells. `yields`: it comes before us where both would do the same. */
   applyPeerUpdate(update: HealthUpdate, yields: boolean): void {
     const now = this.now()
+    if (update.type === 'observed') {
+      for (const each of update.observations) this.of(each).addPeerObservations(each, now)
+      return
+    }
+    const health = this.of(update)
     switch (update.type) {
       case 'opened':
-        this.#ofKey(update.key).breaker.openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
+        health.breaker.openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
         break
       case 'probing':
-        this.#ofKey(update.key).breaker.probedByPeer(now)
+        health.breaker.probedByPeer(now)
         break
       case 'closed':
-        this.#ofKey(update.key).breaker.closedByPeer()
+        health.breaker.closedByPeer()
         break
-      case 'cooling': {
-        const health = this.#ofKey(update.key)
+      case 'cooling':
         health.coolUntil = Math.max(health.coolUntil, now + update.pauseMs)
-        break
-      }
-      case 'observed':
-        for (const each of update.observations) this.#ofKey(each.key).addPeerObservations(each, now)
     }
   }
 
@@ -180,8 +237,8 @@ export class HealthRegistry {
     this.#timer = clock.runAfter(BROADCAST_MS, () => {
       this.#timer = null
       const observations = [...this.#endpoints.values()]
-        .filter(({ hasUnsentObservations: hasNews }) => hasNews)
         .map((each) => each.drainObservations())
+        .filter((observations) => observations !== null)
       if (observations.length > 0) broadcast({ type: 'observed', observations })
     })
   }

@@ -32,8 +32,8 @@ export function explainRouting(
         state: endpoint.hasBreaker ? health.state(now) : 'closed',
         /** Dollars per million tokens, prompt and completion together. */
         price: combinedPrice(endpoint) / 1e9,
-        latency_ms: roundToHundredths(health.latencyMs(0.5, now)),
-        tokens_per_second: roundToHundredths(health.throughput(0.5, now)),
+        latency_ms: roundToHundredths(health.latency.quantile(0.5, now)),
+        tokens_per_second: roundToHundredths(health.throughput.quantile(0.5, now)),
         /** What it would be asked for; null for nothing. */
         service_tier: serviceTierFor(request.service_tier, endpoint) ?? null,
         why: trace.reasons.get(endpoint) ?? [],

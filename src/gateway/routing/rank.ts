@@ -157,8 +157,9 @@ function thresholdRank(
   const { health, now } = context
   return (endpoint) => {
     const known = health.of(endpoint)
-    const isLate = latency?.some(([p, most]) => (known.latencyMs(p, now) ?? 0) > most) ?? false
-    const isSlow = throughput?.some(([p, least]) => (known.throughput(p, now) ?? Infinity) < least) ?? false
+    const isLate = latency?.some(([p, most]) => (known.latency.quantile(p, now) ?? 0) > most) ?? false
+    const isSlow =
+      throughput?.some(([p, least]) => (known.throughput.quantile(p, now) ?? Infinity) < least) ?? false
     if (isLate) addReason(context, endpoint, 'slower than preferred_max_latency')
     if (isSlow) addReason(context, endpoint, 'slower than preferred_min_throughput')
     return isLate || isSlow ? 1 : 0
@@ -179,14 +180,14 @@ function sortRank(by: string, context: RankContext): RankFunction {
       }
     case 'latency':
       return (endpoint) => {
-        const ms = health.of(endpoint).latencyMs(0.5, now)
+        const ms = health.of(endpoint).latency.quantile(0.5, now)
         addFigure(endpoint, 'median latency in ms', ms)
         // Unmeasured ones come first: one call measures them.
         return ms ?? 0
       }
     case 'throughput':
       return (endpoint) => {
-        const speed = health.of(endpoint).throughput(0.5, now)
+        const speed = health.of(endpoint).throughput.quantile(0.5, now)
         addFigure(endpoint, 'median tokens per second', speed)
         return speed === null ? Number.NEGATIVE_INFINITY : -speed
       }

@@ -1,4 +1,4 @@
-import { type HttpCall, isStreamBody, type Reply, type Route } from '../../transport/exchange.js'
+import type { HttpCall, Reply, ResponseBody, Route, StreamResponseBody } from '../../transport/exchange.js'
 import type { OperationRecorder } from '../recorder/operation-recorder.js'
 import { decideFaults, type FaultDecision } from './fault-decision.js'
 import type { FaultRegistry } from './fault-registry.js'
@@ -172,4 +172,8 @@ function errorReply(status: number): Reply {
 /** Borrowed bytes are good for the turn in which they were read. */
 function copyBorrowedBody(reply: Reply): Reply {
   return reply.body instanceof Uint8Array ? { ...reply, body: Uint8Array.from(reply.body) } : reply
+}
+
+function isStreamBody(body: ResponseBody): body is StreamResponseBody {
+  return typeof body === 'object' && body !== null && 'start' in body
 }

@@ -8,7 +8,7 @@ import {
   type MessagesEvent,
 } from '../../gateway/formats/messages.js'
 import type { CompletionReceiver, StreamReceiver } from '../../gateway/providers/port/provider.js'
-import { StreamAdapter } from '../../gateway/providers/port/stream-adapter.js'
+import { StreamAdapter } from '../../gateway/providers/port/provider.js'
 import { toContainerUploads } from '../generated-file.js'
 import type { MessagesPlan } from './messages-plan.js'
 

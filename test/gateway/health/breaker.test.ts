@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Breaker, REFUSED } from '../../../src/gateway/health/breaker.js'
+import { Breaker, REFUSED } from '../../../src/gateway/health/endpoint-health.js'
 
 /** A call that fails at once. */
 function fail(breaker: Breaker, now: number, floorMs = 0): boolean {

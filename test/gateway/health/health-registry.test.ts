@@ -124,14 +124,14 @@ test('what one process measures the other knows a second later', async (t) => {
   const [first, second] = pair(clock)
   for (let ms = 1; ms <= 100; ms++) recordServedCall(first, ENDPOINT, ms, 50)
   recordFailedCall(first, ENDPOINT)
-  t.equal(second.of(ENDPOINT).latencyMs(0.5, clock.monotonicMs()), null)
+  t.equal(second.of(ENDPOINT).latency.quantile(0.5, clock.monotonicMs()), null)
   clock.advance(1000)
   const now = clock.monotonicMs()
   for (const health of [first, second]) {
-    t.ok(Math.abs(health.of(ENDPOINT).latencyMs(0.5, now)! - 50) < 5)
-    t.ok(Math.abs(health.of(ENDPOINT).latencyMs(0.99, now)! - 99) < 9)
-    t.ok(Math.abs(health.of(ENDPOINT).throughput(0.5, now)! - 50) < 5)
-    t.equal(health.of(ENDPOINT).uptime(now, 5), 99.01)
+    t.ok(Math.abs(health.of(ENDPOINT).latency.quantile(0.5, now)! - 50) < 5)
+    t.ok(Math.abs(health.of(ENDPOINT).latency.quantile(0.99, now)! - 99) < 9)
+    t.ok(Math.abs(health.of(ENDPOINT).throughput.quantile(0.5, now)! - 50) < 5)
+    t.equal(health.of(ENDPOINT).uptime.percent(now, 5), 99.01)
   }
   clock.advance(5000)
   t.equal(clock.pending, 0, 'nothing is told while nothing happens')
@@ -158,11 +158,11 @@ test('uptime counts a call once: one that broke off has failed, one that its cal
     return permit
   }
   health.recordFailure(ENDPOINT, begun(), failure('provider-failed', 'maybe-processed', 200))
-  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 0)
+  t.equal(health.of(ENDPOINT).uptime.percent(health.now(), 5), 0)
   health.recordAbort(ENDPOINT, begun(), true)
-  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50)
+  t.equal(health.of(ENDPOINT).uptime.percent(health.now(), 5), 50)
   health.recordAbort(ENDPOINT, health.tryAcquire(ENDPOINT), false)
-  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50, 'who left before an answer says nothing')
+  t.equal(health.of(ENDPOINT).uptime.percent(health.now(), 5), 50, 'who left before an answer says nothing')
 })
 
 test('what is known of endpoints that are gone is forgotten; the others keep theirs', async (t) => {

@@ -277,7 +277,7 @@ test('an answer that is slowed down by its reader says nothing of how fast its e
     }
     stream!.onEvent({ type: 'usage', usage: usage(1, 50) })
     stream!.onEnd()
-    t.equal(made.health.of(made.endpoints[0]!).throughput(0.5, 0) === null, slowed)
+    t.equal(made.health.of(made.endpoints[0]!).throughput.quantile(0.5, 0) === null, slowed)
   }
 })
 

@@ -1,18 +1,17 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { createHash } from 'node:crypto'
-import {
-  type AssistantMessage,
-  type ChatEvent,
-  type ChatMessage,
-  type ChatRequest,
-  type Completion,
-  type ContentPart,
-  latestEffortUpdate,
+import type {
+  AssistantMessage,
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  Completion,
+  ContentPart,
 } from '../../formats/canonical.js'
 import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
 import { type HeaderPairs, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
-import type { Provider, ProviderCall } from '../port/provider.js'
+import { type Provider, type ProviderCall, requestedEffort } from '../port/provider.js'
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 
@@ -144,8 +143,9 @@ function setTokenLimit(body: WireObject, request: ChatRequest): void {
 }
 
 /** Every compatible server knows `reasoning_effort`; `reasoning` goes only when it says more than the effort. */
-function setReasoning(body: WireObject, { reasoning, reasoning_effort, messages }: ChatRequest): void {
-  const effort = latestEffortUpdate(messages) ?? reasoning_effort ?? reasoning?.effort
+function setReasoning(body: WireObject, request: ChatRequest): void {
+  const { reasoning } = request
+  const effort = requestedEffort(request)
   if (effort !== undefined && effort !== null) body.reasoning_effort = effort
   if (reasoning === undefined || reasoning === null) return
   const rest = pickAllowed(reasoning, REASONING_MEMBERS)

@@ -8,7 +8,13 @@ import type {
   Transcript,
   TranscriptionRequest,
 } from '../../formats/audio.js'
-import type { ChatEvent, ChatRequest, Completion, RoutedRequest } from '../../formats/canonical.js'
+import type {
+  ChatEvent,
+  ChatRequest,
+  Completion,
+  ReasoningEffort,
+  RoutedRequest,
+} from '../../formats/canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 
 /**
@@ -58,6 +64,18 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly deadlineAt: number
   /** Takes the names of request fields that this provider's format cannot say and that were left out. */
   readonly droppedFields: string[]
+}
+
+/** The effort that a chat request asks for: an update within the conversation is the latest word. */
+export function requestedEffort(request: ChatRequest): ReasoningEffort | null | undefined {
+  const { messages, reasoning, reasoning_effort } = request
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!
+    if (message.role !== 'system' && message.role !== 'developer') continue
+    const effort = message.configuration_update?.reasoning.effort
+    if (effort !== undefined) return effort
+  }
+  return reasoning_effort ?? reasoning?.effort
 }
 
 export interface FailureReceiver {
@@ -126,4 +144,68 @@ export interface Provider extends ChatApi {
    * estimated. Resolves to a fault when the provider refuses or fails; never rejects.
    */
   countMessages?(call: ProviderCall<MessagesRequest>): Promise<number | Fault>
+}
+
+// ── Between a call and the receiver of its answer ───────────────────────────
+
+/** Hands control over the call through to the one it wraps. */
+export abstract class CallAdapter implements CallHandle {
+  protected cancelled = false
+  #call: CallHandle | null = null
+
+  /** The call whose answer comes here; its first event comes in a later turn. */
+  attach(call: CallHandle): this {
+    this.#call = call
+    return this
+  }
+
+  pause(): void {
+    this.#call?.pause()
+  }
+
+  resume(): void {
+    this.#call?.resume()
+  }
+
+  cancel(): void {
+    this.cancelled = true
+    this.#call?.cancel()
+  }
+
+  waits(): ConnectionWaits | null {
+    return this.#call?.waits?.() ?? null
+  }
+}
+
+/** Turns the events of one format into those of another; what it does not override passes through. */
+export abstract class StreamAdapter<In, Out> extends CallAdapter implements StreamReceiver<In> {
+  protected readonly receiver: StreamReceiver<Out>
+
+  constructor(receiver: StreamReceiver<Out>) {
+    super()
+    this.receiver = receiver
+  }
+
+  abstract onEvent(event: In): void
+
+  onRequestSent(body: unknown): void {
+    this.receiver.onRequestSent?.(body)
+  }
+
+  onFlush(): void {
+    this.receiver.onFlush()
+  }
+
+  onEnd(): void {
+    this.receiver.onEnd()
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    this.receiver.onFailure(failure)
+  }
+
+  /** A receiver that has cancelled while it took an event is not told the rest of it. */
+  protected emit(event: Out): void {
+    if (!this.cancelled) this.receiver.onEvent(event)
+  }
 }

@@ -16,7 +16,7 @@ import type {
   StopInfo,
 } from '../../formats/messages.js'
 import type { StreamReceiver } from '../../providers/port/provider.js'
-import { StreamAdapter } from '../../providers/port/stream-adapter.js'
+import { StreamAdapter } from '../../providers/port/provider.js'
 import { finishReasonFor, servedTierForChat, type Translation } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 

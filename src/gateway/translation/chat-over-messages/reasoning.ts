@@ -1,12 +1,8 @@
 /** Reasoning between chat and the messages format: wishes, history and answers (contract/gateway 2.8, 3.5, 5.3). */
-import {
-  type ChatMessage,
-  type ChatRequest,
-  latestEffortUpdate,
-  type ReasoningDetail,
-} from '../../formats/canonical.js'
+import type { ChatMessage, ChatRequest, ReasoningDetail } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesRequest, ThinkingConfig } from '../../formats/messages.js'
+import { requestedEffort } from '../../providers/port/provider.js'
 import { OWN_FORMAT } from '../sealed-reasoning.js'
 import { type Translation, withoutUndefined } from '../translation.js'
 
@@ -24,8 +20,8 @@ const LEAST_BUDGET = 1024
 
 /** What `reasoning`, `reasoning_effort` and `verbosity` ask for. A budget and an effort never come together. */
 export function toThinkingSettings(request: ChatRequest, translation: Translation): ThinkingSettings {
-  const { reasoning, reasoning_effort, verbosity, messages } = request
-  const asked = latestEffortUpdate(messages) ?? reasoning_effort ?? reasoning?.effort ?? undefined
+  const { reasoning, verbosity } = request
+  const asked = requestedEffort(request) ?? undefined
   const budget = reasoning?.max_tokens ?? undefined
   if (asked === 'none' || (asked === undefined && reasoning?.enabled === false)) {
     return { thinking: { type: 'disabled' }, effort: toEffort(verbosity) }

@@ -16,7 +16,7 @@ import {
 } from '../../formats/messages.js'
 import { malformedAnswer } from '../../providers/port/failure.js'
 import type { ProviderFailure, StreamReceiver } from '../../providers/port/provider.js'
-import { StreamAdapter } from '../../providers/port/stream-adapter.js'
+import { StreamAdapter } from '../../providers/port/provider.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockAssembler, BlockWriter } from './block-writer.js'
 
