@@ -80,6 +80,9 @@ export const serverState = {
   thread: z.unknown().meta({ description: 'Not carried out by this version: is refused unless null.' }),
 }
 
+/** Names of these members. */
+export const STATE_MEMBERS = ['container', 'previous_response_id', 'conversation', 'thread'] as const
+
 export const stopCondition = nameSchema(
   'StopCondition',
   z.discriminatedUnion('type', [
@@ -149,6 +152,20 @@ export type BodyRule<B> = (body: B) => ValidationIssue | null
 
 export function bodyIssue(path: readonly (string | number)[], note: string): ValidationIssue {
   return new ValidationIssue(['body', ...path], 'other', undefined, note)
+}
+
+/** The body without these members, which say nothing to a provider; the body itself where it has none of them. */
+export function withoutMembers<B extends object, K extends keyof B>(
+  body: B,
+  names: readonly K[],
+): Omit<B, K> {
+  let copy: B | null = null
+  for (const name of names) {
+    if (body[name] === undefined) continue
+    copy ??= { ...body }
+    delete copy[name]
+  }
+  return copy ?? body
 }
 
 /** Throws `invalid-input` for the first rule that the body breaks, then for the session header, then for a thread. */

@@ -7,6 +7,8 @@ import {
   enabledPluginIssue,
   requireRules,
   routingContradiction,
+  STATE_MEMBERS,
+  withoutMembers,
 } from '../../inference-http/request-members.js'
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
@@ -20,7 +22,7 @@ import { serverToolType } from './schema-tools.js'
 export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
-  const request: DecodedChat = needsPruning(body) ? pruneBody(body) : body
+  const request: DecodedChat = pruneBody(body)
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
 }
 
@@ -39,37 +41,19 @@ const SPENT_MEMBERS = [
   'n',
   'functions',
   'function_call',
-  'container',
-  'previous_response_id',
-  'conversation',
-  'thread',
+  ...STATE_MEMBERS,
 ] as const satisfies readonly (keyof ChatBody)[]
 
-function needsPruning(body: ChatBody): boolean {
-  for (const name of SPENT_MEMBERS) if (body[name] !== undefined) return true
-  return choosesWithoutTools(body) || body.models?.length === 0 || body.messages.some(hasNullMember)
-}
-
-/** Providers refuse an empty list of tools, and a choice or an order of calls where there are no tools. */
-function choosesWithoutTools({ tools, tool_choice, parallel_tool_calls }: ChatBody): boolean {
-  if (tools !== undefined) return tools.length === 0
-  return tool_choice !== undefined || parallel_tool_calls !== undefined
-}
-
+/** Providers refuse an empty list of models or of tools, and a choice or an order of calls where there are no tools. */
 function pruneBody(body: ChatBody): DecodedChat {
-  const request: Partial<ChatBody> & Pick<ChatBody, 'messages'> = {
-    ...body,
-    messages: body.messages.map(withoutNulls),
-  }
-  for (const name of SPENT_MEMBERS) delete request[name]
-  if (body.models?.length === 0) delete request.models
-  if (choosesWithoutTools(body)) {
-    delete request.tools
-    delete request.tool_choice
-    delete request.parallel_tool_calls
-  }
-  return request
+  let request: DecodedChat = withoutMembers(body, SPENT_MEMBERS)
+  if (body.models?.length === 0) request = withoutMembers(request, ['models'])
+  if ((body.tools ?? []).length === 0) request = withoutMembers(request, TOOL_MEMBERS)
+  if (!body.messages.some(hasNullMember)) return request
+  return { ...request, messages: body.messages.map(withoutNulls) }
 }
+
+const TOOL_MEMBERS = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
 
 type BodyMessage = ChatBody['messages'][number]
 
@@ -83,10 +67,9 @@ function hasNullMember(message: BodyMessage): boolean {
 
 /** In an echoed answer null stands for what it did not have; providers want it left out. */
 function withoutNulls(message: BodyMessage): BodyMessage {
-  if (message.role !== 'assistant' || !hasNullMember(message)) return message
-  const copy = { ...message }
-  for (const name of ECHOED_MEMBERS) if (copy[name] === null) delete copy[name]
-  return copy
+  if (message.role !== 'assistant') return message
+  const names = ECHOED_MEMBERS.filter((name) => message[name] === null)
+  return withoutMembers(message, names)
 }
 
 // ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────

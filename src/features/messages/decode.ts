@@ -7,7 +7,8 @@ import {
   enabledPluginIssue,
   requireRules,
   routingContradiction,
-  type serverState,
+  STATE_MEMBERS,
+  withoutMembers,
 } from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
 
@@ -25,12 +26,12 @@ export function decodeMessages(body: MessagesBody, sessionId: string): MessagesR
     metadata,
     models,
     ...rest
-  } = withoutServerState(body)
+  } = withoutMembers(body, STATE_MEMBERS)
   const named = fallbacks?.map(({ model }) => model) ?? models
   const user = body.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
-    ...withoutIdleChoice(rest),
+    ...((body.tools ?? []).length > 0 ? rest : withoutMembers(rest, IDLE_WITHOUT_TOOLS)),
     ...(named !== undefined && named.length > 0 && { models: named }),
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session_id: session }),
@@ -42,29 +43,8 @@ export function decodeCount(body: CountBody, sessionId: string): MessagesRequest
   return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
 }
 
-type StatelessBody = Omit<MessagesBody, keyof typeof serverState>
-type PrunedBody = Omit<
-  StatelessBody,
-  'fallbacks' | 'plugins' | 'stop_server_tools_when' | 'metadata' | 'models'
->
-
-const STATE = ['container', 'previous_response_id', 'conversation', 'thread'] as const
-
-/** Without the members that have been judged and say nothing to a provider; most bodies have none. */
-function withoutServerState(body: MessagesBody): StatelessBody {
-  if (STATE.every((name) => body[name] === undefined)) return body
-  const copy = { ...body }
-  for (const name of STATE) delete copy[name]
-  return copy
-}
-
 /** Providers refuse an empty list of tools, and a choice where there are no tools. */
-function withoutIdleChoice(rest: PrunedBody): PrunedBody {
-  if (rest.tools === undefined && rest.tool_choice === undefined) return rest
-  if (rest.tools !== undefined && rest.tools.length > 0) return rest
-  const { tools: _, tool_choice: __, ...others } = rest
-  return others
-}
+const IDLE_WITHOUT_TOOLS = ['tools', 'tool_choice'] as const
 
 // ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────
 

@@ -250,56 +250,46 @@ function ledgerOutcome(
   return known ? 'aborted-confirmed' : 'aborted-estimated'
 }
 
-/** What the two sums of a usage hold, and what is no token. Most calls have nothing of it. */
+/** What the two sums of a usage hold and what is no token, each with its name in the ledger. */
+const UNITS = [
+  ['cached', 'cached_tokens'],
+  ['cacheWrite', 'cache_write_tokens'],
+  ['reasoning', 'reasoning_tokens'],
+  ['promptAudio', 'prompt_audio_tokens'],
+  ['completionAudio', 'completion_audio_tokens'],
+  ['milliseconds', 'audio_milliseconds'],
+  ['characters', 'input_characters'],
+] as const satisfies readonly (readonly [kind: keyof Usage, name: string])[]
+
+/** Most calls have nothing of it. */
 function ledgerUnits(usage: Usage): LedgerRow['units'] {
-  const {
-    cached,
-    cacheWrite,
-    reasoning,
-    promptAudio,
-    completionAudio,
-    milliseconds = 0,
-    characters = 0,
-  } = usage
-  if (cached + cacheWrite + reasoning + promptAudio + completionAudio + milliseconds + characters === 0) {
-    return NO_UNITS
+  let units: Record<string, number> | null = null
+  for (const [kind, name] of UNITS) {
+    const amount = usage[kind] ?? 0
+    if (amount === 0) continue
+    units ??= {}
+    units[name] = amount
   }
-  return {
-    ...(cached > 0 && { cached_tokens: cached }),
-    ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
-    ...(reasoning > 0 && { reasoning_tokens: reasoning }),
-    ...(promptAudio > 0 && { prompt_audio_tokens: promptAudio }),
-    ...(completionAudio > 0 && { completion_audio_tokens: completionAudio }),
-    ...(milliseconds > 0 && { audio_milliseconds: milliseconds }),
-    ...(characters > 0 && { input_characters: characters }),
-  }
+  return units ?? NO_UNITS
 }
-
-/** Parts of a question that are no text. */
-interface MediaCounts {
-  readonly all: number
-  readonly audio: number
-}
-
-const NO_MEDIA: MediaCounts = Object.freeze({ all: 0, audio: 0 })
 
 /** The names are the same in all formats. */
 interface RequestWithMessages {
   readonly messages?: readonly { readonly content?: unknown }[]
 }
 
-function countMedia(request: RoutedRequest): MediaCounts {
-  let media: { all: number; audio: number } | null = null
+/** Parts of a question that are no text: all of them, and those that are sound. */
+function countMedia(request: RoutedRequest): { all: number; audio: number } {
+  const media = { all: 0, audio: 0 }
   for (const { content } of (request as RequestWithMessages).messages ?? []) {
     if (!Array.isArray(content)) continue
     for (const { type } of content as readonly { readonly type?: unknown }[]) {
       if (typeof type !== 'string' || !MEDIA_TYPES.has(type)) continue
-      media ??= { all: 0, audio: 0 }
       media.all++
       if (type === 'input_audio') media.audio++
     }
   }
-  return media ?? NO_MEDIA
+  return media
 }
 
 const MEDIA_TYPES = new Set([

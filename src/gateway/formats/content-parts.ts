@@ -48,3 +48,10 @@ export function contentLeafText(leaf: ContentLeaf): string {
   if (typeof thinking === 'string') return thinking
   return TOOL_USES.has(type) ? `${typeof name === 'string' ? name : ''}${JSON.stringify(input ?? {})}` : ''
 }
+
+/** A line per text of a content; parts that hold none are an empty line. */
+export function contentText(content: unknown): string {
+  const lines: string[] = []
+  forEachContentLeaf(content, (leaf) => lines.push(contentLeafText(leaf)))
+  return lines.join('\n')
+}

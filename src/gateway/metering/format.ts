@@ -2,7 +2,6 @@
 import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
 import {
   type AnswerFinish,
-  type AssistantMessage,
   type ChatEvent,
   type ChatMessage,
   type ChatRequest,
@@ -11,8 +10,10 @@ import {
   type InferenceOperation,
   NO_USAGE,
   type RoutedRequest,
+  type ToolCall,
   type Usage,
 } from '../formats/canonical.js'
+import { contentText } from '../formats/content-parts.js'
 import type { ProviderApi } from '../providers/port/provider.js'
 
 /**
@@ -187,24 +188,20 @@ function sampleDelta({ delta }: ChatEvent & { readonly type: 'delta' }, said: Ou
 function sampleCompletion({ choices }: Completion): OutputSample {
   const said = new OutputSample()
   for (const { message } of choices) {
-    said.content.add(assistantText(message))
+    const { content, refusal, tool_calls: calls = [] } = message
+    said.content.add((content ?? '') + (refusal ?? '') + toolCallsText(calls))
     said.reasoning.add(message.reasoning ?? '')
   }
   return said
 }
 
-function assistantText({ content, refusal, tool_calls: calls = [] }: AssistantMessage): string {
-  const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`)
-  return [content ?? '', refusal ?? '', ...called].join('')
+function chatMessageText(message: ChatMessage): string {
+  const calls = 'tool_calls' in message ? (message.tool_calls ?? []) : []
+  return contentText(message.content) + toolCallsText(calls)
 }
 
-function chatMessageText(message: ChatMessage): string {
-  const { content } = message
-  const calls = 'tool_calls' in message ? (message.tool_calls ?? []) : []
-  const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`).join('')
-  if (content === undefined || content === null) return called
-  if (typeof content === 'string') return content + called
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') + called
+function toolCallsText(calls: readonly ToolCall[]): string {
+  return calls.map(({ function: { name, arguments: given } }) => name + given).join('')
 }
 
 function countAttachments({ messages }: ChatRequest): number {

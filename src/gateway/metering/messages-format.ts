@@ -1,7 +1,7 @@
 /** The third-party messages format (contract/gateway 5) as the gateway runs and meters it. */
 
 import type { AnswerFinish } from '../formats/canonical.js'
-import { contentLeafText, forEachContentLeaf } from '../formats/content-parts.js'
+import { contentText } from '../formats/content-parts.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -81,13 +81,6 @@ function sampleMessages(request: MessagesRequest): PromptSample {
     ...request.messages.map(({ content }) => contentText(content)),
   ]
   return samplePrompt(texts.join('\n'), countAttachments(request), request)
-}
-
-/** A line per text; parts that hold none are an empty line. */
-function contentText(content: unknown): string {
-  const lines: string[] = []
-  forEachContentLeaf(content, (leaf) => lines.push(contentLeafText(leaf)))
-  return lines.join('\n')
 }
 
 const ATTACHED: ReadonlySet<string> = new Set(['image', 'document', 'container_upload'])

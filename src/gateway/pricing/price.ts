@@ -7,7 +7,7 @@ import {
   speechUsage,
   type TranscriptionRequest,
 } from '../formats/audio.js'
-import type { InferenceOperation, RoutedRequest, Usage } from '../formats/canonical.js'
+import { type InferenceOperation, NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
 
@@ -243,13 +243,5 @@ export function guessUsage(
   const { promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
   const reasoning = sample === null ? 0 : Math.ceil(sample.reasoning.length / CHARS_PER_TOKEN)
   const content = sample === null ? completionTokens : Math.ceil(sample.content.length / CHARS_PER_TOKEN)
-  return {
-    prompt: promptTokens,
-    completion: content + reasoning,
-    cached: 0,
-    cacheWrite: 0,
-    promptAudio: 0,
-    reasoning,
-    completionAudio: 0,
-  }
+  return { ...NO_USAGE, prompt: promptTokens, completion: content + reasoning, reasoning }
 }

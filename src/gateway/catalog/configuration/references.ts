@@ -32,16 +32,17 @@ export function usesBuiltInModels(file: RawConfig): boolean {
 
 /** Every contradiction between entries, and between the file and the environment. */
 export function referenceFaults(file: RawConfig, environment: EnvironmentVariables): GatewayConfigFault[] {
-  const providers = asRecord(file.providers)
+  const providers = Object.entries(asRecord(file.providers))
+  const models = Object.entries(asRecord(file.models))
   return [
-    ...Object.entries(providers).flatMap(([slug, entry]) =>
-      credentialFaults(slug, asRecord(entry), environment),
-    ),
-    ...builtInFaults(file, providers),
-    ...Object.entries(asRecord(file.models)).flatMap(([id, model]) =>
-      endpointFaults(file, id, asRecord(model)),
-    ),
+    ...providers.flatMap(([slug, entry]) => credentialFaults(slug, asRecord(entry), environment)),
+    ...builtInFaults(file),
+    ...models.flatMap(([id, model]) => endpointFaults(file, id, asRecord(model))),
   ]
+}
+
+function faultAt(path: readonly (string | number)[], problem: string): GatewayConfigFault {
+  return { path: formatConfigPath(path), problem }
 }
 
 function credentialFaults(
@@ -51,68 +52,52 @@ function credentialFaults(
 ): GatewayConfigFault[] {
   // What is no name may be a credential in the wrong place: the schema refuses it without repeating it.
   if (typeof name !== 'string' || !VARIABLE_NAME.test(name)) return []
-  const path = formatConfigPath(['providers', slug, 'api_key_env'])
-  if (CALLER_CREDENTIALS.has(name)) return [{ path, problem: `${name} holds a credential of our callers` }]
-  const value = (Object.hasOwn(environment, name) ? environment[name] : undefined) ?? ''
-  if (value === '') return [{ path, problem: `environment variable ${name} is not set` }]
-  if (CREDENTIAL.test(value)) return []
-  return [{ path, problem: `environment variable ${name} holds characters that no header field takes` }]
+  const problem = credentialProblem(name, environment)
+  return problem === null ? [] : [faultAt(['providers', slug, 'api_key_env'], problem)]
 }
 
-function builtInFaults(file: RawConfig, providers: RawConfig): GatewayConfigFault[] {
+function credentialProblem(name: string, environment: EnvironmentVariables): string | null {
+  if (CALLER_CREDENTIALS.has(name)) return `${name} holds a credential of our callers`
+  const value = (Object.hasOwn(environment, name) ? environment[name] : undefined) ?? ''
+  if (value === '') return `environment variable ${name} is not set`
+  if (CREDENTIAL.test(value)) return null
+  return `environment variable ${name} holds characters that no header field takes`
+}
+
+function builtInFaults(file: RawConfig): GatewayConfigFault[] {
   if (!usesBuiltInModels(file)) return []
   const off = 'unless simulated_models is false'
-  const own = asRecord(providers[BUILT_IN_SLUG]).kind
-  return [
-    ...(own === 'openai' || own === 'anthropic'
-      ? [
-          {
-            path: formatConfigPath(['providers', BUILT_IN_SLUG, 'kind']),
-            problem: `must be simulated, ${off}`,
-          },
-        ]
-      : []),
-    ...Object.keys(asRecord(file.models))
-      .filter((id) => id.startsWith(`${BUILT_IN_SLUG}/`))
-      .map((id) => ({
-        path: formatConfigPath(['models', id]),
-        problem: `ids of ${BUILT_IN_SLUG}/ are reserved, ${off}`,
-      })),
-  ]
+  const faults = Object.keys(asRecord(file.models))
+    .filter((id) => id.startsWith(`${BUILT_IN_SLUG}/`))
+    .map((id) => faultAt(['models', id], `ids of ${BUILT_IN_SLUG}/ are reserved, ${off}`))
+  if (!isRemote(providerKind(file, BUILT_IN_SLUG))) return faults
+  return [faultAt(['providers', BUILT_IN_SLUG, 'kind'], `must be simulated, ${off}`), ...faults]
+}
+
+function isRemote(kind: unknown): boolean {
+  return kind === 'openai' || kind === 'anthropic'
 }
 
 function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayConfigFault[] {
   if (!Array.isArray(model.endpoints)) return []
+  const faults: GatewayConfigFault[] = []
   const seen = new Set<string>()
-  return model.endpoints.flatMap((entry: unknown, at) => {
-    const endpoint = asRecord(entry)
-    const { provider } = endpoint
-    if (typeof provider !== 'string') return []
+  for (const [at, entry] of model.endpoints.entries()) {
+    const { provider, upstream_model: upstream, simulation } = asRecord(entry)
+    if (typeof provider !== 'string') continue
     const place = ['models', id, 'endpoints', at]
     const kind = providerKind(file, provider)
     if (kind === null) {
-      return [
-        {
-          path: formatConfigPath([...place, 'provider']),
-          problem: 'names a provider that is not configured',
-        },
-      ]
+      faults.push(faultAt([...place, 'provider'], 'names a provider that is not configured'))
+      continue
     }
-    const twin = `${provider} ${endpoint.upstream_model ?? id}`
-    const repeats = seen.has(twin)
+    const twin = `${provider} ${upstream ?? id}`
+    if (seen.has(twin)) faults.push(faultAt(place, 'repeats an endpoint of this model'))
     seen.add(twin)
-    return [
-      ...(repeats ? [{ path: formatConfigPath(place), problem: 'repeats an endpoint of this model' }] : []),
-      ...((kind === 'openai' || kind === 'anthropic') && endpoint.simulation !== undefined
-        ? [
-            {
-              path: formatConfigPath([...place, 'simulation']),
-              problem: 'is for providers of kind simulated only',
-            },
-          ]
-        : []),
-    ]
-  })
+    if (isRemote(kind) && simulation !== undefined)
+      faults.push(faultAt([...place, 'simulation'], 'is for providers of kind simulated only'))
+  }
+  return faults
 }
 
 /** Null when there is no such provider. */
