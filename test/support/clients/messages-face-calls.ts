@@ -1,6 +1,8 @@
 /** Calls of a provider's messages face, as a test sees them. */
+import { asObject, parseJson } from '../../../src/gateway/formats/json-values.js'
 import type {
   ContentBlock,
+  ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
@@ -13,7 +15,6 @@ import type {
   ProviderCall,
   ProviderFailure,
 } from '../../../src/gateway/providers/port/provider.js'
-import { BlockAssembler } from '../../../src/gateway/translation/messages-over-chat/block-writer.js'
 import { callOf, Streamed } from './openai-calls.js'
 
 export const messagesCall = (
@@ -45,6 +46,48 @@ export function wholeMessage(
     const receiver: CompletionReceiver<MessagesAnswer> = { onEnd: resolve, onFailure: resolve }
     face.complete(call, receiver)
   })
+}
+
+/** The blocks that the events of a stream add up to. */
+type MutableBlock = Record<string, unknown> & { type: string }
+
+class BlockAssembler {
+  readonly #blocks: MutableBlock[] = []
+  #json = ''
+
+  add(event: ContentBlockEvent): void {
+    if (event.type === 'content_block_start') {
+      this.#blocks.push({ ...event.content_block })
+      this.#json = ''
+    } else if (event.type === 'content_block_delta') this.#applyDelta(event.delta)
+    else this.#parseInput()
+  }
+
+  /** In order; all of them are closed by now. */
+  blocks(): readonly ContentBlock[] {
+    return this.#blocks
+  }
+
+  #applyDelta({ type, ...told }: ContentBlock): void {
+    const block = this.#blocks.at(-1)
+    if (block === undefined) return
+    if (type === 'input_json_delta') this.#json += String(told.partial_json ?? '')
+    else if (type === 'citations_delta') {
+      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), told.citation]
+    } else {
+      for (const name in told) {
+        const before = block[name]
+        block[name] = typeof before === 'string' ? before + String(told[name]) : told[name]
+      }
+    }
+  }
+
+  /** The input of a call comes as text; one that was cut off is as empty as it began. */
+  #parseInput(): void {
+    const block = this.#blocks.at(-1)
+    if (block !== undefined && this.#json.trim() !== '')
+      block.input = asObject(parseJson(this.#json)) ?? block.input
+  }
 }
 
 /** The answer that the events of a stream add up to. */

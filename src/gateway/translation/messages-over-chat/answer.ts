@@ -5,6 +5,7 @@ import type {
   ChatEvent,
   ChatFinish,
   Completion,
+  FinishReason,
   Usage,
 } from '../../formats/canonical.js'
 import {
@@ -18,7 +19,8 @@ import { malformedAnswer } from '../../providers/port/failure.js'
 import type { ProviderFailure, StreamReceiver } from '../../providers/port/provider.js'
 import { StreamAdapter } from '../../providers/port/provider.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
-import { BlockAssembler, BlockWriter } from './block-writer.js'
+import { BlockWriter, parseToolInput, toolUseBlock } from './block-writer.js'
+import { toThinkingBlocks } from './reasoning.js'
 
 /**
  * The answer, or the failure of a provider of that name when it broke off or cannot be read. `silent`: without the
@@ -32,32 +34,21 @@ export function toMessagesAnswer(
 ): MessagesAnswer | ProviderFailure {
   const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
   if (choice === undefined) return malformedChatAnswer('an answer without a choice', provider)
-  const served = completion.usage === null ? null : servedTierUsage(completion.serviceTier, translation)
-  const finish = { reason: choice.finishReason, native: choice.native }
-  const text = plainTextOf(choice.message)
-  if (text !== null && finish.reason !== 'error') {
-    const content = [{ type: 'text', text, citations: [] }]
-    return { content, stop: toStopInfo(finish, '', false), usage: completion.usage, wireUsage: served }
-  }
-  const gathered = new BlockAssembler()
-  const blocks = new BlockWriter((event) => gathered.add(event), silent)
-  const delta = toDelta(choice.message)
-  dropUnsupportedMembers(delta, translation)
-  blocks.add(delta)
-  blocks.close()
-  const wrong = findDefect(finish, blocks)
+  const { message, finishReason: reason, native } = choice
+  const wireUsage = completion.usage === null ? null : servedTierUsage(completion.serviceTier, translation)
+  dropUnsupportedMembers(message, translation)
+  const { content: text, refusal, tool_calls: calls = [] } = message
+  const inputs = calls.map((call) => parseToolInput(call.function.arguments))
+  const wrong = findDefect(reason, inputs.includes(null))
   if (wrong !== null) return malformedChatAnswer(wrong, provider)
-  const stop = toStopInfo(finish, choice.message.refusal ?? '', blocks.callCount > 0)
-  return { content: gathered.blocks(), stop, usage: completion.usage, wireUsage: served }
+  const content = [
+    ...toThinkingBlocks(message, silent),
+    ...(text ? [{ type: 'text', text, citations: [] }] : []),
+    ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
+  ]
+  const stop = toStopInfo({ reason, native }, refusal ?? '', calls.length > 0)
+  return { content, stop, usage: completion.usage, wireUsage }
 }
-
-/** The text of a message that says nothing else, as most do; null for any other. */
-function plainTextOf(message: AssistantMessage): string | null {
-  for (const name in message) if (!PLAIN_MEMBERS.has(name)) return null
-  return message.refusal === null && message.content !== '' ? message.content : null
-}
-
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
 
 /** The tier that served, where this format has a word for it. */
 function servedTierUsage(tier: string | null, translation: Translation): MessagesUsage | null {
@@ -67,38 +58,20 @@ function servedTierUsage(tier: string | null, translation: Translation): Message
   return word === null ? null : { service_tier: word }
 }
 
-/** The message as if it came in one piece. */
-function toDelta({
-  role: _,
-  content,
-  refusal: __,
-  reasoning,
-  tool_calls,
-  ...rest
-}: AssistantMessage): ChatDelta {
-  return {
-    ...rest,
-    ...(content === null ? {} : { content }),
-    ...(reasoning ? { reasoning } : {}),
-    ...(tool_calls === undefined
-      ? {}
-      : { tool_calls: tool_calls.map((call, index) => ({ index, ...call })) }),
-  }
-}
-
 /** What an assistant cannot say in this format. */
-function dropUnsupportedMembers({ images, audio, annotations }: ChatDelta, translation: Translation): void {
+function dropUnsupportedMembers(
+  { images, audio, annotations }: ChatDelta | AssistantMessage,
+  translation: Translation,
+): void {
   if (images !== undefined) translation.drop('answer.images')
   if (audio !== undefined) translation.drop('answer.audio')
   if (annotations !== undefined) translation.drop('answer.annotations')
 }
 
 /** An answer that broke off is no answer here; a call that was cut off by the limit is one. In words for the log. */
-function findDefect({ reason }: ChatFinish, blocks: BlockWriter): string | null {
+function findDefect(reason: FinishReason, hasMalformedCall: boolean): string | null {
   if (reason === 'error') return 'an answer that ended with an error'
-  return blocks.hasMalformedCall && reason !== 'length'
-    ? 'a tool call whose arguments are no JSON object'
-    : null
+  return hasMalformedCall && reason !== 'length' ? 'a tool call whose arguments are no JSON object' : null
 }
 
 function toStopInfo({ reason, native }: ChatFinish, refusal: string, calls: boolean): StopInfo {
@@ -173,7 +146,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
 
   override onEnd(): void {
     this.#blocks.close()
-    const wrong = findDefect(this.#finish, this.#blocks)
+    const wrong = findDefect(this.#finish.reason, this.#blocks.hasMalformedCall)
     if (wrong !== null) {
       this.onFailure(malformedChatAnswer(wrong, this.#provider))
       return

@@ -1,5 +1,5 @@
 /** Thinking between the messages format and chat: wishes and history (contract/gateway 5.3, 5.5, 2.8, 3.5). */
-import type { ChatRequest, ReasoningDetail } from '../../formats/canonical.js'
+import type { AssistantMessage, ChatRequest, ReasoningDetail } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesRequest, ThinkingConfig } from '../../formats/messages.js'
 import { OWN_FORMAT, sealReasoning, unsealReasoning } from '../sealed-reasoning.js'
@@ -130,6 +130,39 @@ export function thoughtSignature({ members }: ThoughtInProgress, unsaid: string)
   if (type === 'reasoning.text' && format === OWN_FORMAT) return signed ?? ''
   const plain = signed === undefined && nonEmptyText(id) === undefined && type !== 'reasoning.summary'
   return members.type === undefined || plain ? '' : sealReasoning(sortMembers(withoutNulls(members)))
+}
+
+/** The thoughts of a whole message. `silent`: without their text, which is sealed. */
+export function toThinkingBlocks(
+  { reasoning, reasoning_details: details = [] }: AssistantMessage,
+  silent: boolean,
+): ContentBlock[] {
+  const blocks: ContentBlock[] = []
+  let thought: ThoughtInProgress | null = null
+  let text = ''
+  if (reasoning && !details.some((detail) => detailText(detail) !== '')) {
+    thought = EMPTY_THOUGHT
+    text = reasoning
+  }
+  for (const detail of details) {
+    const isText = isTextDetail(detail)
+    const continued: ThoughtInProgress | null =
+      thought !== null && isText ? continueThought(thought, detail) : null
+    if (thought !== null && continued === null) {
+      blocks.push(thinkingBlock(thought, text, silent))
+      text = ''
+    }
+    if (isText) text += detailText(detail)
+    else blocks.push(toRedactedThinking(detail))
+    thought = isText ? (continued ?? continueThought(EMPTY_THOUGHT, detail)) : null
+  }
+  if (thought !== null) blocks.push(thinkingBlock(thought, text, silent))
+  return blocks
+}
+
+function thinkingBlock(thought: ThoughtInProgress, text: string, silent: boolean): ContentBlock {
+  const signature = thoughtSignature(thought, silent ? text : '')
+  return { type: 'thinking', thinking: silent ? '' : text, signature }
 }
 
 /** However a thought was cut into pieces, it is sealed as the same text. */
