@@ -52,6 +52,7 @@ export const UNMATCHED = 'unmatched'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
 export function buildRoutes(endpoints: readonly Endpoint[], pipeline: PipelineOptions): Route[] {
+  const { cors } = pipeline
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()
   for (const endpoint of endpoints) {
@@ -60,10 +61,10 @@ export function buildRoutes(endpoints: readonly Endpoint[], pipeline: PipelineOp
   for (const [path, siblings] of paths) {
     const allow = allowedMethods(siblings)
     const dialect = siblings[0]!.dialect
-    routes.push(faultRoute('*', path, dialect, new Fault('method-not-allowed', { allow }), pipeline))
-    if (pipeline.cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline))
+    routes.push(faultRoute(path, dialect, new Fault('method-not-allowed', { allow }), pipeline))
+    if (cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline, cors))
   }
-  routes.push(faultRoute('*', '/*', pipeline.fallback, new Fault('not-found'), pipeline))
+  routes.push(faultRoute('/*', pipeline.fallback, new Fault('not-found'), pipeline))
   return routes
 }
 
@@ -72,33 +73,7 @@ function allowedMethods(siblings: readonly Endpoint[]): string[] {
 }
 
 function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
-  const read = inputReader(endpoint)
   const renderFault = faultRenderer(endpoint, pipeline)
-  const { handle, limit, name, access = 'anyone' } = endpoint
-  const { authority } = pipeline
-  // The configuration may lock what is open by default; of the practice API it may not.
-  const lockable = isLockable(endpoint)
-  const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
-  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
-  const answerAfter = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
-    // The body is there in this turn only. What is wrong with it is told after what the limit says.
-    const input = (async () => read(call))()
-    input.catch(() => {})
-    try {
-      await waiting
-      return await handle((await input) as EndpointInput<never, never, never>, call)
-    } catch (error) {
-      return renderFault(error, call)
-    }
-  }
-  const admitAfter = async (waiting: Promise<Principal>, call: HttpCall): Promise<Reply | null> => {
-    try {
-      call.admission = await waiting
-      return null
-    } catch (error) {
-      return renderFault(error, call)
-    }
-  }
   return decorateReplies(endpoint.dialect, pipeline, {
     ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
@@ -107,38 +82,77 @@ function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
     bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
     readsBody: endpoint.upload === undefined ? hasBody(endpoint) : 'stream',
     readsQuery: Object.keys(endpoint.query).length > 0,
-    readsAddress: limit !== undefined || endpoint.readsAddress === true,
+    readsAddress: endpoint.limit !== undefined || endpoint.readsAddress === true,
     headers: headersReadBy(endpoint),
-    admit: (call) => {
-      if (pipeline.inFlight() > full) return overloaded
-      if (access === 'anyone' && !lockable) return null
-      try {
-        const caller = authority.authorize(
-          call.header('authorization'),
-          call.header('x-api-key'),
-          name,
-          access,
-        )
-        if (caller instanceof Promise) return admitAfter(caller, call)
-        call.admission = caller
-        return null
-      } catch (error) {
-        return renderFault(error, call)
-      }
-    },
-    answer: (call) => {
-      try {
-        const waiting = limit === undefined ? null : limit(call)
-        if (waiting !== null) return answerAfter(waiting, call)
-        const reply = handle(read(call) as EndpointInput<never, never, never>, call)
-        return reply instanceof Promise
-          ? reply.then(undefined, (error: unknown) => renderFault(error, call))
-          : reply
-      } catch (error) {
-        return renderFault(error, call)
-      }
-    },
+    admit: admissionOf(endpoint, pipeline, renderFault),
+    answer: answerOf(endpoint, renderFault),
   })
+}
+
+/** Sheds load and finds out who calls, where that matters: a call that is let through carries its caller. */
+function admissionOf(
+  endpoint: Endpoint,
+  { authority, inFlight, maxInFlight }: PipelineOptions,
+  renderFault: FaultRenderer,
+): Route['admit'] {
+  const { name, access = 'anyone' } = endpoint
+  const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : maxInFlight
+  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
+  const mustIdentify = identifiesCaller(endpoint)
+  const admitLater = async (waiting: Promise<Principal>, call: HttpCall): Promise<Reply | null> => {
+    try {
+      call.admission = await waiting
+      return null
+    } catch (error) {
+      return renderFault(error, call)
+    }
+  }
+  return (call) => {
+    if (inFlight() > full) return overloaded
+    if (!mustIdentify) return null
+    try {
+      const key = call.header('authorization')
+      const caller = authority.authorize(key, call.header('x-api-key'), name, access)
+      if (caller instanceof Promise) return admitLater(caller, call)
+      call.admission = caller
+      return null
+    } catch (error) {
+      return renderFault(error, call)
+    }
+  }
+}
+
+function answerOf(endpoint: Endpoint, renderFault: FaultRenderer): Route['answer'] {
+  const read = inputReader(endpoint) as (call: HttpCall) => EndpointInput<never, never, never>
+  const { handle, limit } = endpoint
+  const answerLater = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
+    // The body is there in this turn only. What is wrong with it is told after what the limit says.
+    const input = (async () => read(call))()
+    input.catch(() => {})
+    try {
+      await waiting
+      return await handle(await input, call)
+    } catch (error) {
+      return renderFault(error, call)
+    }
+  }
+  return (call) => {
+    try {
+      const waiting = limit === undefined ? null : limit(call)
+      if (waiting !== null) return answerLater(waiting, call)
+      const reply = handle(read(call), call)
+      return reply instanceof Promise
+        ? reply.then(undefined, (error: unknown) => renderFault(error, call))
+        : reply
+    } catch (error) {
+      return renderFault(error, call)
+    }
+  }
+}
+
+/** The configuration may lock what is open by default; of the practice API it may not. */
+function identifiesCaller(endpoint: Endpoint): boolean {
+  return (endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint)
 }
 
 function hasBody({ body, form }: Endpoint): boolean {
@@ -148,14 +162,13 @@ function hasBody({ body, form }: Endpoint): boolean {
 function headersReadBy(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
   if (hasBody(endpoint) || endpoint.upload !== undefined) names.push('content-type')
-  if ((endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint))
-    names.push('authorization', 'x-api-key')
+  if (identifiesCaller(endpoint)) names.push('authorization', 'x-api-key')
   return names
 }
 
-type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
+type RouteBasis = Omit<Route, 'method' | 'path' | 'answer'>
 
-/** What all routes have in common. */
+/** What all routes have in common; those without an endpoint let everybody in. */
 function routeBasis(operation: string, dialect: ErrorDialect, pipeline: PipelineOptions): RouteBasis {
   const meter = pipeline.meter(operation)
   return {
@@ -166,6 +179,7 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
     readsAddress: false,
     headers: [],
     operation,
+    admit: () => null,
     onArrival: (at) => meter.onArrival(at),
     onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
       meter.onSettled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
@@ -178,21 +192,10 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
   }
 }
 
-function faultRoute(
-  method: string,
-  path: string,
-  dialect: ErrorDialect,
-  fault: Fault,
-  pipeline: PipelineOptions,
-): Route {
+function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: PipelineOptions): Route {
   const reply = dialect.render(fault)
-  return decorateReplies(dialect, pipeline, {
-    ...routeBasis(UNMATCHED, dialect, pipeline),
-    method,
-    path,
-    admit: () => null,
-    answer: () => reply,
-  })
+  const basis = routeBasis(UNMATCHED, dialect, pipeline)
+  return decorateReplies(dialect, pipeline, { ...basis, method: '*', path, answer: () => reply })
 }
 
 function preflightRoute(
@@ -200,15 +203,14 @@ function preflightRoute(
   allow: readonly string[],
   dialect: ErrorDialect,
   pipeline: PipelineOptions,
+  cors: Cors,
 ): Route {
-  const { cors } = pipeline
   return {
     ...routeBasis(UNMATCHED, dialect, pipeline),
     method: 'OPTIONS',
     path,
     headers: ['origin', 'access-control-request-headers'],
-    admit: () => null,
-    answer: (call) => cors!.preflight(call, allow),
+    answer: (call) => cors.preflight(call, allow),
   }
 }
 
@@ -251,12 +253,10 @@ function mapReplies(route: Route, change: (reply: Reply, call: HttpCall) => Repl
 /** Most replies kept per operation: `retryAfter` is a number anybody may choose. */
 const PLAIN_REPLIES = 64
 
+type FaultRenderer = (error: unknown, call: HttpCall) => Reply
+
 /** The one place where a failure becomes a reply, and where it is logged. */
-function faultRenderer(
-  endpoint: Endpoint,
-  pipeline: PipelineOptions,
-): (error: unknown, call: HttpCall) => Reply {
-  const { dialect, name } = endpoint
+function faultRenderer({ dialect, name }: Endpoint, pipeline: PipelineOptions): FaultRenderer {
   // Most faults look the same each time: a flood of 404s or 503s costs no serialisation.
   const plain = new Map<string, Reply>()
   return (error, call) => {

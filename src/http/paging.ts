@@ -2,8 +2,8 @@
 import { integerParam } from './params.js'
 
 export const PAGING_QUERY = {
-  offset: integerParam({ min: 0, default: 0, description: 'Entries to skip.' }),
-  limit: integerParam({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
+  offset: integerParam({ minimum: 0, default: 0, description: 'Entries to skip.' }),
+  limit: integerParam({ minimum: 1, maximum: 100, default: 50, description: 'Most entries of the answer.' }),
 }
 
 /** A page of a list that is at hand as a whole. */

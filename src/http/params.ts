@@ -24,9 +24,26 @@ export interface TextField<T> {
 export type TextFields = Readonly<Record<string, TextField<unknown>>>
 export type FieldValues<F> = { readonly [K in keyof F]: F[K] extends TextField<infer T> ? T : never }
 
+/** A field that reads as `absent` where there is no text; it is required where that is undefined. */
+export function textField<T>(
+  schema: JsonSchema,
+  read: (text: Exclude<RawParam, undefined>, loc: IssueLocation) => T | ValidationIssue,
+  absent?: T,
+): TextField<T> {
+  return {
+    schema,
+    required: absent === undefined,
+    read: (raw, loc) => {
+      if (raw !== undefined) return read(raw, loc)
+      return absent === undefined ? new ValidationIssue(loc, 'missing') : absent
+    },
+  }
+}
+
+/** Members of its schema. */
 interface IntegerParamOptions {
-  readonly min?: number
-  readonly max?: number
+  readonly minimum?: number
+  readonly maximum?: number
   /** Taken when the parameter is absent; without one it is required. */
   readonly default?: number
   readonly description?: string
@@ -36,54 +53,34 @@ const INTEGER = /^-?[0-9]+$/
 
 /** A decimal integer. Numbers beyond 2^53 lose digits, so they may be compared but identify nothing. */
 export function integerParam(options: IntegerParamOptions = {}): TextField<number> {
-  const { min, max, default: fallback, description } = options
-  return {
-    required: fallback === undefined,
-    schema: {
-      type: 'integer',
-      ...(min !== undefined && { minimum: min }),
-      ...(max !== undefined && { maximum: max }),
-      ...(fallback !== undefined && { default: fallback }),
-      ...(description !== undefined && { description }),
-    },
-    read: (raw, loc) => {
-      if (raw === undefined) return fallback ?? new ValidationIssue(loc, 'missing')
-      if (raw === UNDECODABLE || !INTEGER.test(raw)) return new ValidationIssue(loc, 'integer-text')
-      const value = Number(raw)
-      if (min !== undefined && value < min) return new ValidationIssue(loc, 'at-least', min)
-      if (max !== undefined && value > max) return new ValidationIssue(loc, 'at-most', max)
-      return value
-    },
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = options
+  const read = (text: string | typeof UNDECODABLE, loc: IssueLocation): number | ValidationIssue => {
+    if (text === UNDECODABLE || !INTEGER.test(text)) return new ValidationIssue(loc, 'integer-text')
+    const value = Number(text)
+    if (value < minimum) return new ValidationIssue(loc, 'at-least', minimum)
+    if (value > maximum) return new ValidationIssue(loc, 'at-most', maximum)
+    return value
   }
+  return textField({ type: 'integer', ...options }, read, options.default)
 }
 
+/** Members of its schema; the bounds are in Unicode code points. */
 interface TextParamOptions {
-  /** Bounds in Unicode code points. */
-  readonly min: number
-  readonly max: number
+  readonly minLength: number
+  readonly maxLength: number
   readonly description?: string
 }
 
 /** Required text. */
 export function textParam(options: TextParamOptions): TextField<string> {
-  const { min, max, description } = options
-  return {
-    required: true,
-    schema: {
-      type: 'string',
-      minLength: min,
-      maxLength: max,
-      ...(description !== undefined && { description }),
-    },
-    read: (raw, loc) => {
-      if (raw === undefined) return new ValidationIssue(loc, 'missing')
-      if (raw === UNDECODABLE) return new ValidationIssue(loc, 'string')
-      const length = countCodePoints(raw)
-      if (length < min) return new ValidationIssue(loc, 'string-too-short', min)
-      if (length > max) return new ValidationIssue(loc, 'string-too-long', max)
-      return raw
-    },
-  }
+  const { minLength, maxLength } = options
+  return textField({ type: 'string', ...options }, (text, loc) => {
+    if (text === UNDECODABLE) return new ValidationIssue(loc, 'string')
+    const length = countCodePoints(text)
+    if (length < minLength) return new ValidationIssue(loc, 'string-too-short', minLength)
+    if (length > maxLength) return new ValidationIssue(loc, 'string-too-long', maxLength)
+    return text
+  })
 }
 
 /**
@@ -107,14 +104,11 @@ export function parsedParam<T, F>(
   note: string,
   parse: (text: string) => T | null,
 ): TextField<T | F> {
-  return {
-    required: false,
+  return textField<T | F>(
     schema,
-    read: (raw, loc) => {
-      if (raw === undefined) return fallback
-      return (raw === UNDECODABLE ? null : parse(raw)) ?? notedIssue(loc, note)
-    },
-  }
+    (text, loc) => (text === UNDECODABLE ? null : parse(text)) ?? notedIssue(loc, note),
+    fallback,
+  )
 }
 
 /** A UUID that may be absent, in lower case. */
@@ -140,26 +134,21 @@ export function choiceParam<T extends string, F>(
 
 /** `true` or `false`. Absent it is false, unless it is required. */
 export function flagParam(description: string, required = false): TextField<boolean> {
-  return {
-    required,
-    schema: { type: 'boolean', ...(!required && { default: false }), description },
-    read: (raw, loc) => {
-      if (raw === undefined) return required ? new ValidationIssue(loc, 'missing') : false
-      return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
-    },
-  }
+  return textField(
+    { type: 'boolean', ...(!required && { default: false }), description },
+    (text, loc) =>
+      text === 'true' || text === 'false' ? text === 'true' : new ValidationIssue(loc, 'boolean'),
+    required ? undefined : false,
+  )
 }
 
 /** Text that may be absent; null then. */
 export function optionalTextParam(description: string): TextField<string | null> {
-  return {
-    required: false,
-    schema: { type: 'string', description },
-    read: (raw, loc) => {
-      if (raw === undefined) return null
-      return raw === UNDECODABLE ? new ValidationIssue(loc, 'string') : raw
-    },
-  }
+  return textField<string | null>(
+    { type: 'string', description },
+    (text, loc) => (text === UNDECODABLE ? new ValidationIssue(loc, 'string') : text),
+    null,
+  )
 }
 
 /** Length in Unicode code points: a surrogate pair counts once. */

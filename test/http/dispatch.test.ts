@@ -188,7 +188,10 @@ const everything = defineEndpoint({
   tag: 'probe',
   dialect: practice,
   params: { id: integerParam() },
-  query: { limit: integerParam({ min: 1, max: 9, default: 5 }), q: textParam({ min: 1, max: 3 }) },
+  query: {
+    limit: integerParam({ minimum: 1, maximum: 9, default: 5 }),
+    q: textParam({ minLength: 1, maxLength: 3 }),
+  },
   body: z.object({ name: boundedString(1, 5), amount: boundedInteger(0, 9).default(1) }),
   replies: { 200: { description: 'What came in' } },
   handle: (input) => jsonReply(200, input),

@@ -18,7 +18,7 @@ function specified(path: string, params?: TextFields): ReturnType<typeof defineE
   })
 }
 
-const TEXT = textParam({ min: 1, max: 9 })
+const TEXT = textParam({ minLength: 1, maxLength: 9 })
 
 test('path and params name the same parameters in the same order', async (t) => {
   t.doesNotThrow(() => specified('/a'))

@@ -91,7 +91,10 @@ test('parameters say their place, their schema and whether they are required', a
     probe({
       path: '/probe/{id}',
       params: { id: integerParam({ description: 'Which one' }) },
-      query: { q: textParam({ min: 1, max: 5 }), limit: integerParam({ min: 1, max: 9, default: 3 }) },
+      query: {
+        q: textParam({ minLength: 1, maxLength: 5 }),
+        limit: integerParam({ minimum: 1, maximum: 9, default: 3 }),
+      },
     }),
   ).paths['/probe/{id}'].get
   t.strictSame(parameters, [
@@ -163,7 +166,7 @@ test('failures follow from what the endpoint takes and declares', async (t) => {
     statuses({ vital: true }),
     always.filter((status) => status !== '503'),
   )
-  t.same(statuses({ query: { q: textParam({ min: 1, max: 2 }) } }), [...always, '422'].sort())
+  t.same(statuses({ query: { q: textParam({ minLength: 1, maxLength: 2 }) } }), [...always, '422'].sort())
   t.same(statuses({ method: 'POST', body: ThingIn }), [...always, '408', '422'].sort())
   t.same(statuses({ faults: ['item-not-found', 'unavailable'] }), [...always, '404'].sort())
   t.same(statuses({ dialect: gateway, query: { n: integerParam() } }), always)

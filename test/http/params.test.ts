@@ -62,7 +62,7 @@ test('every integer that is written in decimal is read as itself', async () => {
 })
 
 test('bounds of an integer are inclusive, and the issue says the bound', async (t) => {
-  const field = integerParam({ min: 1, max: 100 })
+  const field = integerParam({ minimum: 1, maximum: 100 })
   t.equal(field.read('1', LOC), 1)
   t.equal(field.read('100', LOC), 100)
   const refusals: Refusal[] = [
@@ -89,7 +89,7 @@ test('an absent integer takes its default, and without one it is missing', async
 })
 
 test('text is measured in code points', async (t) => {
-  const field = textParam({ min: 1, max: 3 })
+  const field = textParam({ minLength: 1, maxLength: 3 })
   for (const raw of ['a', 'abc', '😀😀😀', 'é', '\0']) t.equal(field.read(raw, LOC), raw)
   const refusals: Refusal[] = [
     { raw: undefined, rule: 'missing' },
@@ -126,7 +126,7 @@ test('codePoints counts as the string iterator does', async (t) => {
 })
 
 test('fields document themselves', async (t) => {
-  t.same(integerParam({ min: 1, max: 100, default: 20, description: 'how many' }).schema, {
+  t.same(integerParam({ minimum: 1, maximum: 100, default: 20, description: 'how many' }).schema, {
     type: 'integer',
     minimum: 1,
     maximum: 100,
@@ -136,8 +136,8 @@ test('fields document themselves', async (t) => {
   t.equal(integerParam({ default: 20 }).required, false)
   t.same(integerParam().schema, { type: 'integer' })
   t.equal(integerParam().required, true)
-  t.same(textParam({ min: 1, max: 50 }).schema, { type: 'string', minLength: 1, maxLength: 50 })
-  t.equal(textParam({ min: 1, max: 50 }).required, true)
+  t.same(textParam({ minLength: 1, maxLength: 50 }).schema, { type: 'string', minLength: 1, maxLength: 50 })
+  t.equal(textParam({ minLength: 1, maxLength: 50 }).required, true)
 })
 
 const QUERIES: readonly [query: string, value: RawParam, about: string][] = [

@@ -39,8 +39,7 @@ export async function receiveTranscription(
 async function receiveJson(call: HttpCall, sessionId: string): Promise<ReceivedTranscription> {
   const json = parseJsonBody(await readWholeBody(call.incoming!), call.header('content-type'))
   if (json instanceof ValidationIssue) throw new Fault('invalid-input', { issues: [json] })
-  const body = readValid(TranscriptionIn, json)
-  const { input_audio: audio } = body
+  const { input_audio: audio, ...body } = readValid(TranscriptionIn, json)
   const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio)
   return { request: transcriptionRequest(body, source, sessionId), discard: () => {} }
 }
@@ -198,19 +197,13 @@ function transcriptionRequest(
   audio: AudioSource,
   sessionId: string,
 ): TranscriptionRequest {
-  const { model, response_format = 'json' } = body
+  const { model, response_format = 'json', ...rest } = body
   if (body.diarize === true && response_format !== 'verbose_json') {
     failForField(['diarize'], 'needs response_format verbose_json')
   }
   const optional = {
+    ...rest,
     language: body.language?.toLowerCase(),
-    temperature: body.temperature,
-    timestamp_granularities: body.timestamp_granularities,
-    diarize: body.diarize,
-    keyterms: body.keyterms,
-    provider: body.provider,
-    user: body.user,
-    trace: body.trace,
     session_id: body.session_id ?? (sessionId === '' ? undefined : sessionId),
   }
   const given = Object.entries(optional).filter(([, value]) => value !== undefined && value !== null)

@@ -61,7 +61,7 @@ const SCOPE_QUERY = {
 
 const LIST_QUERY = {
   ...SCOPE_QUERY,
-  limit: integerParam({ min: 1, max: 1000, default: 100, description: 'Most files of the answer.' }),
+  limit: integerParam({ minimum: 1, maximum: 1000, default: 100, description: 'Most files of the answer.' }),
   order: choiceParam(['asc', 'desc'], 'desc', 'By time of creation; newest first when absent.'),
   cursor: fileIdText('As `after`.'),
   after: fileIdText('Only files that follow this one in the list.'),

@@ -37,13 +37,13 @@ const NOT_FOUND = new Fault('item-not-found')
 const ItemId = {
   item_id: integerParam({ description: 'Any integer is valid input; one that no item has is not found.' }),
 }
-const Limit = integerParam({ min: 1, max: 100, default: 20 })
+const Limit = integerParam({ minimum: 1, maximum: 100, default: 20 })
 
 /** Create, read, update, delete, list and search items (contract/practice 4). */
 export const itemEndpoints = (items: ItemStore): Endpoint[] => [
   operation('list_items', 'GET /api/v1/items', {
     summary: 'List items by id',
-    query: { limit: Limit, offset: integerParam({ min: 0, max: 100_000, default: 0 }) },
+    query: { limit: Limit, offset: integerParam({ minimum: 0, maximum: 100_000, default: 0 }) },
     replies: { 200: { description: 'A page of items', schema: Items } },
     handle: ({ query }) => serializedJsonReply(200, items.list(query.offset, query.limit)),
   }),
@@ -85,7 +85,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
   }),
   operation('search_items', 'GET /api/v1/search', {
     summary: 'Find items by a substring, visiting every item',
-    query: { q: textParam({ min: 1, max: 50 }), limit: Limit },
+    query: { q: textParam({ minLength: 1, maxLength: 50 }), limit: Limit },
     replies: {
       200: {
         description: 'Items whose name or description contains `q`, case-sensitive, ordered by id',

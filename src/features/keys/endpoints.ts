@@ -55,7 +55,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
       summary: 'List the keys of the organization, oldest first',
       query: {
         offset: integerParam({
-          min: 0,
+          minimum: 0,
           default: 0,
           description: `Keys to skip; an answer has at most ${KEYS_PER_PAGE}.`,
         }),

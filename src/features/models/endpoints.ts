@@ -32,8 +32,12 @@ const LIST = '/api/v1/models'
 const USER_LIST = '/api/v1/models/user'
 
 const ModelPath = {
-  author: textParam({ min: 1, max: 200, description: 'Vendor of the model.' }),
-  slug: textParam({ min: 1, max: 200, description: 'Name of the model, with its variant after a colon.' }),
+  author: textParam({ minLength: 1, maxLength: 200, description: 'Vendor of the model.' }),
+  slug: textParam({
+    minLength: 1,
+    maxLength: 200,
+    description: 'Name of the model, with its variant after a colon.',
+  }),
 }
 
 /**

@@ -2,7 +2,14 @@
 import { ValidationIssue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Model } from '../../gateway/catalog/catalog.js'
-import { type FieldValues, integerParam, type TextField, UNDECODABLE } from '../../http/params.js'
+import {
+  type FieldValues,
+  type IssueLocation,
+  integerParam,
+  type TextField,
+  textField,
+  UNDECODABLE,
+} from '../../http/params.js'
 import { supportedParametersOf } from './wire.js'
 
 /**
@@ -34,16 +41,13 @@ function optionalParam<T>(
   schema: Readonly<Record<string, unknown>>,
   parse: (text: string) => T | null,
 ): TextField<T | null> {
-  return {
-    required: false,
-    schema,
-    read: (raw, loc) => {
-      if (raw === undefined || raw === '') return null
-      if (raw === UNDECODABLE) return new ValidationIssue(loc, 'string')
-      if (raw.length > LONGEST_TEXT) return new ValidationIssue(loc, 'string-too-long', LONGEST_TEXT)
-      return parse(raw) ?? new ValidationIssue(loc, 'other')
-    },
+  const read = (text: string | typeof UNDECODABLE, loc: IssueLocation): T | null | ValidationIssue => {
+    if (text === '') return null
+    if (text === UNDECODABLE) return new ValidationIssue(loc, 'string')
+    if (text.length > LONGEST_TEXT) return new ValidationIssue(loc, 'string-too-long', LONGEST_TEXT)
+    return parse(text) ?? new ValidationIssue(loc, 'other')
   }
+  return textField(schema, read, null)
 }
 
 function optionalListParam(description: string): TextField<readonly string[] | null> {
@@ -56,13 +60,13 @@ function optionalListParam(description: string): TextField<readonly string[] | n
 }
 
 /** Absent, or a whole number. Clients write null as nothing. */
-function optionalIntegerParam(min: number, max: number, description: string): TextField<number | null> {
-  const field = integerParam({ min, max })
-  return {
-    required: false,
-    schema: { ...field.schema, description },
-    read: (raw, loc) => (raw === undefined || raw === '' ? null : field.read(raw, loc)),
-  }
+function optionalIntegerParam(
+  minimum: number,
+  maximum: number,
+  description: string,
+): TextField<number | null> {
+  const { schema, read } = integerParam({ minimum, maximum, description })
+  return textField(schema, (text, loc) => (text === '' ? null : read(text, loc)), null)
 }
 
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,9})?$/

@@ -32,7 +32,7 @@ export const reportEndpoints = (
 ): Endpoint[] => [
   operation('report', 'GET /api/v1/report', {
     summary: 'Report on the first items after a random delay',
-    query: { items: integerParam({ min: 1, max: 100, default: 10 }) },
+    query: { items: integerParam({ minimum: 1, maximum: 100, default: 10 }) },
     replies: {
       200: {
         description: 'The report',
