@@ -174,6 +174,7 @@ function clientReportOf({ variant, installed, scenario }: PlannedRun, ran: ToolR
     loop: variant.loop,
     connections: scenario.connections,
     ...(rate !== null && { rate }),
+    pipelining: 1,
     cpuCores: 1,
     wallS: ran.wallS,
     cpuShare: ran.cpuShare ?? 0,

@@ -2,7 +2,8 @@
 import type { Progress } from '../../harness/progress.js'
 import type { Sweep, SweepPoint } from '../report/repetition.js'
 import { driveArgv, parseDrive } from '../tools/own-drivers.js'
-import { type ToolJob, type ToolVariant, variant } from '../tools/tool.js'
+import { sumCounts } from '../tools/reading.js'
+import type { ToolVariant } from '../tools/tool.js'
 import { OVERHEAD_S } from './plan.js'
 import { runTool, type ToolPlace } from './run-tool.js'
 
@@ -53,15 +54,9 @@ export async function runSweep(
     const { figures } = await step(`${Math.round(share * 100)} % of ${capacity.toFixed(0)}/s`, target)
     if (figures === null) continue
     const { p50 = 0, p99 = 0 } = figures.percentiles
-    const errors = Object.values(figures.errors).reduce((sum, count) => sum + count, 0)
     const refused = Object.entries(figures.statuses).filter(([status]) => Number(status) >= 400)
-    points.push({
-      target,
-      achieved: figures.rps,
-      p50,
-      p99,
-      errors: refused.reduce((sum, [, n]) => sum + n, errors),
-    })
+    const errors = sumCounts(figures.errors) + sumCounts(Object.fromEntries(refused))
+    points.push({ target, achieved: figures.rps, p50, p99, errors })
   }
   return {
     scenario: `POST ${PATH}, 10,000 rounds, Poisson arrivals`,
@@ -73,7 +68,12 @@ export async function runSweep(
 
 function hashVariant(pattern: 'closed' | 'poisson'): ToolVariant {
   const request = ['--method', 'POST', '--header', 'Content-Type: application/json', '--body', BODY]
-  const command = (job: ToolJob) => ({ argv: driveArgv(pattern, job, request) })
-  const loop = pattern === 'closed' ? 'closed' : 'open'
-  return variant('sweep', '', loop, 'needed', { command, parse: parseDrive })
+  return {
+    name: 'sweep',
+    says: '',
+    loop: pattern === 'closed' ? 'closed' : 'open',
+    rate: 'needed',
+    command: (job) => ({ argv: driveArgv(pattern, job, request) }),
+    parse: parseDrive,
+  }
 }

@@ -15,12 +15,12 @@ import {
   ratePerSecond,
 } from './reading.js'
 import {
-  type Tool,
-  type ToolFigures,
+  closedAtRate,
+  closedLoop,
+  defineTool,
   type ToolJob,
   type ToolOutput,
   type ToolVariant,
-  variant,
 } from './tool.js'
 
 const PROGRAM = fileURLToPath(new URL('autocannon-child.js', import.meta.url))
@@ -32,19 +32,16 @@ export function autocannonVersion(): string {
 }
 
 const TABLE_NAMES: Readonly<Record<string, string>> = {
-  p50: 'p50',
-  p75: 'p75',
-  p90: 'p90',
-  'p97.5': 'p97_5',
-  p99: 'p99',
-  'p99.9': 'p99_9',
-  'p99.99': 'p99_99',
+  50: 'p50',
+  75: 'p75',
+  90: 'p90',
+  97.5: 'p97_5',
+  99: 'p99',
+  99.9: 'p99_9',
+  99.99: 'p99_99',
 }
 
-function commonFigures(
-  result: Record<string, unknown>,
-  job: ToolJob,
-): Omit<ToolFigures, 'percentiles' | 'quantum'> {
+function commonFigures(result: Record<string, unknown>, job: ToolJob) {
   const requests = objectMember(result, 'requests')
   const seconds = finiteNumber(result.duration, 'duration')
   const done = finiteNumber(requests.total, 'number of requests')
@@ -62,29 +59,12 @@ function commonFigures(
     errors: positiveCounts({ timeout: timeouts, error: Math.max(0, errors - timeouts) }),
     statuses: positiveCounts(Object.fromEntries(statuses)),
     rps: ratePerSecond(done, seconds),
-    pipelining: 1,
     censor: job.timeoutS * 1000,
   }
 }
 
-/** What its table shows. */
-function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const result = objectMember(parseJsonIn(stdout, 'last'), 'result')
-  const latency = objectMember(result, 'latency')
-  for (const own of Object.values(TABLE_NAMES)) finiteNumber(latency[own], own)
-  const samples = latency.totalCount ?? objectMember(result, 'requests').total
-  return {
-    ...commonFigures(result, job),
-    mean: finiteNumber(latency.mean, 'mean latency'),
-    max: finiteNumber(latency.max, 'greatest latency'),
-    percentiles: namedPercentiles(latency, TABLE_NAMES, 1),
-    samples: finiteNumber(samples, 'number of samples'),
-    quantum: 1,
-  }
-}
-
 /** The same run by its events. */
-function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseEvents({ stdout }: ToolOutput, job: ToolJob) {
   const all = parseJsonIn(stdout, 'last')
   const events = objectMember(all, 'events') as unknown as SampleQuantiles
   return {
@@ -98,29 +78,36 @@ function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
 }
 
 function command(plain: boolean): ToolVariant['command'] {
-  return ({ url, connections, seconds, rate, timeoutS }: ToolJob) => {
+  return ({ url, connections, seconds, rate, timeoutS }) => {
     const job: AutocannonJob = { url: url.href, connections, seconds, rate, timeoutS, plain }
     return { argv: [process.execPath, PROGRAM, JSON.stringify(job)] }
   }
 }
 
-const table = { command: command(false), parse: parseTable }
-const events = { command: command(false), parse: parseEvents }
-const plainTable = { command: command(true), parse: parseTable }
-
-export const autocannon: Tool = {
+export const autocannon = defineTool({
   name: 'autocannon',
   probe: null,
+  command: command(false),
+  /** What its table shows. */
+  parse: ({ stdout }, job) => {
+    const result = objectMember(parseJsonIn(stdout, 'last'), 'result')
+    const latency = objectMember(result, 'latency')
+    const samples = latency.totalCount ?? objectMember(result, 'requests').total
+    return {
+      ...commonFigures(result, job),
+      mean: finiteNumber(latency.mean, 'mean latency'),
+      max: finiteNumber(latency.max, 'greatest latency'),
+      percentiles: namedPercentiles(latency, TABLE_NAMES),
+      samples: finiteNumber(samples, 'number of samples'),
+      quantum: 1,
+    }
+  },
   variants: [
-    variant('autocannon', 'closed loop, its own table', 'closed', 'none', table),
-    variant('autocannon-events', 'closed loop, latency from its response event', 'closed', 'none', events),
-    variant('autocannon-R', '-R: a rate, its own table with its correction', 'closed', 'needed', table),
-    variant(
-      'autocannon-R-C',
-      '-R -C: a rate, its own table without its correction',
-      'closed',
-      'needed',
-      plainTable,
-    ),
+    closedLoop('autocannon', 'closed loop, its own table'),
+    closedLoop('autocannon-events', 'closed loop, latency from its response event', { parse: parseEvents }),
+    closedAtRate('autocannon-R', '-R: a rate, its own table with its correction'),
+    closedAtRate('autocannon-R-C', '-R -C: a rate, its own table without its correction', {
+      command: command(true),
+    }),
   ],
-}
+})

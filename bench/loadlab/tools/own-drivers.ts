@@ -4,15 +4,15 @@ import type { DriveReport } from '../drivers/drive-report.js'
 import type { StreamReport } from '../drivers/stream-report.js'
 import { curveOfPercentiles, parseJsonIn, ratePerSecond, sumCounts } from './reading.js'
 import {
+  closedLoop,
   commandLine,
-  type Tool,
-  type ToolCommand,
+  defineTool,
+  openLoop,
   type ToolFigures,
   type ToolJob,
   type ToolOutput,
   type ToolVariant,
   UnreadableOutput,
-  variant,
 } from './tool.js'
 
 const PROGRAM = fileURLToPath(new URL('../drivers/driver-program.js', import.meta.url))
@@ -47,17 +47,6 @@ export function parseDrive({ stdout }: ToolOutput): ToolFigures {
 const MODEL = 'sim/fast'
 const KEY_FILE = 'key'
 
-function streamCommand({ url, seconds, connections, timeoutS, seed, key }: ToolJob): ToolCommand {
-  const caller = key === undefined ? [] : ['--key-file', KEY_FILE]
-  return {
-    argv: commandLine`${process.execPath} ${PROGRAM} drive-stream --url ${url.href} --model ${MODEL}
-      --streams ${connections} --seconds ${seconds} --seed ${seed} --silence ${timeoutS} ${caller}
-      --json --quiet`,
-    // Not on the command line, which reports show.
-    ...(key !== undefined && { files: { [KEY_FILE]: key } }),
-  }
-}
-
 /** Its latencies are those of whole streams, from the due time to the last byte. */
 export function parseDriveStream({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const report = parseJsonIn(stdout) as unknown as Partial<StreamReport>
@@ -87,28 +76,36 @@ export function parseDriveStream({ stdout }: ToolOutput, job: ToolJob): ToolFigu
   }
 }
 
-export const driveStream = variant(
-  'drive-stream',
-  'our SSE driver: so many streams at a time',
-  'closed',
-  'none',
-  { command: streamCommand, parse: parseDriveStream },
-  { onlyWhenAsked: true },
-)
+export const driveStream: ToolVariant = {
+  name: 'drive-stream',
+  says: 'our SSE driver: so many streams at a time',
+  loop: 'closed',
+  rate: 'none',
+  onlyWhenAsked: true,
+  command: ({ url, seconds, connections, timeoutS, seed, key }) => {
+    const caller = key === undefined ? [] : ['--key-file', KEY_FILE]
+    return {
+      argv: commandLine`${process.execPath} ${PROGRAM} drive-stream --url ${url.href} --model ${MODEL}
+        --streams ${connections} --seconds ${seconds} --seed ${seed} --silence ${timeoutS} ${caller}
+        --json --quiet`,
+      // Not on the command line, which reports show.
+      ...(key !== undefined && { files: { [KEY_FILE]: key } }),
+    }
+  },
+  parse: parseDriveStream,
+}
 
-const paced = { command: command('constant', ['--lab-headers']), parse: parseDrive }
-const poisson = { command: command('poisson', ['--lab-headers']), parse: parseDrive }
-
-export const drive: Tool = {
+export const drive = defineTool({
   name: 'sluice-drive',
   probe: null,
+  command: command('constant', ['--lab-headers']),
+  parse: parseDrive,
   variants: [
-    variant('drive', 'our open loop, evenly spaced', 'open', 'needed', paced),
-    variant('drive-poisson', 'our open loop, Poisson arrivals', 'open', 'needed', poisson),
-    variant('drive-closed', 'our driver as a closed loop', 'closed', 'none', {
-      command: command('closed'),
-      parse: parseDrive,
+    openLoop('drive', 'our open loop, evenly spaced'),
+    openLoop('drive-poisson', 'our open loop, Poisson arrivals', {
+      command: command('poisson', ['--lab-headers']),
     }),
+    closedLoop('drive-closed', 'our driver as a closed loop', { command: command('closed') }),
     driveStream,
   ],
-}
+})

@@ -93,12 +93,25 @@ function excerpt(text: string): string {
 /** Requests per second. */
 export const ratePerSecond = (count: number, seconds: number): number => (seconds === 0 ? 0 : count / seconds)
 
-/** The members of `names` (the tool's own name by ours), as milliseconds: `unit` is how many one of the tool's is. */
+/** Pairs of a percentage and a time as percentiles; `unit` is how many milliseconds one of the tool's times is. */
+export function percentilesOf(
+  pairs: Iterable<readonly [percent: string | number, value: unknown]>,
+  unit = 1,
+): Record<string, number> {
+  const percentiles = [...pairs].map(([percent, value]) => {
+    return [`p${String(percent).trim()}`, finiteNumber(value, `percentile ${percent}`) * unit]
+  })
+  return Object.fromEntries(percentiles)
+}
+
+/** The same where the tool has names of its own: `names` holds them by percentage, and all have to be there. */
 export function namedPercentiles(
   of: Readonly<Record<string, unknown>>,
   names: Readonly<Record<string, string>>,
-  unit: number,
+  unit = 1,
 ): Record<string, number> {
-  const pairs = Object.entries(names).filter(([, own]) => of[own] != null)
-  return Object.fromEntries(pairs.map(([name, own]) => [name, finiteNumber(of[own], own) * unit]))
+  return percentilesOf(
+    Object.entries(names).map(([percent, own]) => [percent, of[own]]),
+    unit,
+  )
 }

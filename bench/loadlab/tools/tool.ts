@@ -36,26 +36,8 @@ export interface ToolOutput {
 }
 
 /** What the tool itself says; who it was and what it cost is added by the runner. Latencies in milliseconds. */
-export type ToolFigures = Pick<
-  LoadToolReport,
-  'durationS' | 'done' | 'errors' | 'statuses' | 'rps' | 'percentiles' | 'quantum'
-> &
-  Partial<
-    Pick<
-      LoadToolReport,
-      | 'startNs'
-      | 'endNs'
-      | 'sent'
-      | 'mean'
-      | 'max'
-      | 'censor'
-      | 'corrected'
-      | 'samples'
-      | 'latenessP99'
-      | 'pipelining'
-      | 'connections'
-    >
-  > & {
+export type ToolFigures = Partial<LoadToolReport> &
+  Pick<LoadToolReport, 'durationS' | 'done' | 'errors' | 'statuses' | 'rps' | 'percentiles' | 'quantum'> & {
     /** More of the curve than the percentiles, where the tool gives it. */
     readonly curve?: readonly CurvePoint[]
     /** Work alone, without watching the clock: for a tool that spins between its requests. */
@@ -106,16 +88,32 @@ export function probe(program: string, args: string, version: RegExp): ToolProbe
   return { programs: [program], args: [args], version: (text) => version.exec(text)?.[0] ?? null }
 }
 
-/** One variant; `way` is how it is started and read. */
-export function variant(
-  name: string,
-  says: string,
-  loop: ToolVariant['loop'],
-  rate: ToolVariant['rate'],
-  way: Pick<ToolVariant, 'command' | 'parse'>,
-  more: Partial<ToolVariant> = {},
-): ToolVariant {
-  return { name, says, loop, rate, ...way, ...more }
+type ToolUse = Pick<ToolVariant, 'command' | 'parse'>
+type VariantDefinition = Omit<ToolVariant, keyof ToolUse> & Partial<ToolUse>
+type VariantMore = Partial<Omit<VariantDefinition, 'name' | 'says' | 'loop' | 'rate'>>
+
+/** A variant that is a closed loop and goes as fast as it can. */
+export const closedLoop = (name: string, says: string, more: VariantMore = {}): VariantDefinition => {
+  return { name, says, loop: 'closed', rate: 'none', ...more }
+}
+
+/** A variant that is a closed loop held to a rate. */
+export const closedAtRate = (name: string, says: string, more: VariantMore = {}): VariantDefinition => {
+  return { name, says, loop: 'closed', rate: 'needed', ...more }
+}
+
+/** A variant that is an open loop. */
+export const openLoop = (name: string, says: string, more: VariantMore = {}): VariantDefinition => {
+  return { name, says, loop: 'open', rate: 'needed', ...more }
+}
+
+interface ToolDefinition extends Omit<Tool, 'variants'>, ToolUse {
+  readonly variants: readonly VariantDefinition[]
+}
+
+/** A tool whose variants are all started and read in one way, where a variant does not bring its own. */
+export function defineTool({ command, parse, variants, ...tool }: ToolDefinition): Tool {
+  return { ...tool, variants: variants.map((variant) => ({ command, parse, ...variant })) }
 }
 
 /**

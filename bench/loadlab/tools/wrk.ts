@@ -1,44 +1,38 @@
 /** wrk 4 and wrk2: a Lua script has them print one line of JSON. */
 import { recogniseWrk, WRK_REPORT_SCRIPT, type WrkReport } from '../../harness/generators/wrk.js'
-import { finiteNumber, parseJsonIn, ratePerSecond } from './reading.js'
+import { finiteNumber, parseJsonIn, percentilesOf, positiveCounts, ratePerSecond } from './reading.js'
 import {
+  closedAtRate,
+  closedLoop,
   commandLine,
-  type Tool,
-  type ToolFigures,
+  defineTool,
   type ToolJob,
   type ToolOutput,
   type ToolProbe,
   type ToolVariant,
-  variant,
 } from './tool.js'
 
 /** Microseconds in, milliseconds out. */
-function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFigures {
+function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001) {
   const own = parseJsonIn(stderr, 'last') as unknown as WrkReport
   const requests = finiteNumber(own.requests, 'number of requests')
   const refused = finiteNumber(own.status, 'number of bad answers')
   const seconds = finiteNumber(own.duration, 'duration') / 1e6
-  const ms = Object.entries(own.percentiles ?? {}).map(([name, us]) => [name, finiteNumber(us, name) / 1000])
-  const failures = { connect: own.connect, read: own.read, write: own.write, timeout: own.timeout }
+  const percentiles = Object.entries(own.percentiles ?? {}).map(([name, us]) => [name.slice(1), us] as const)
+  const { connect, read, write, timeout } = own
   return {
     durationS: seconds,
     done: requests,
-    errors: Object.fromEntries(
-      Object.entries(failures).filter(([, count]) => finiteNumber(count, 'error count') > 0),
-    ),
+    errors: positiveCounts({ connect, read, write, timeout }),
     // It tells answers of 400 and above from the others, and no more.
-    statuses: {
-      ...(requests > refused && { '2xx': requests - refused }),
-      ...(refused > 0 && { '4xx': refused }),
-    },
+    statuses: positiveCounts({ '2xx': Math.max(0, requests - refused), '4xx': refused }),
     rps: ratePerSecond(requests, seconds),
     mean: finiteNumber(own.mean, 'mean latency') / 1000,
     max: finiteNumber(own.max, 'greatest latency') / 1000,
-    percentiles: Object.fromEntries(ms),
+    percentiles: percentilesOf(percentiles, 1 / 1000),
     quantum,
     censor: job.timeoutS * 1000,
     corrected: true,
-    pipelining: 1,
   }
 }
 
@@ -65,37 +59,30 @@ function probe(name: 'wrk' | 'wrk2', programs: readonly string[]): ToolProbe {
 
 const patient = command(({ timeoutS }) => ['--timeout', `${timeoutS}s`])
 
-export const wrk: Tool = {
+export const wrk = defineTool({
   name: 'wrk',
   probe: probe('wrk', ['wrk']),
+  command: patient,
+  parse: parseWrk,
   variants: [
-    variant('wrk', 'closed loop, rewrites its latencies after the run', 'closed', 'none', {
-      command: patient,
-      parse: parseWrk,
-    }),
-    variant(
+    closedLoop('wrk', 'closed loop, rewrites its latencies after the run'),
+    closedLoop(
       'wrk-default-timeout',
       'closed loop with its own timeout of 2 s, beyond which a request is no sample',
-      'closed',
-      'none',
-      { command: command(() => []), parse: parseWrk },
-      { onlyWhenAsked: true, fixedTimeoutS: 2 },
+      { command: command(() => []), onlyWhenAsked: true, fixedTimeoutS: 2 },
     ),
   ],
-}
+})
 
-export const wrk2: Tool = {
+export const wrk2 = defineTool({
   name: 'wrk2',
   probe: probe('wrk2', ['wrk2', 'wrk']),
+  command: patient,
+  parse: (output, job) => parseWrk(output, job, 1),
   variants: [
-    variant(
-      'wrk2',
-      'a rate over closed connections, latency from the schedule',
-      'closed',
-      'needed',
-      { command: patient, parse: (output, job) => parseWrk(output, job, 1) },
+    closedAtRate('wrk2', 'a rate over closed connections, latency from the schedule', {
       // Its first ten seconds are calibration and are not in its histogram.
-      { leastSeconds: 25 },
-    ),
+      leastSeconds: 25,
+    }),
   ],
-}
+})
