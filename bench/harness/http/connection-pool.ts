@@ -9,7 +9,7 @@ import {
 interface PoolEvents {
   readonly to: Destination
   readonly maxConnections: number
-  /** `answer` of a lane holds headers and body. */
+  /** `response` of a lane holds headers and body. */
   readonly keepsAnswers: boolean
   answered(lane: RawConnection, status: number): void
   /** A connection that had been open is gone; a request was under way when `lane.busy`. */
@@ -93,14 +93,15 @@ export class ConnectionPool {
     this.#idle.push(lane)
   }
 
-  /** Closes one for good. */
+  /** Closes one for good; the server sees a reset when an answer was under way. */
   retire(lane: RawConnection): void {
     this.#connections.delete(lane)
-    lane.close()
+    lane.close(lane.busy)
   }
 
+  /** Closes all of them; the server sees a reset where an answer was under way. */
   close(): void {
-    for (const lane of this.#connections) lane.close()
+    for (const lane of this.#connections) lane.close(lane.busy)
   }
 
   #openOne(): Promise<void> {
@@ -135,6 +136,7 @@ export class ConnectionPool {
         else failed()
       },
     }
-    this.#connections.add(new RawConnection(this.#events.to, events, this.#events.keepsAnswers))
+    const { to, keepsAnswers } = this.#events
+    this.#connections.add(new RawConnection(to, events, { keepsAnswers }))
   }
 }

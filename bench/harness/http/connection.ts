@@ -52,7 +52,7 @@ export class Connection {
           else failed(new ConnectionLost(why, 0, detail))
         },
       },
-      true,
+      { keepsAnswers: true },
     )
     this.#raw.setIdleTimeout(timeoutMs)
   }
@@ -103,7 +103,7 @@ export class Connection {
 
   /** Ends the connection at once from this side; a waiting request is lost as 'dropped'. */
   drop(): void {
-    this.#raw.closeOrderly()
+    this.#raw.close()
     this.#lost('dropped', 'dropped by the client')
   }
 

@@ -1,6 +1,11 @@
 /** One connection that carries at most one request at a time. It never retries and never reconnects. */
-import { connect, type Socket } from 'node:net'
-import { MalformedResponse, ResponseFraming, type ResponseHead } from './response-framing.js'
+import { connect, type OnReadOpts, type Socket } from 'node:net'
+import {
+  MalformedResponse,
+  ResponseFraming,
+  type ResponseHead,
+  type ResponseListener,
+} from './response-framing.js'
 
 /** Where the load goes: an address, not a name, so that no connection waits for a look-up. */
 export interface Destination {
@@ -27,8 +32,19 @@ export interface RawConnectionEvents {
   lost(lane: RawConnection, why: RequestLoss, detail: string): void
 }
 
+/** How a connection reads. */
+export interface ReadingOptions {
+  /** `response` holds headers and body; otherwise they are thrown away when `listener` has seen them. */
+  readonly keepsAnswers?: boolean
+  readonly listener?: ResponseListener
+  /** Reads no faster than that; null reads all that comes. */
+  readonly bytesPerS?: number | null
+}
+
 /** Reads happen one after the other and are used up before the next: one buffer serves all connections. */
 const SHARED_READ_BUFFER = Buffer.allocUnsafe(256 * 1024)
+/** Slow readers take so many sips a second. */
+const SIPS_PER_SECOND = 4
 /** `HEAD` is the only method in use that begins with it. */
 const LETTER_H = 72
 
@@ -42,6 +58,8 @@ export class RawConnection {
   requestsSent = 0
   /** Since when it waits for work. */
   idleSince = 0
+  /** When bytes came last. */
+  readAt = 0
   readonly #socket: Socket
   readonly #framing: ResponseFraming
   readonly #events: RawConnectionEvents
@@ -49,16 +67,12 @@ export class RawConnection {
   #received = 0
   #gone = false
 
-  /** `keepsAnswers`: `answer` holds headers and body; without it they are counted and thrown away. */
-  constructor(to: Destination, events: RawConnectionEvents, keepsAnswers = false) {
+  constructor(to: Destination, events: RawConnectionEvents, reading: ReadingOptions = {}) {
+    const { keepsAnswers = false, listener = {}, bytesPerS = null } = reading
     this.#events = events
     this.#collector = keepsAnswers ? new ResponseCollector() : null
-    this.#framing = new ResponseFraming(this.#collector ?? {})
-    const callback = (length: number): boolean => {
-      this.#read(SHARED_READ_BUFFER.subarray(0, length))
-      return true
-    }
-    const onread = { buffer: SHARED_READ_BUFFER, callback }
+    this.#framing = new ResponseFraming(this.#collector ?? listener)
+    const onread = bytesPerS === null ? this.#readingAll() : this.#readingSlowly(bytesPerS)
     this.#socket = connect({ host: to.address, port: to.port, noDelay: true, onread })
     this.#socket.once('connect', () => {
       this.open = true
@@ -103,19 +117,32 @@ export class RawConnection {
     this.#socket.setTimeout(ms)
   }
 
-  /** Ends the connection without a further event; the server sees an orderly end, or a reset with work under way. */
-  close(): void {
+  /** Ends the connection without a further event. `reset`: by an RST, not a FIN. */
+  close(reset = false): void {
     this.#gone = true
     this.open = false
-    if (this.busy) this.#socket.resetAndDestroy()
+    if (reset) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
   }
 
-  /** The same, always with an orderly end. */
-  closeOrderly(): void {
-    this.#gone = true
-    this.open = false
-    this.#socket.destroy()
+  #readingAll(): OnReadOpts {
+    const callback = (length: number): boolean => {
+      this.#read(SHARED_READ_BUFFER.subarray(0, length))
+      return true
+    }
+    return { buffer: SHARED_READ_BUFFER, callback }
+  }
+
+  /** A sip at a time, and the next one when it is due: meanwhile the kernel's buffers fill, and the server feels it. */
+  #readingSlowly(bytesPerS: number): OnReadOpts {
+    const sip = Math.max(1, Math.round(bytesPerS / SIPS_PER_SECOND))
+    const buffer = Buffer.alloc(Math.min(sip, SHARED_READ_BUFFER.length))
+    const callback = (length: number): boolean => {
+      this.#read(buffer.subarray(0, length))
+      setTimeout(() => this.#socket.resume(), (length * 1000) / bytesPerS)
+      return false
+    }
+    return { buffer, callback }
   }
 
   #write(head: string | Buffer): void {
@@ -124,6 +151,7 @@ export class RawConnection {
   }
 
   #read(bytes: Buffer): void {
+    this.readAt = performance.now()
     this.#received += bytes.length
     if (!this.busy) {
       this.#lose('garbled', `${bytes.length} bytes that answer no request`)

@@ -130,7 +130,7 @@ function hexDigit(byte: number): number {
 }
 
 /** Who wants to see more than where answers end. Bytes are borrowed: valid in the call only. */
-interface ResponseListener {
+export interface ResponseListener {
   head?(head: ResponseHead): void
   /** Bytes of the body, without its framing. */
   data?(bytes: Buffer, from: number, to: number): void

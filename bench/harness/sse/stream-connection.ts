@@ -2,6 +2,7 @@
 import { CheckedStream, type StreamOutcome, type TokenWatcher } from './checked-stream.js'
 import { RawStreamConnection } from './raw-stream-connection.js'
 
+const OPENING_LIMIT_MS = 5_000
 const SILENCE_LIMIT_MS = 30_000
 
 export class StreamConnection {
@@ -9,8 +10,8 @@ export class StreamConnection {
   #call: CheckedStream | null = null
   #resolve: ((outcome: StreamOutcome) => void) | null = null
 
-  private constructor(port: number, timeoutMs: number, settled: (open: boolean) => void) {
-    this.#lane = new RawStreamConnection({ address: '127.0.0.1', port }, null, {
+  private constructor(port: number, bytesPerS: number | null, settled: (open: boolean) => void) {
+    this.#lane = new RawStreamConnection({ address: '127.0.0.1', port }, bytesPerS, {
       opened: (lane) => {
         lane.setIdleTimeout(SILENCE_LIMIT_MS)
         settled(true)
@@ -18,13 +19,14 @@ export class StreamConnection {
       ended: (_lane, outcome) => this.#settle(outcome),
       gone: () => settled(false),
     })
-    this.#lane.setIdleTimeout(timeoutMs)
+    this.#lane.setIdleTimeout(OPENING_LIMIT_MS)
   }
 
-  /** Opens a connection; null when it is refused or nobody accepts it in `timeoutMs`. */
-  static open(port: number, timeoutMs = 5_000): Promise<StreamConnection | null> {
+  /** Opens a connection that reads no faster than `bytesPerS`; null when it is refused or nobody accepts it in 5 s. */
+  static open(port: number, bytesPerS: number | null = null): Promise<StreamConnection | null> {
     return new Promise((resolve) => {
-      const connection = new StreamConnection(port, timeoutMs, (open) => resolve(open ? connection : null))
+      const settled = (open: boolean): void => resolve(open ? connection : null)
+      const connection = new StreamConnection(port, bytesPerS, settled)
     })
   }
 
@@ -36,6 +38,11 @@ export class StreamConnection {
   /** Tokens the call under way has brought so far. */
   get tokens(): number {
     return this.#call?.tokens ?? 0
+  }
+
+  /** Bytes of the answer that have come so far. */
+  get received(): number {
+    return this.#lane.received
   }
 
   /** Sends one request and resolves when its answer has ended, in whichever way. Never rejects. */
@@ -52,15 +59,6 @@ export class StreamConnection {
       this.#resolve = resolve
       this.#lane.start(request, call)
     })
-  }
-
-  /** Stops reading, so that the kernel's buffers fill and the server feels it. */
-  pause(): void {
-    this.#lane.pause()
-  }
-
-  resume(): void {
-    this.#lane.resume()
   }
 
   /** Closes the connection at once; a call under way ends as `aborted`. With `reset` the peer gets an RST, not a FIN. */

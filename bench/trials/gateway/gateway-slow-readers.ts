@@ -1,7 +1,7 @@
-import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { residentBytes } from '../../harness/machine/proc.js'
+import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { quietRounds, watchProcesses } from '../disturbance.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
@@ -18,46 +18,14 @@ const FILL_MS = 8_000
 const SAMPLE_MS = 200
 const QUICK = 10
 const QUICK_MS = 2_000
-const SIP_BYTES = 1_024
-const SIP_EVERY_MS = 1_000
+const SLOW_BYTES_PER_S = 1_024
 
-/** A client that asks for a stream without an end and reads it at 1 KB a second. */
-class SlowReader {
-  taken = 0
-  /** True once the server ended or lost the connection. */
-  closed = false
-  readonly #socket: Socket
-  readonly #timer: NodeJS.Timeout
-
-  private constructor(socket: Socket) {
-    this.#socket = socket
-    socket.on('error', () => {})
-    socket.on('close', () => (this.closed = true))
-    this.#timer = setInterval(() => {
-      const bytes = socket.read(SIP_BYTES) as Buffer | null
-      this.taken += bytes?.length ?? 0
-    }, SIP_EVERY_MS)
-  }
-
-  /** Opens a connection and asks for `model`. Faults: the socket's error. */
-  static start(port: number, model: string): Promise<SlowReader> {
-    return new Promise((resolve, reject) => {
-      // Without a listener for 'data' the socket reads ahead no further than this mark; the kernel keeps the rest.
-      const options = { port, host: '127.0.0.1', noDelay: true, readableHighWaterMark: SIP_BYTES }
-      const socket = connect(options)
-      socket.once('error', reject)
-      socket.once('connect', () => {
-        socket.removeListener('error', reject)
-        socket.write(callBytes(SLUICE_CHAT, model))
-        resolve(new SlowReader(socket))
-      })
-    })
-  }
-
-  leave(): void {
-    clearInterval(this.#timer)
-    this.#socket.destroy()
-  }
+/** Opens a connection, and asks for a stream without an end that is read at 1 KB a second. Faults: Error when it is refused. */
+async function startSlowReader(port: number): Promise<StreamConnection> {
+  const connection = await StreamConnection.open(port, SLOW_BYTES_PER_S)
+  if (connection === null) throw new Error('the gateway refused a slow reader')
+  void connection.call(callBytes(SLUICE_CHAT, 'bench/flood'), '')
+  return connection
 }
 
 type NormalStreams = Awaited<ReturnType<typeof measureNormal>>
@@ -75,12 +43,14 @@ async function measureNormal({ server }: GatewayStage) {
   }
 }
 
-async function measureBeside(stage: GatewayStage): Promise<[NormalStreams, SlowReader[]]> {
-  const slow: SlowReader[] = []
+/** The normal streams beside the slow ones, and how much each of the slow ones that are still open has read. */
+async function measureBeside(stage: GatewayStage) {
+  const slow: StreamConnection[] = []
   try {
-    for (let one = 0; one < SLOW; one++) slow.push(await SlowReader.start(stage.server.port, 'bench/flood'))
+    for (let one = 0; one < SLOW; one++) slow.push(await startSlowReader(stage.server.port))
     await sleep(FILL_MS)
-    return [await measureNormal(stage), slow.filter(({ closed }) => !closed)]
+    const beside = await measureNormal(stage)
+    return { beside, slowRead: slow.filter(({ usable }) => usable).map(({ received }) => received) }
   } finally {
     for (const one of slow) one.leave()
   }
@@ -101,10 +71,10 @@ async function oneRound(context: TrialContext) {
   await warmUp(stage)
   const endWatch = watchProcesses(context, stage.server.pids, [stage.mock.pid])
   const alone = await measureNormal(stage)
-  const [beside, left] = await measureBeside(stage)
+  const { beside, slowRead } = await measureBeside(stage)
   const disturbed = endWatch()
   await stage.stop()
-  return { alone, beside, slowLeft: left.length, slowTaken: over(left).median('taken'), disturbed }
+  return { alone, beside, slowLeft: slowRead.length, slowTaken: median(slowRead), disturbed }
 }
 
 export const gatewaySlowReaders: Trial = {

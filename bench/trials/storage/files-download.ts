@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { connect, type Socket } from 'node:net'
 import type { FileRecord } from '../../../src/store/file-store.js'
 import type { Store } from '../../../src/store/store.js'
+import { RawConnection, type RawConnectionEvents } from '../../harness/http/raw-connection.js'
 import { requestBytes } from '../../harness/http/requests.js'
-import { ResponseFraming } from '../../harness/http/response-framing.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
 import { MIB, stageFiles, throughputRounds, withMemoryGain } from './files-stage.js'
@@ -33,73 +32,32 @@ interface Download {
 }
 
 /**
- * Reads one body to its end over a bare socket: what the generator itself costs should be next to nothing. Faults: Error
- * when the connection ends before, or after five minutes; MalformedResponse.
+ * Reads one body to its end and throws it away: what the generator itself costs should be next to nothing. Faults: Error
+ * when the connection ends before, or nothing comes for five minutes.
  */
 function download({ port, path, pace, hashed }: DownloadRequest): Promise<Download> {
+  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
+  const request = requestBytes({ method: 'GET', route: path, path, headers })
   const begun = performance.now()
+  const hash = createHash('sha256')
+  let length = 0
+  const data = (bytes: Buffer, from: number, to: number): void => {
+    length += to - from
+    if (hashed) hash.update(bytes.subarray(from, to))
+  }
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    const hash = createHash('sha256')
-    const framing = new ResponseFraming(
-      hashed ? { data: (bytes, from, to) => hash.update(bytes.subarray(from, to)) } : {},
-    )
-    const limiter = pace === undefined ? null : new ReadLimiter(socket, pace)
-    const finish = (error: Error | null): void => {
-      limiter?.stop()
-      socket.destroy()
-      if (error !== null) reject(error)
-      const seconds = (performance.now() - begun) / 1_000
-      const bytesPerSecond = framing.bodyBytes / seconds
-      resolve({ status: framing.status, sha256: hash.digest('hex'), bytesPerSecond })
+    const events: RawConnectionEvents = {
+      opened: (connection) => connection.send(request, null),
+      answered: (connection, status) => {
+        connection.close()
+        const bytesPerSecond = (1_000 * length) / (performance.now() - begun)
+        resolve({ status, sha256: hash.digest('hex'), bytesPerSecond })
+      },
+      lost: (_, __, detail) => reject(new Error(`a download ended after ${length} bytes: ${detail}`)),
     }
-    socket.setTimeout(LIMIT_MS, () => finish(new Error('a download stood still')))
-    socket.once('error', finish)
-    socket.once('close', () => finish(new Error(`a download ended after ${framing.bodyBytes} bytes`)))
-    socket.on('data', (piece: Buffer) => {
-      limiter?.took(piece.length)
-      try {
-        if (!framing.feed(piece)) return
-        socket.removeAllListeners('close')
-        finish(null)
-      } catch (error) {
-        socket.destroy(error as Error)
-      }
-    })
-    const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
-    socket.write(requestBytes({ method: 'GET', route: path, path, headers }))
+    const reading = { listener: { data }, bytesPerS: pace ?? null }
+    new RawConnection({ address: '127.0.0.1', port }, events, reading).setIdleTimeout(LIMIT_MS)
   })
-}
-
-const EVERY_MS = 20
-
-/** Lets a socket read so many bytes per second, by holding it back. */
-class ReadLimiter {
-  #taken = 0
-  readonly #begun = performance.now()
-  readonly #timer: NodeJS.Timeout
-
-  constructor(
-    readonly socket: Socket,
-    readonly perSecond: number,
-  ) {
-    this.#timer = setInterval(() => {
-      if (this.#taken <= this.#allowed()) this.socket.resume()
-    }, EVERY_MS)
-  }
-
-  took(bytes: number): void {
-    this.#taken += bytes
-    if (this.#taken > this.#allowed()) this.socket.pause()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  #allowed(): number {
-    return ((performance.now() - this.#begun) * this.perSecond) / 1000
-  }
 }
 
 interface MadeFile extends FileRecord {
