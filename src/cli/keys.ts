@@ -1,6 +1,6 @@
 /** `sluice keys`: keys from the command line. What it changes counts for the next call of a server that runs. */
 import { type Clock, systemClock, unixMs } from '../base/clock.js'
-import { NANOS_PER_DOLLAR, nanosToDollars } from '../base/money.js'
+import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../base/money.js'
 import { withAccounts } from '../compose/commands.js'
 import type { Config } from '../config/config.js'
 import { type ApiKeySpec, addNewKey, keyRefusal } from '../identity/api-keys.js'
@@ -121,13 +121,12 @@ function resolveKeyHome(
 }
 
 const DOLLARS = /^[0-9]{1,7}(?:\.[0-9]{1,9})?$/
-const MAX_DOLLARS = 9_000_000
 
 /** In nano-dollars. */
 function parseDollars(text: string): number {
   const isLimit = DOLLARS.test(text) && Number(text) <= MAX_DOLLARS
-  if (!isLimit) failUsage('--limit must be dollars from 0 to 9000000, such as 12.50')
-  return Math.round(Number(text) * NANOS_PER_DOLLAR)
+  if (!isLimit) failUsage(`--limit must be dollars from 0 to ${MAX_DOLLARS}, such as 12.50`)
+  return dollarsToNanos(Number(text))
 }
 
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/

@@ -32,10 +32,12 @@ interface ConditionEvaluatorOptions {
    * that a busy pool answers `unavailable` by its own measure and not `false` by ours.
    */
   readonly deadlineMs: number
-  /** Outcomes remembered at a time. An entry is a hash and a small object: half a megabyte in all. */
+  /** Outcomes remembered at a time, for tests. */
   readonly maxOutcomes?: number
 }
 
+/** Outcomes remembered at a time. An entry is a hash and a small object: half a megabyte in all. */
+const MAX_OUTCOMES = 4096
 /** Measured: a short condition takes some 80 µs to check, one of 2,000 characters a few milliseconds. */
 const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
@@ -53,17 +55,13 @@ const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
  */
 export class ConditionEvaluator {
   readonly #pool: ConditionPool
-  readonly #clock: Clock
-  readonly #deadlineMs: number
-  readonly #maxOutcomes: number
+  readonly #options: ConditionEvaluatorOptions
   /** Oldest first. */
   readonly #outcomes = new Map<string, ConditionOutcome>()
 
-  constructor(pool: ConditionPool, { clock, deadlineMs, maxOutcomes = 4096 }: ConditionEvaluatorOptions) {
+  constructor(pool: ConditionPool, options: ConditionEvaluatorOptions) {
     this.#pool = pool
-    this.#clock = clock
-    this.#deadlineMs = deadlineMs
-    this.#maxOutcomes = maxOutcomes
+    this.#options = options
   }
 
   /**
@@ -91,6 +89,7 @@ export class ConditionEvaluator {
     claims: ConditionClaims,
     caller: Cancellation,
   ): Promise<ConditionOutcome> {
+    const { clock, deadlineMs, maxOutcomes = MAX_OUTCOMES } = this.#options
     // At the deadline the pool drops a task that has not begun, as it does when the caller leaves.
     let abortTask = (): void => {}
     const waiting: Cancellation = {
@@ -101,7 +100,7 @@ export class ConditionEvaluator {
     }
     let cancelDeadline = (): void => {}
     const late = new Promise<ConditionOutcome>((resolve) => {
-      cancelDeadline = this.#clock.runAfter(this.#deadlineMs, () => {
+      cancelDeadline = clock.runAfter(deadlineMs, () => {
         resolve(RAN_LATE)
         abortTask()
       })
@@ -110,8 +109,7 @@ export class ConditionEvaluator {
       const result = this.#pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
       const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
       if (outcome !== RAN_LATE && outcome !== BROKEN) {
-        if (this.#outcomes.size >= this.#maxOutcomes)
-          this.#outcomes.delete(this.#outcomes.keys().next().value!)
+        if (this.#outcomes.size >= maxOutcomes) this.#outcomes.delete(this.#outcomes.keys().next().value!)
         this.#outcomes.set(key, outcome)
       }
       return outcome

@@ -59,7 +59,3 @@ export const REFUSAL_SENTENCES = {
 } as const
 
 export type ExchangeRefusal = keyof typeof REFUSAL_SENTENCES
-
-export function isExchangeRefusal(outcome: object | ExchangeRefusal): outcome is ExchangeRefusal {
-  return typeof outcome === 'string'
-}

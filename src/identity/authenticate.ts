@@ -16,6 +16,7 @@ import {
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, keyRefusal } from './api-keys.js'
+import { LONGEST_TOKEN } from './compact-jws.js'
 
 /** Tells which key an access token acts for. */
 export interface AccessTokenVerifier {
@@ -54,16 +55,7 @@ export function createAuthority(
   function principalOf(key: ApiKey): Principal {
     let principal = principals.get(key)
     if (principal === undefined) {
-      const { hash, kind, organizationId, workspaceId, operator } = key
-      const limits = keyLimitsOf(key)
-      principal = Object.freeze({
-        keyHash: hash,
-        kind,
-        organizationId,
-        workspaceId,
-        operator,
-        ...(limits !== null && { limits }),
-      })
+      principal = createPrincipal(key)
       principals.set(key, principal)
     }
     return principal
@@ -81,18 +73,16 @@ export function createAuthority(
     return target?.kind === 'workspace' ? target : null
   }
 
-  /** Asked anew on every call, as the state of the key is: a role that was changed counts at once. */
-  function isWorkspaceAdmin({ kind, workspaceId, creatorUserId }: ApiKey): boolean {
-    if (roles === null || kind !== 'personal' || workspaceId === null || creatorUserId === null) return false
-    return roles.roleOf(workspaceId, creatorUserId) === 'admin'
-  }
-
   function admitCaller(key: ApiKey | null, needed: AccessLevel, access: AccessLevel): Principal {
     if (key === null) throw REFUSED.unknown
     const refusal = keyRefusal(key, clock.unixSeconds() * 1000)
     if (refusal !== null) throw REFUSED[refusal]
     // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
-    if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isWorkspaceAdmin(key))) {
+    if (
+      needed !== 'key' &&
+      key.kind !== 'management' &&
+      !(access === 'admin' && isWorkspaceAdmin(key, roles))
+    ) {
       throw NOT_MANAGEMENT
     }
     return principalOf(key)
@@ -108,6 +98,28 @@ export function createAuthority(
       return admitCaller(key, needed, access)
     },
   }
+}
+
+/** Asked anew on every call, as the state of the key is: a role that was changed counts at once. */
+function isWorkspaceAdmin(
+  { kind, workspaceId, creatorUserId }: ApiKey,
+  roles: Pick<ScimStore, 'roleOf'> | null,
+): boolean {
+  if (roles === null || kind !== 'personal' || workspaceId === null || creatorUserId === null) return false
+  return roles.roleOf(workspaceId, creatorUserId) === 'admin'
+}
+
+function createPrincipal(key: ApiKey): Principal {
+  const { hash: keyHash, kind, organizationId, workspaceId, operator } = key
+  const limits = keyLimitsOf(key)
+  return Object.freeze({
+    keyHash,
+    kind,
+    organizationId,
+    workspaceId,
+    operator,
+    ...(limits !== null && { limits }),
+  })
 }
 
 /** Null for a key without limits, which is what most have. */
@@ -129,8 +141,6 @@ function readCredential(authorization: string, apiKey: string): string {
   return token
 }
 
-/** No access token of ours is longer; header blocks end at 16 KiB anyway. */
-const LONGEST_TOKEN = 16_384
 const TOKEN = /^[\x21-\x7e]+$/
 
 /** The text itself, when it may be a credential: printable ASCII without spaces. */

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { test } from 'tap'
-import { type ExchangeRefusal, isExchangeRefusal } from '../../src/federation/refusal.js'
+import type { ExchangeRefusal } from '../../src/federation/refusal.js'
 import {
   checkClaimSizes,
   checkExpiry,
@@ -33,7 +33,7 @@ const RS = KEYS.get('RS256')!
 
 function parsed(text: string): SubjectToken {
   const token = parseSubjectToken(text)
-  if (isExchangeRefusal(token)) throw new Error(`refused: ${token}`)
+  if (typeof token === 'string') throw new Error(`refused: ${token}`)
   return token
 }
 
@@ -230,7 +230,7 @@ void test('a token of exactly 16384 characters is looked at', async (t) => {
     const token = goodToken(ES, { pad: 'x'.repeat(pad) })
     if (token.length < 16_384) continue
     t.equal(token.length, 16_384)
-    t.equal(isExchangeRefusal(parseSubjectToken(token)), false)
+    t.type(parseSubjectToken(token), 'object')
     break
   }
 })
@@ -260,7 +260,7 @@ void test('a public key is never a secret of HMAC, in none of its spellings', as
       const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
       const read = parseSubjectToken(token)
       t.equal(
-        isExchangeRefusal(read) ? read : await isTokenSignedBy(read, publicOf('RS256')),
+        typeof read === 'string' ? read : await isTokenSignedBy(read, publicOf('RS256')),
         alg === 'HS256' ? 'alg-unsupported' : false,
       )
     }

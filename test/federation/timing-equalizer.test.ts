@@ -1,7 +1,6 @@
 import type { webcrypto } from 'node:crypto'
 import { mock } from 'node:test'
 import { test } from 'tap'
-import { isExchangeRefusal } from '../../src/federation/refusal.js'
 import { isTokenSignedBy, parseSubjectToken } from '../../src/federation/subject-token.js'
 import { TimingEqualizer } from '../../src/federation/timing-equalizer.js'
 import { importVerificationKey } from '../../src/federation/verification-key.js'
@@ -51,7 +50,7 @@ for (const alg of ALGORITHMS) {
     const wrong = Buffer.from(signature, 'base64url')
     wrong[20]! ^= 1
     const token = parseSubjectToken(`${header}.${claims}.${wrong.toString('base64url')}`)
-    if (isExchangeRefusal(token)) throw new Error(token)
+    if (typeof token === 'string') throw new Error(token)
     const equalizer = new TimingEqualizer()
     const genuine = await verifications(() => isTokenSignedBy(token, key))
     t.equal(genuine.length, 1)
