@@ -111,7 +111,7 @@ export const ListQuery = {
   offset: optionalIntegerParam(0, Number.MAX_SAFE_INTEGER, 'How many models stand before the page.'),
 } as const
 
-export type ModelFilter = FieldValues<typeof FilterQuery>
+type ModelFilter = FieldValues<typeof FilterQuery>
 export type ModelListQuery = FieldValues<typeof ListQuery>
 
 /** Models that pass all that is asked, in the catalogue's order. */
