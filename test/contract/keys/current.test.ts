@@ -7,7 +7,7 @@ test('an ordinary key reads about itself', async (t) => {
   const { call, apiKey, accounts } = await accountApi(t)
   const [organization] = accounts.organizations()
   const [workspace] = accounts.workspacesOf(organization!.id)
-  const { status, json } = await call(apiKey, 'GET', '/api/v1/key')
+  const { status, json } = await call(apiKey, 'GET', '/key')
   t.equal(status, 200)
   t.strictSame(json, {
     data: {
@@ -39,16 +39,16 @@ test('an ordinary key reads about itself', async (t) => {
 })
 
 test('a management key reads that it is one and has no workspace', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const { data } = (await call(managementKey, 'GET', '/api/v1/key')).json
+  const { manage } = await accountApi(t)
+  const { data } = (await manage('GET', '/key')).json
   t.match(data, { is_management_key: true, is_provisioning_key: true, workspace_id: null })
 })
 
 test('a key reads its own limit and end, and the plan of its organization', async (t) => {
-  const { call, managementKey, accounts } = await accountApi(t)
+  const { call, manage, accounts } = await accountApi(t)
   const wanted = { name: 'x', limit: 2.5, limit_reset: 'daily', expires_at: '2033-01-01T00:00:00Z' }
-  const { key } = (await call(managementKey, 'POST', '/api/v1/keys', wanted)).json
-  t.match((await call(key, 'GET', '/api/v1/key')).json.data, {
+  const { key } = (await manage('POST', '/keys', wanted)).json
+  t.match((await call(key, 'GET', '/key')).json.data, {
     limit: 2.5,
     limit_remaining: 2.5,
     limit_reset: 'daily',
@@ -56,18 +56,18 @@ test('a key reads its own limit and end, and the plan of its organization', asyn
     is_free_tier: false,
   })
   const [organization] = accounts.organizations()
-  await call(managementKey, 'PATCH', `/api/v1/organizations/${organization!.id}`, { plan: 'free' })
-  t.equal((await call(key, 'GET', '/api/v1/key')).json.data.is_free_tier, true)
+  await manage('PATCH', `/organizations/${organization!.id}`, { plan: 'free' })
+  t.equal((await call(key, 'GET', '/key')).json.data.is_free_tier, true)
 })
 
 test('nobody and strangers are refused', async (t) => {
   const { call } = await accountApi(t)
-  const nobody = await call('', 'GET', '/api/v1/key')
+  const nobody = await call('', 'GET', '/key')
   t.strictSame(
     { status: nobody.status, json: nobody.json },
     { status: 401, json: errorBody(401, 'Missing Authentication header') },
   )
-  const stranger = await call('stranger', 'GET', '/api/v1/key')
+  const stranger = await call('stranger', 'GET', '/key')
   t.strictSame(
     { status: stranger.status, json: stranger.json },
     { status: 401, json: errorBody(401, 'Invalid credentials') },

@@ -29,24 +29,24 @@ test('the document is a good one', async (t) => {
   t.strictSame(await documentFaults(document()), [])
 })
 
-async function answers({ call, managementKey }: AccountApi): Promise<[operation: string, reply: ApiReply][]> {
-  const key = await call(managementKey, 'POST', '/api/v1/keys', { name: 'x', limit: 5 })
-  const path = `/api/v1/keys/${key.json.data.hash}`
-  const organization = await call(managementKey, 'POST', '/api/v1/organizations', { name: 'x' })
-  const home = `/api/v1/organizations/${organization.json.data.id}`
+async function answers({ manage }: AccountApi): Promise<[operation: string, reply: ApiReply][]> {
+  const key = await manage('POST', '/keys', { name: 'x', limit: 5 })
+  const path = `/keys/${key.json.data.hash}`
+  const organization = await manage('POST', '/organizations', { name: 'x' })
+  const home = `/organizations/${organization.json.data.id}`
   return [
     ['create_key', key],
     ['create_organization', organization],
-    ['list_keys', await call(managementKey, 'GET', '/api/v1/keys')],
-    ['read_key', await call(managementKey, 'GET', path)],
-    ['update_key', await call(managementKey, 'PATCH', path, { disabled: true })],
-    ['delete_key', await call(managementKey, 'DELETE', path)],
-    ['read_current_key', await call(managementKey, 'GET', '/api/v1/key')],
-    ['list_organizations', await call(managementKey, 'GET', '/api/v1/organizations')],
-    ['read_organization', await call(managementKey, 'GET', home)],
-    ['update_organization', await call(managementKey, 'PATCH', home, { plan: 'team' })],
-    ['list_workspaces', await call(managementKey, 'GET', '/api/v1/workspaces')],
-    ['create_workspace', await call(managementKey, 'POST', '/api/v1/workspaces', { name: 'x' })],
+    ['list_keys', await manage('GET', '/keys')],
+    ['read_key', await manage('GET', path)],
+    ['update_key', await manage('PATCH', path, { disabled: true })],
+    ['delete_key', await manage('DELETE', path)],
+    ['read_current_key', await manage('GET', '/key')],
+    ['list_organizations', await manage('GET', '/organizations')],
+    ['read_organization', await manage('GET', home)],
+    ['update_organization', await manage('PATCH', home, { plan: 'team' })],
+    ['list_workspaces', await manage('GET', '/workspaces')],
+    ['create_workspace', await manage('POST', '/workspaces', { name: 'x' })],
   ]
 }
 

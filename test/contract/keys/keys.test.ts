@@ -16,9 +16,9 @@ const NEVER_USED = {
 const NOT_FOUND = errorBody(404, 'Resource not found')
 
 test('a key is created with what was asked, and shown once', async (t) => {
-  const { call, managementKey, accounts } = await accountApi(t)
-  const [workspace] = (await call(managementKey, 'GET', '/api/v1/workspaces')).json.data
-  const made = await call(managementKey, 'POST', '/api/v1/keys', {
+  const { call, manage, accounts } = await accountApi(t)
+  const [workspace] = (await manage('GET', '/workspaces')).json.data
+  const made = await manage('POST', '/keys', {
     name: 'for the robots',
     limit: 12.345678901,
     limit_reset: 'monthly',
@@ -51,14 +51,14 @@ test('a key is created with what was asked, and shown once', async (t) => {
     updated_at: null,
     rate_limit: null,
   })
-  t.strictSame((await call(managementKey, 'GET', `/api/v1/keys/${data.hash}`)).json, { data })
-  t.strictSame(await call(key, 'GET', '/api/v1/who-am-i').then(({ json }) => json.kind), 'personal')
+  t.strictSame((await manage('GET', `/keys/${data.hash}`)).json, { data })
+  t.strictSame(await call(key, 'GET', '/who-am-i').then(({ json }) => json.kind), 'personal')
   t.notOk(JSON.stringify(accounts.keys()).includes(key.slice(20)), 'the store does not have it')
 })
 
 test('a key needs a name and nothing else', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const { status, json } = await call(managementKey, 'POST', '/api/v1/keys', { name: 'x' })
+  const { call, manage } = await accountApi(t)
+  const { status, json } = await manage('POST', '/keys', { name: 'x' })
   t.equal(status, 201)
   t.match(json.data, {
     limit: null,
@@ -70,9 +70,9 @@ test('a key needs a name and nothing else', async (t) => {
     external_user: null,
     disabled: false,
   })
-  const [workspace] = (await call(managementKey, 'GET', '/api/v1/workspaces')).json.data
+  const [workspace] = (await manage('GET', '/workspaces')).json.data
   t.equal(json.data.workspace_id, workspace.id, 'it is in the first workspace')
-  t.match((await call(json.key, 'GET', '/api/v1/who-am-i')).json, { kind: 'workspace' })
+  t.match((await call(json.key, 'GET', '/who-am-i')).json, { kind: 'workspace' })
 })
 
 const REFUSED: readonly (readonly [body: unknown, message: string])[] = [
@@ -110,25 +110,19 @@ const REFUSED: readonly (readonly [body: unknown, message: string])[] = [
 ]
 
 test('bad input is refused with the name of the field, and no key is made', async (t) => {
-  const { call, managementKey, accounts } = await accountApi(t)
+  const { manage, accounts } = await accountApi(t)
   for (const [body, message] of REFUSED) {
-    const { status, json } = await call(managementKey, 'POST', '/api/v1/keys', body)
+    const { status, json } = await manage('POST', '/keys', body)
     t.strictSame({ status, json }, { status: 400, json: errorBody(400, message) }, JSON.stringify(body))
   }
   t.equal(accounts.keys().length, 2)
 })
 
 test('changes change what they name, and null takes a limit away', async (t) => {
-  const { call, managementKey, clock } = await accountApi(t)
-  const { data } = (
-    await call(managementKey, 'POST', '/api/v1/keys', { name: 'x', limit: 5, limit_reset: 'daily' })
-  ).json
-  const path = `/api/v1/keys/${data.hash}`
-  t.strictSame(
-    (await call(managementKey, 'PATCH', path, {})).json,
-    { data },
-    'nothing asked, nothing changed',
-  )
+  const { manage, clock } = await accountApi(t)
+  const { data } = (await manage('POST', '/keys', { name: 'x', limit: 5, limit_reset: 'daily' })).json
+  const path = `/keys/${data.hash}`
+  t.strictSame((await manage('PATCH', path, {})).json, { data }, 'nothing asked, nothing changed')
   clock.advance(1500)
   const updated_at = '2023-11-14T22:13:21.500Z'
   const steps = [
@@ -149,61 +143,61 @@ test('changes change what they name, and null takes a limit away', async (t) => 
   let expected = { ...data, updated_at }
   for (const [change, effect] of steps) {
     expected = { ...expected, ...effect }
-    const reply = await call(managementKey, 'PATCH', path, change)
+    const reply = await manage('PATCH', path, change)
     t.strictSame({ status: reply.status, json: reply.json }, { status: 200, json: { data: expected } })
-    t.strictSame((await call(managementKey, 'GET', path)).json, { data: expected })
+    t.strictSame((await manage('GET', path)).json, { data: expected })
   }
-  const bad = await call(managementKey, 'PATCH', path, { disabled: 'true' })
+  const bad = await manage('PATCH', path, { disabled: 'true' })
   t.strictSame(bad.json, errorBody(400, 'disabled: must be a boolean'))
-  t.strictSame((await call(managementKey, 'GET', path)).json, { data: expected })
+  t.strictSame((await manage('GET', path)).json, { data: expected })
 })
 
 test('a disabled key is refused by the next call, and let in again when it is enabled', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const { data, key } = (await call(managementKey, 'POST', '/api/v1/keys', { name: 'x' })).json
+  const { call, manage } = await accountApi(t)
+  const { data, key } = (await manage('POST', '/keys', { name: 'x' })).json
   for (const disabled of [true, false, true, false]) {
-    await call(managementKey, 'PATCH', `/api/v1/keys/${data.hash}`, { disabled })
-    const { status, json } = await call(key, 'GET', '/api/v1/key')
+    await manage('PATCH', `/keys/${data.hash}`, { disabled })
+    const { status, json } = await call(key, 'GET', '/key')
     t.equal(status, disabled ? 401 : 200)
     if (disabled) t.strictSame(json, errorBody(401, 'Invalid credentials'))
   }
 })
 
 test('a key ends when it says', async (t) => {
-  const { call, managementKey, clock } = await accountApi(t)
+  const { call, manage, clock } = await accountApi(t)
   const expires_at = new Date(clock.unixSeconds() * 1000 + 2000).toISOString()
-  const { key } = (await call(managementKey, 'POST', '/api/v1/keys', { name: 'x', expires_at })).json
+  const { key } = (await manage('POST', '/keys', { name: 'x', expires_at })).json
   clock.advance(1999)
-  t.equal((await call(key, 'GET', '/api/v1/key')).json.data.expires_at, expires_at)
+  t.equal((await call(key, 'GET', '/key')).json.data.expires_at, expires_at)
   clock.advance(1)
-  t.strictSame((await call(key, 'GET', '/api/v1/key')).json, errorBody(401, 'Invalid credentials'))
+  t.strictSame((await call(key, 'GET', '/key')).json, errorBody(401, 'Invalid credentials'))
 })
 
 test('a deleted key is gone for good', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const { data, key } = (await call(managementKey, 'POST', '/api/v1/keys', { name: 'x' })).json
-  const path = `/api/v1/keys/${data.hash}`
-  const deleted = await call(managementKey, 'DELETE', path)
+  const { call, manage } = await accountApi(t)
+  const { data, key } = (await manage('POST', '/keys', { name: 'x' })).json
+  const path = `/keys/${data.hash}`
+  const deleted = await manage('DELETE', path)
   t.strictSame({ status: deleted.status, json: deleted.json }, { status: 200, json: { deleted: true } })
-  t.equal((await call(key, 'GET', '/api/v1/key')).status, 401)
+  t.equal((await call(key, 'GET', '/key')).status, 401)
   for (const [method, body] of [['GET'], ['PATCH', { disabled: false }], ['DELETE']] as const) {
-    const { status, json } = await call(managementKey, method, path, body)
+    const { status, json } = await manage(method, path, body)
     t.strictSame({ status, json }, { status: 404, json: NOT_FOUND }, method)
   }
-  t.equal((await call(key, 'GET', '/api/v1/key')).status, 401)
-  t.notOk((await call(managementKey, 'GET', '/api/v1/keys?include_disabled=true')).text.includes(data.hash))
+  t.equal((await call(key, 'GET', '/key')).status, 401)
+  t.notOk((await manage('GET', '/keys?include_disabled=true')).text.includes(data.hash))
 })
 
 test('a list has the keys of the organization, oldest first, and pages', async (t) => {
-  const { call, managementKey, clock } = await accountApi(t)
+  const { manage, clock } = await accountApi(t)
   const names = ['default']
   for (let n = 0; n < 104; n++) {
     clock.advance(1)
-    await call(managementKey, 'POST', '/api/v1/keys', { name: `key ${n}` })
+    await manage('POST', '/keys', { name: `key ${n}` })
     names.push(`key ${n}`)
   }
   const listed = async (query: string): Promise<string[]> => {
-    const { data } = (await call(managementKey, 'GET', `/api/v1/keys${query}`)).json
+    const { data } = (await manage('GET', `/keys${query}`)).json
     return data.map(({ name }: { name: string }) => name)
   }
   t.strictSame(await listed(''), names.slice(0, 100), 'the management key is not among them')
@@ -213,15 +207,14 @@ test('a list has the keys of the organization, oldest first, and pages', async (
 })
 
 test('a list leaves out disabled keys unless asked, and can keep to a workspace', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const workspace = (await call(managementKey, 'POST', '/api/v1/workspaces', { name: 'second' })).json.data
-  const made = async (body: object): Promise<string> =>
-    (await call(managementKey, 'POST', '/api/v1/keys', body)).json.data.hash
+  const { manage } = await accountApi(t)
+  const workspace = (await manage('POST', '/workspaces', { name: 'second' })).json.data
+  const made = async (body: object): Promise<string> => (await manage('POST', '/keys', body)).json.data.hash
   await made({ name: 'there', workspace_id: workspace.id })
   const off = await made({ name: 'off' })
-  await call(managementKey, 'PATCH', `/api/v1/keys/${off}`, { disabled: true })
+  await manage('PATCH', `/keys/${off}`, { disabled: true })
   const listed = async (query: string): Promise<string[]> => {
-    const { data } = (await call(managementKey, 'GET', `/api/v1/keys${query}`)).json
+    const { data } = (await manage('GET', `/keys${query}`)).json
     return data.map(({ name }: { name: string }) => name).sort()
   }
   t.strictSame(await listed(''), ['default', 'there'])
@@ -235,15 +228,14 @@ test('a list leaves out disabled keys unless asked, and can keep to a workspace'
     ['include_disabled=1', 'include_disabled: must be a boolean'],
     ['workspace_id=%ff', 'workspace_id: must be a string'],
   ] as const) {
-    t.strictSame((await call(managementKey, 'GET', `/api/v1/keys?${query}`)).json, errorBody(400, message))
+    t.strictSame((await manage('GET', `/keys?${query}`)).json, errorBody(400, message))
   }
 })
 
 test('what names no key of the organization is not found, whatever it is', async (t) => {
-  const { call, managementKey, apiKey } = await accountApi(t)
-  const { key: theirs } = (await call(managementKey, 'POST', '/api/v1/organizations', { name: 'theirs' }))
-    .json
-  const foreign = (await call(theirs, 'POST', '/api/v1/keys', { name: 'foreign' })).json
+  const { call, manage, managementKey, apiKey } = await accountApi(t)
+  const { key: theirs } = (await manage('POST', '/organizations', { name: 'theirs' })).json
+  const foreign = (await call(theirs, 'POST', '/keys', { name: 'foreign' })).json
   const own = hashKey(apiKey)
   const none = [
     foreign.data.hash,
@@ -257,24 +249,24 @@ test('what names no key of the organization is not found, whatever it is', async
   ]
   for (const hash of [...none, 'x'.repeat(5000), hashKey(managementKey)]) {
     for (const [method, body] of [['GET'], ['PATCH', { disabled: true }], ['DELETE']] as const) {
-      const { status, json } = await call(managementKey, method, `/api/v1/keys/${hash}`, body)
+      const { status, json } = await manage(method, `/keys/${hash}`, body)
       t.strictSame({ status, json }, { status: 404, json: NOT_FOUND }, `${method} ${hash.slice(0, 20)}`)
     }
   }
-  t.equal((await call(foreign.key, 'GET', '/api/v1/key')).status, 200, 'the other organization’s key lives')
-  t.equal((await call(managementKey, 'GET', '/api/v1/keys')).json.data.length, 1)
+  t.equal((await call(foreign.key, 'GET', '/key')).status, 200, 'the other organization’s key lives')
+  t.equal((await manage('GET', '/keys')).json.data.length, 1)
   const moved = { name: 'x', workspace_id: foreign.data.workspace_id }
-  t.equal((await call(managementKey, 'POST', '/api/v1/keys', moved)).status, 400, 'nor can one be put there')
+  t.equal((await manage('POST', '/keys', moved)).status, 400, 'nor can one be put there')
 })
 
 test('an ordinary key may not manage keys, and without one nothing is said', async (t) => {
   const { call, apiKey, logged } = await accountApi(t)
   const operations = [
-    ['GET', '/api/v1/keys'],
-    ['POST', '/api/v1/keys', { name: 'x' }],
-    ['GET', `/api/v1/keys/${hashKey(apiKey)}`],
-    ['PATCH', `/api/v1/keys/${hashKey(apiKey)}`, { limit: null }],
-    ['DELETE', `/api/v1/keys/${hashKey(apiKey)}`],
+    ['GET', '/keys'],
+    ['POST', '/keys', { name: 'x' }],
+    ['GET', `/keys/${hashKey(apiKey)}`],
+    ['PATCH', `/keys/${hashKey(apiKey)}`, { limit: null }],
+    ['DELETE', `/keys/${hashKey(apiKey)}`],
   ] as const
   for (const [method, path, body] of operations) {
     const ordinary = await call(apiKey, method, path, body)

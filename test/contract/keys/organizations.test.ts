@@ -5,8 +5,8 @@ import { accountApi, errorBody } from '../../support/servers/account-api.js'
 const NOT_FOUND = errorBody(404, 'Resource not found')
 
 test('the operator creates an organization and gets its management key, once', async (t) => {
-  const { call, managementKey } = await accountApi(t)
-  const made = await call(managementKey, 'POST', '/api/v1/organizations', {
+  const { call, manage } = await accountApi(t)
+  const made = await manage('POST', '/organizations', {
     name: 'theirs',
     plan: 'business',
   })
@@ -23,37 +23,37 @@ test('the operator creates an organization and gets its management key, once', a
     updated_at: null,
   })
   t.match(data.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  t.match((await call(key, 'GET', '/api/v1/who-am-i')).json, {
+  t.match((await call(key, 'GET', '/who-am-i')).json, {
     kind: 'management',
     organizationId: data.id,
     operator: false,
   })
-  t.equal((await call(key, 'GET', '/api/v1/workspaces')).json.data.length, 1)
-  t.equal((await call(key, 'POST', '/api/v1/keys', { name: 'x' })).status, 201)
+  t.equal((await call(key, 'GET', '/workspaces')).json.data.length, 1)
+  t.equal((await call(key, 'POST', '/keys', { name: 'x' })).status, 201)
 })
 
 test('a new organization is on the free plan until the operator sets another', async (t) => {
-  const { call, managementKey, clock } = await accountApi(t)
-  const { data } = (await call(managementKey, 'POST', '/api/v1/organizations', { name: 'theirs' })).json
+  const { manage, clock } = await accountApi(t)
+  const { data } = (await manage('POST', '/organizations', { name: 'theirs' })).json
   t.equal(data.plan, 'free')
-  const path = `/api/v1/organizations/${data.id}`
-  t.strictSame((await call(managementKey, 'PATCH', path, {})).json, { data })
+  const path = `/organizations/${data.id}`
+  t.strictSame((await manage('PATCH', path, {})).json, { data })
   clock.advance(1000)
   for (const plan of ['team', 'business', 'enterprise', 'free']) {
     const expected = { ...data, plan, updated_at: '2023-11-14T22:13:21.000Z' }
-    t.strictSame((await call(managementKey, 'PATCH', path, { plan })).json, { data: expected })
-    t.strictSame((await call(managementKey, 'GET', path)).json, { data: expected })
+    t.strictSame((await manage('PATCH', path, { plan })).json, { data: expected })
+    t.strictSame((await manage('GET', path)).json, { data: expected })
   }
-  t.equal((await call(managementKey, 'PATCH', path, { name: 'new name' })).json.data.name, 'new name')
+  t.equal((await manage('PATCH', path, { name: 'new name' })).json.data.name, 'new name')
 })
 
 test('the operator lists all organizations, oldest first', async (t) => {
-  const { call, managementKey, clock } = await accountApi(t)
+  const { manage, clock } = await accountApi(t)
   for (const name of ['b', 'a', 'c']) {
     clock.advance(1)
-    await call(managementKey, 'POST', '/api/v1/organizations', { name })
+    await manage('POST', '/organizations', { name })
   }
-  const { data } = (await call(managementKey, 'GET', '/api/v1/organizations')).json
+  const { data } = (await manage('GET', '/organizations')).json
   t.strictSame(
     data.map(({ name }: { name: string }) => name),
     ['default', 'b', 'a', 'c'],
@@ -61,7 +61,7 @@ test('the operator lists all organizations, oldest first', async (t) => {
 })
 
 test('bad input is refused with the name of the field', async (t) => {
-  const { call, managementKey, accounts } = await accountApi(t)
+  const { manage, accounts } = await accountApi(t)
   const plans = 'plan: must be one of free, team, business, enterprise'
   for (const [path, body, message] of [
     ['organizations', {}, 'name: is required'],
@@ -71,20 +71,20 @@ test('bad input is refused with the name of the field', async (t) => {
     ['workspaces', {}, 'name: is required'],
     ['workspaces', { name: 'x'.repeat(257) }, 'name: must have at most 256 characters'],
   ] as const) {
-    const { status, json } = await call(managementKey, 'POST', `/api/v1/${path}`, body)
+    const { status, json } = await manage('POST', `/${path}`, body)
     t.strictSame({ status, json }, { status: 400, json: errorBody(400, message) })
   }
   t.equal(accounts.organizations().length, 1)
 })
 
 test('neither an organization’s own management key nor an ordinary key may do any of it', async (t) => {
-  const { call, managementKey, apiKey, accounts } = await accountApi(t)
-  const { data, key } = (await call(managementKey, 'POST', '/api/v1/organizations', { name: 'theirs' })).json
+  const { call, manage, apiKey, accounts } = await accountApi(t)
+  const { data, key } = (await manage('POST', '/organizations', { name: 'theirs' })).json
   const operations = [
-    ['GET', '/api/v1/organizations'],
-    ['POST', '/api/v1/organizations', { name: 'x' }],
-    ['GET', `/api/v1/organizations/${data.id}`],
-    ['PATCH', `/api/v1/organizations/${data.id}`, { plan: 'enterprise' }],
+    ['GET', '/organizations'],
+    ['POST', '/organizations', { name: 'x' }],
+    ['GET', `/organizations/${data.id}`],
+    ['PATCH', `/organizations/${data.id}`, { plan: 'enterprise' }],
   ] as const
   for (const [method, path, body] of operations) {
     const manager = await call(key, method, path, body)
@@ -98,22 +98,20 @@ test('neither an organization’s own management key nor an ordinary key may do 
 })
 
 test('an organization that is not there is not found', async (t) => {
-  const { call, managementKey } = await accountApi(t)
+  const { manage } = await accountApi(t)
   for (const id of ['x', '%ff', 'x'.repeat(5000), '00000000-0000-7000-8000-000000000000']) {
     for (const [method, body] of [['GET'], ['PATCH', { plan: 'free' }]] as const) {
-      const { status, json } = await call(managementKey, method, `/api/v1/organizations/${id}`, body)
+      const { status, json } = await manage(method, `/organizations/${id}`, body)
       t.strictSame({ status, json }, { status: 404, json: NOT_FOUND })
     }
   }
 })
 
 test('workspaces are made and listed by the management key of their organization, and by nobody else', async (t) => {
-  const { call, managementKey, apiKey, clock } = await accountApi(t)
-  const { data: theirs, key } = (
-    await call(managementKey, 'POST', '/api/v1/organizations', { name: 'theirs' })
-  ).json
+  const { call, manage, managementKey, apiKey, clock } = await accountApi(t)
+  const { data: theirs, key } = (await manage('POST', '/organizations', { name: 'theirs' })).json
   clock.advance(1)
-  const made = await call(key, 'POST', '/api/v1/workspaces', { name: 'second' })
+  const made = await call(key, 'POST', '/workspaces', { name: 'second' })
   t.equal(made.status, 201)
   t.match(made.json.data, {
     organization_id: theirs.id,
@@ -121,9 +119,9 @@ test('workspaces are made and listed by the management key of their organization
     created_at: '2023-11-14T22:13:20.001Z',
   })
   const names = async (by: string): Promise<string[]> =>
-    (await call(by, 'GET', '/api/v1/workspaces')).json.data.map(({ name }: { name: string }) => name)
+    (await call(by, 'GET', '/workspaces')).json.data.map(({ name }: { name: string }) => name)
   t.strictSame(await names(key), ['default', 'second'])
   t.strictSame(await names(managementKey), ['default'])
-  t.equal((await call(apiKey, 'GET', '/api/v1/workspaces')).status, 403)
-  t.equal((await call(apiKey, 'POST', '/api/v1/workspaces', { name: 'x' })).status, 403)
+  t.equal((await call(apiKey, 'GET', '/workspaces')).status, 403)
+  t.equal((await call(apiKey, 'POST', '/workspaces', { name: 'x' })).status, 403)
 })

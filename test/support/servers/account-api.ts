@@ -29,8 +29,10 @@ export interface AccountApi {
   readonly managementKey: string
   /** Everything that was logged, as text. */
   logged(): string
-  /** Calls with a bearer; `''` means none. */
+  /** Calls a path below `/api/v1` with a bearer; `''` means none. */
   call(key: string, method: string, path: string, body?: unknown): Promise<ApiReply>
+  /** The same with the management key. */
+  manage(method: string, path: string, body?: unknown): Promise<ApiReply>
 }
 
 /** An operation that is as open as inference is: any valid key may call it. */
@@ -62,24 +64,23 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
     authority: createAuthority(accounts, clock, () => new Map()),
     bodyLimit: 64 * 1024,
   })
+  const call: AccountApi['call'] = async (key, method, path, body) => {
+    const headers: [string, string][] = key === '' ? [] : [['Authorization', `Bearer ${key}`]]
+    const sent = typeof body === 'string' ? body : JSON.stringify(body)
+    const url = `/api/v1${path}`
+    const reply = await inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
+    const text = reply.body.toString()
+    return { ...reply, text, json: text === '' ? null : JSON.parse(text) }
+  }
+  const managementKey = founded.managementKey!
   return {
     clock,
     accounts,
     apiKey: founded.apiKey!,
-    managementKey: founded.managementKey!,
+    managementKey,
     logged: () => JSON.stringify(lines),
-    call: async (key, method, url, body) => {
-      const headers: [string, string][] = key === '' ? [] : [['Authorization', `Bearer ${key}`]]
-      const sent = typeof body === 'string' ? body : JSON.stringify(body)
-      const reply = await inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
-      const text = reply.body.toString()
-      return {
-        status: reply.status,
-        headers: reply.headers,
-        text,
-        json: text === '' ? null : JSON.parse(text),
-      }
-    },
+    call,
+    manage: (method, path, body) => call(managementKey, method, path, body),
   }
 }
 

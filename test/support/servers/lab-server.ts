@@ -1,6 +1,7 @@
 /** The built server with its lab, and a client of the control listener. */
-import { type IncomingHttpHeaders, request } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { RunSummary } from '../../../src/lab/run-summary.js'
+import { httpClient } from '../clients/http-client.js'
 import type { Lifetime } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 import { ServerProcess } from './server-process.js'
@@ -59,7 +60,7 @@ export async function startLab(
   })
   const { url, port } = await process.ready()
   const [, labUrl = ''] = await eventually(() => LAB_READY.exec(process.stdout))
-  const ask: LabServer['ask'] = (method, path, body, headers) => send(method, labUrl + path, body, headers)
+  const ask: LabServer['ask'] = (method, path, body, headers) => send(labUrl, method, path, body, headers)
   return {
     process,
     url,
@@ -84,31 +85,24 @@ export async function startLab(
   }
 }
 
-function send(
+/** Over a connection of its own. */
+async function send(
+  labUrl: string,
   method: string,
-  url: string,
-  body?: unknown,
+  path: string,
+  body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<LabReply> {
+  const client = httpClient(labUrl, 1)
   const begun = performance.now()
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', reject)
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        const isJson = response.headers['content-type'] === 'application/json'
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          ms: performance.now() - begun,
-          json: isJson && text !== '' ? JSON.parse(text) : undefined,
-        })
-      })
-    })
-    sent.on('error', reject)
-    sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
-  })
+  try {
+    const sent = typeof body === 'string' ? body : JSON.stringify(body)
+    const reply = await client.send({ method, path, headers, ...(body !== undefined && { body: sent }) })
+    const { status, headers: received, text } = reply
+    const isJson = received['content-type'] === 'application/json' && text !== ''
+    const ms = performance.now() - begun
+    return { status, headers: received, text, ms, json: isJson ? reply.json : undefined }
+  } finally {
+    client.close()
+  }
 }
