@@ -5,7 +5,6 @@ import type { Log } from '../base/log.js'
 import { LedgerBatch, type UsageDelta } from '../store/ledger/ledger-batch.js'
 import { closeAbandonedLine } from '../store/ledger/row-text.js'
 import type { JournalProgress, WritableLedger } from '../store/ledger/writable-ledger.js'
-import type { LedgerReader } from '../store/ledger-store.js'
 import { JournalReader } from './journal/journal-reader.js'
 import { isWriterAlive, listJournals, segmentPath, writerPid } from './journal/segment-format.js'
 
@@ -48,6 +47,7 @@ const PRUNE_MS = 10 * 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export class JournalIngest {
+  readonly ledger: WritableLedger
   readonly #ports: JournalIngestPorts
   readonly #journals = new Map<string, IngestedJournal>()
   /** Operations are serialised: what is read between two of them was committed and reported as a whole. */
@@ -62,15 +62,8 @@ export class JournalIngest {
 
   constructor(ports: JournalIngestPorts) {
     mkdirSync(ports.journals, { recursive: true })
+    this.ledger = ports.ledger
     this.#ports = ports
-  }
-
-  get reader(): LedgerReader {
-    return this.#ports.ledger
-  }
-
-  get writing(): boolean {
-    return this.#ports.ledger.isWriting()
   }
 
   /** Finishes the journals of earlier runs, and begins to look for new lines. */
@@ -114,7 +107,7 @@ export class JournalIngest {
     await this.sync()
     await this.#work
     for (const { reader } of this.#journals.values()) reader.close()
-    await this.#ports.ledger.close()
+    await this.ledger.close()
   }
 
   #serialise<T>(deed: () => Promise<T>): Promise<T> {
@@ -168,8 +161,8 @@ export class JournalIngest {
   }
 
   #register(name: string, hasWriter: boolean): void {
-    const { ledger, journals } = this.#ports
-    const reader = new JournalReader(journals, name)
+    const { ledger } = this
+    const reader = new JournalReader(this.#ports.journals, name)
     this.#journals.set(name, { name, reader, hasWriter, ...ledger.readJournal(name) })
   }
 
@@ -210,7 +203,7 @@ export class JournalIngest {
 
   async #commitBatch(journal: IngestedJournal, lines: readonly string[], to: JournalProgress): Promise<void> {
     const { name, open, mark: from } = journal
-    const { ledger, onCommitted } = this.#ports
+    const { ledger } = this
     const batch = new LedgerBatch(lines, open)
     const { committed, durable } = ledger.appendBatch(name, from, batch, to)
     durable.catch(() => {})
@@ -219,7 +212,7 @@ export class JournalIngest {
       Object.assign(journal, ledger.readJournal(name))
       return
     }
-    onCommitted(name, batch.deltas)
+    this.#ports.onCommitted(name, batch.deltas)
     for (const id of batch.closedIds) open.delete(id)
     for (const [id, line] of batch.opened) open.set(id, line)
     journal.mark = to
@@ -246,8 +239,9 @@ export class JournalIngest {
         const [payer, line] = both.split('\n') as [string, string]
         return [payer, closeAbandonedLine(line)]
       })
-      if (open.size > 0)
+      if (open.size > 0) {
         this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
+      }
       await this.#commitBatch(journal, lines, { ...mark, done: true })
       if (!journal.mark.done) return
     }
@@ -255,7 +249,7 @@ export class JournalIngest {
     for (const segment of listJournals(this.#ports.journals).get(name) ?? []) {
       rmSync(segmentPath(this.#ports.journals, name, segment), { force: true })
     }
-    await this.#ports.ledger.forgetJournal(name)
+    await this.ledger.forgetJournal(name)
     this.#journals.delete(name)
     this.#ports.onFinished(name)
   }
@@ -263,7 +257,7 @@ export class JournalIngest {
   async #prune(now: number): Promise<void> {
     const before = this.#ports.clock.unixSeconds() * 1000 - this.#ports.days * DAY_MS
     try {
-      if (await this.#ports.ledger.prune(before)) return
+      if (await this.ledger.prune(before)) return
     } catch {
       // What could not be removed now is removed with the next round.
     }

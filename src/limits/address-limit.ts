@@ -11,6 +11,8 @@ interface AddressRate {
 }
 
 const MINUTE_MS = 60_000
+/** Of an IPv6 address, 16 bits each. */
+const GROUPS = 8
 
 /**
  * Lets one call of an address through: null at once, or a promise, which rejects with `rate-limited` and the seconds
@@ -38,20 +40,13 @@ export function limitByAddress(
  */
 export function addressBucket(address: string): string {
   if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('%')[0]!.split('::')
-  const front = splitAddressGroups(head)
-  const back = tail === undefined ? [] : splitAddressGroups(tail)
-  const missing =
-    tail === undefined ? 0 : Math.max(0, 8 - countAddressGroups(front) - countAddressGroups(back))
-  const groups = [...front, ...Array<string>(missing).fill('0'), ...back].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  // A URL has one way to write an address: without an IPv4 address at its end, and without leading zeros.
+  const { hostname } = new URL(`http://[${address.split('%')[0]}]`)
+  const [front, back = []] = hostname.slice(1, -1).split('::').map(splitGroups) as [string[], string[]?]
+  const zeros = Array<string>(GROUPS - front.length - back.length).fill('0')
+  return `${[...front, ...zeros, ...back].slice(0, GROUPS / 2).join(':')}::/64`
 }
 
-function splitAddressGroups(text: string): string[] {
+function splitGroups(text: string): string[] {
   return text === '' ? [] : text.split(':')
-}
-
-/** An IPv4 address at the end stands for two groups. */
-function countAddressGroups(groups: readonly string[]): number {
-  return groups.length + (groups.at(-1)?.includes('.') === true ? 1 : 0)
 }

@@ -9,15 +9,15 @@ import { journalName } from '../ledger/journal/segment-format.js'
 import { JournalIngest } from '../ledger/journal-ingest.js'
 import { parseMoneyQuotaName } from '../limits/quota.js'
 import { QuotaServer } from '../limits/quota-server.js'
+import { hourStart } from '../store/ledger/generation-time.js'
 import type { UsageDelta } from '../store/ledger/ledger-batch.js'
-import { decodeCoverage } from '../store/ledger/row-text.js'
+import { COVERAGE_PERIODS, decodeCoverage } from '../store/ledger/row-text.js'
 import type { LedgerPayer } from '../store/ledger-store.js'
 import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ipc/messages.js'
 
 /** Sends a message to a worker. */
 type SendToWorker = (message: LedgerMessageToWorker) => void
 
-const HOUR_MS = 60 * 60 * 1000
 /** An exit in the middle of a change would wait for ever, so it waits for the change instead; not for ever either. */
 const WRITING_MS = 1_000
 const POLL_MS = 10
@@ -94,7 +94,7 @@ export class LedgerCoordinator {
   /** Resolves when a process may exit at once; what is not in the ledger waits in the journals. */
   async whenIdle(): Promise<void> {
     const until = this.#clock.monotonicMs() + WRITING_MS
-    while (this.#ingest.writing && this.#clock.monotonicMs() < until) {
+    while (this.#ingest.ledger.isWriting() && this.#clock.monotonicMs() < until) {
       await new Promise<void>((resolve) => this.#clock.runAfter(POLL_MS, resolve))
     }
   }
@@ -102,7 +102,7 @@ export class LedgerCoordinator {
   async #loadSpending(name: string, done: (spent: number | null) => void): Promise<void> {
     const { payer, period } = parseMoneyQuotaName(name)
     await this.#ingest.readAfterSync((fresh) => {
-      done(fresh ? this.#ingest.reader.spentIn(payer as LedgerPayer, parsePeriod(period)) : null)
+      done(fresh ? this.#ingest.ledger.spentIn(payer as LedgerPayer, parsePeriod(period)) : null)
     })
   }
 
@@ -112,20 +112,14 @@ export class LedgerCoordinator {
     for (const { keyHash, organizationId, hour, coverage: code, cost } of deltas) {
       if (cost === 0) continue
       const { key, organization } = decodeCoverage(code)
-      for (const reset of RESETS) {
-        this.#quotas.recordSpending(
-          journal,
-          keyMoneyQuota(keyHash, reset, hour * HOUR_MS),
-          cost,
-          key === reset,
-        )
+      for (const reset of COVERAGE_PERIODS) {
+        const quota = keyMoneyQuota(keyHash, reset, hourStart(hour))
+        this.#quotas.recordSpending(journal, quota, cost, key === reset)
       }
       this.#quotas.recordSpending(journal, organizationMoneyQuota(organizationId), cost, organization)
     }
   }
 }
-
-const RESETS = ['never', 'daily', 'weekly', 'monthly'] as const
 
 /** From the name that `keyMoneyQuota` makes. */
 function parsePeriod(text: string): { name: CalendarPeriod; number: number } | null {

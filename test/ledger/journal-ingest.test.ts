@@ -117,20 +117,20 @@ test('what a dead process has left is taken before anything else, and its open c
   open(journal, cut, 30)
   close(journal, settled)
   journal.close()
-  const ledger = ingest()
-  await ledger.start()
-  t.same(ledger.reader.row(settled.id), settled)
-  t.match(ledger.reader.row(cut.id), {
+  const books = ingest()
+  await books.start()
+  t.same(books.ledger.row(settled.id), settled)
+  t.match(books.ledger.row(cut.id), {
     cost: 30,
     outcome: 'aborted-estimated',
     detail: { model: 'acme/large' },
   })
   const expected = { total: 100, daily: 100, weekly: 100, monthly: 100 }
-  t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), expected)
-  t.same(ledger.reader.spending(organizationPayer(idOf(1)), NOW), expected)
+  t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), expected)
+  t.same(books.ledger.spending(organizationPayer(idOf(1)), NOW), expected)
   t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
   t.equal(finished.length, 1)
-  await ledger.close()
+  await books.close()
 })
 
 test('a call counts in the periods in which it was dispatched', async (t) => {
@@ -147,20 +147,20 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
     close(journal, rowOf(Date.parse(at), 1))
   }
   journal.close()
-  const ledger = ingest()
-  await ledger.start()
-  t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
-  t.equal(ledger.reader.spentIn(keyPayer(hashOf(1)), null), 6)
-  t.same(ledger.reader.spending(keyPayer(hashOf(2)), NOW), { total: 0, daily: 0, weekly: 0, monthly: 0 })
-  await ledger.close()
+  const books = ingest()
+  await books.start()
+  t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
+  t.equal(books.ledger.spentIn(keyPayer(hashOf(1)), null), 6)
+  t.same(books.ledger.spending(keyPayer(hashOf(2)), NOW), { total: 0, daily: 0, weekly: 0, monthly: 0 })
+  await books.close()
 })
 
 test('a live journal is taken as it grows, over its segments, each line once', async (t) => {
   const { dataDir, ingest, deltas } = place(t)
-  const ledger = ingest()
-  await ledger.start()
+  const books = ingest()
+  await books.start()
   const name = journalName(NOW, process.pid, 7)
-  ledger.expectJournal(name)
+  books.expectJournal(name)
   const journal = new JournalWriter({
     folder: join(dataDir, 'ledger', 'journals'),
     journal: name,
@@ -174,13 +174,13 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     ids.push(row.id)
     open(journal, row, 5)
     await journal.whenWritten()
-    if (turn % 5 === 0) await ledger.sync()
+    if (turn % 5 === 0) await books.sync()
     close(journal, row)
     await journal.whenWritten()
   }
-  t.equal(await ledger.sync(), true)
-  t.ok(ids.every((id) => ledger.reader.row(id)?.cost === 1))
-  t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 40)
+  t.equal(await books.sync(), true)
+  t.ok(ids.every((id) => books.ledger.row(id)?.cost === 1))
+  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 40)
   t.equal(
     deltas.reduce((sum, { cost }) => sum + cost, 0),
     40,
@@ -190,10 +190,10 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     'segments that are taken go',
   )
   journal.close()
-  ledger.writerDied(name)
-  await ledger.sync()
+  books.writerDied(name)
+  await books.sync()
   t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
-  await ledger.close()
+  await books.close()
 })
 
 test('several that take the same journals at the same time count nothing twice and lose nothing', async (t) => {
@@ -220,7 +220,7 @@ test('several that take the same journals at the same time count nothing twice a
         const expected = calls.reduce((sum, { cost }) => sum + cost, 0)
         const ingests = Array.from({ length: rivals }, ingest)
         await Promise.all(ingests.map((each) => each.start()))
-        for (const { reader } of ingests) t.equal(reader.spending(keyPayer(hashOf(1)), NOW).total, expected)
+        for (const { ledger } of ingests) t.equal(ledger.spending(keyPayer(hashOf(1)), NOW).total, expected)
         for (const each of ingests) await each.close()
       },
     ),
@@ -236,14 +236,14 @@ test('rows go when they are too old, and what was spent stays', async (t) => {
   const journal = writer(0)
   for (const row of [...old, young]) close(journal, row)
   journal.close()
-  const ledger = ingest()
-  await ledger.start()
-  const gone = (): boolean => old.every(({ id }) => ledger.reader.row(id) === null)
+  const books = ingest()
+  await books.start()
+  const gone = (): boolean => old.every(({ id }) => books.ledger.row(id) === null)
   for (let tries = 0; tries < 200 && !gone(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
   t.ok(gone())
-  t.ok(ledger.reader.row(young.id) !== null)
-  t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 451)
-  await ledger.close()
+  t.ok(books.ledger.row(young.id) !== null)
+  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 451)
+  await books.close()
 })
 
 test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
@@ -264,41 +264,41 @@ test('a journal of an earlier process of the same number is taken, and one that 
   written(journalName(NOW, process.pid, 0), same)
   mkdirSync(segmentPath(folder, journalName(NOW + 1, NOBODY, 0), 0))
   written(journalName(NOW + 2, NOBODY, 1), other)
-  const ledger = ingest()
+  const books = ingest()
   const before = performance.now()
-  await ledger.start()
+  await books.start()
   t.ok(performance.now() - before < 2_000, 'nobody is waited for')
-  t.equal(ledger.reader.row(same.id)?.cost, 1)
-  t.equal(ledger.reader.row(other.id)?.cost, 2)
-  t.equal(await ledger.sync(), false)
-  await ledger.close()
+  t.equal(books.ledger.row(same.id)?.cost, 1)
+  t.equal(books.ledger.row(other.id)?.cost, 2)
+  t.equal(await books.sync(), false)
+  await books.close()
 })
 
 test('sums of days long gone are not kept for ever', async (t) => {
   const { ingest, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
   const today = Math.floor(NOW / day)
-  const spentOn = (ledger: JournalIngest, number: number): number =>
-    ledger.reader.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
+  const spentOn = (books: JournalIngest, number: number): number =>
+    books.ledger.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
   const first = writer(0)
   for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))
   close(first, rowOf(NOW - 450 * day, 1, 2))
   first.close()
-  const ledger = ingest()
-  await ledger.start()
-  t.equal(spentOn(ledger, today - 401), 1)
+  const books = ingest()
+  await books.start()
+  t.equal(spentOn(books, today - 401), 1)
   const second = writer(1)
   close(second, rowOf(NOW, 1))
   second.close()
-  await ledger.close()
+  await books.close()
   const later = ingest()
   await later.start()
   t.same(
     [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
     [0, 0, 0, 1, 1, 1, 1],
   )
-  t.same(later.reader.spending(keyPayer(hashOf(1)), NOW), { total: 7, daily: 1, weekly: 2, monthly: 2 })
-  t.equal(later.reader.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
+  t.same(later.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 7, daily: 1, weekly: 2, monthly: 2 })
+  t.equal(later.ledger.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
   await later.close()
 })
 
@@ -311,10 +311,10 @@ test('a clock that jumps back loses nothing: calls count in the day that it show
   for (const row of rows) open(journal, row, 5)
   for (const row of rows.toReversed()) close(journal, row)
   journal.close()
-  const ledger = ingest()
-  await ledger.start()
-  for (const row of rows) t.same(ledger.reader.row(row.id), row)
-  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
-  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })
-  await ledger.close()
+  const books = ingest()
+  await books.start()
+  for (const row of rows) t.same(books.ledger.row(row.id), row)
+  t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
+  t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })
+  await books.close()
 })

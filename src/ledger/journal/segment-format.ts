@@ -94,7 +94,3 @@ export function continuationMark(): Buffer {
   bytes.writeUInt32LE(CONTINUED, 0)
   return bytes
 }
-
-export function checksumMatches(payload: Buffer, checksum: number): boolean {
-  return crc32(payload) === checksum
-}

@@ -5,8 +5,6 @@ import { join } from 'node:path'
 const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while no writer needs them: 8 MiB. */
 const MAX_IDLE_BLOCKS = 32
-/** Full blocks that may wait for the disk, the one under way included, before the sender has to. */
-const MAX_PENDING_BLOCKS = 1
 /** Full blocks that wait at most; what still comes is written at once: 2 MiB. */
 const MAX_BUFFERED_BLOCKS = 8
 
@@ -56,11 +54,10 @@ export class BlockWriter {
   #pending = 0
   /** Settles when everything so far has been written; never rejects. */
   #written: Promise<void> = Promise.resolve()
+  /** The same without the last full block: a sender waits for it while more than that one is pending. */
+  #writtenBefore: Promise<void> = Promise.resolve()
   #failure: { readonly cause: unknown } | null = null
   #isReleased = false
-  /** Open while more blocks are pending than should be. */
-  #lag: Promise<void> | null = null
-  #onBlockWritten: (() => void) | null = null
 
   /** `open` is called when the first block is full, or at `flush`. */
   constructor(blocks: BlockPool, open: () => Promise<FileHandle>) {
@@ -77,9 +74,7 @@ export class BlockWriter {
     if (this.#failure !== null) return Promise.reject(this.#failure.cause)
     if (this.#pending >= MAX_BUFFERED_BLOCKS && this.#file !== null) this.#writeSync(this.#file.fd, piece)
     else this.#gather(piece)
-    if (this.#pending <= MAX_PENDING_BLOCKS) return
-    this.#lag ??= this.#waitForDisk()
-    return this.#lag
+    if (this.#pending > 1) return this.#writtenBefore.then(() => this.#failIfRefused())
   }
 
   /** The bytes, when there are so few that no file was opened; a copy. */
@@ -93,7 +88,7 @@ export class BlockWriter {
     if (this.#filled > 0) this.#writeBlock()
     const file = await this.#openOnce()
     await this.#written
-    if (this.#failure !== null) throw this.#failure.cause
+    this.#failIfRefused()
     return file
   }
 
@@ -149,6 +144,7 @@ export class BlockWriter {
     this.#at += bytes
     this.#pending++
     this.#openOnce().catch(() => {})
+    this.#writtenBefore = this.#written
     this.#written = this.#written
       .then(() => this.#writeFully(block, bytes, at))
       .catch((cause: unknown) => {
@@ -157,7 +153,6 @@ export class BlockWriter {
       .then(() => {
         this.#blocks.release(block)
         this.#pending--
-        this.#onBlockWritten?.()
       })
   }
 
@@ -171,13 +166,7 @@ export class BlockWriter {
     }
   }
 
-  async #waitForDisk(): Promise<void> {
-    while (this.#pending > MAX_PENDING_BLOCKS) {
-      await new Promise<void>((resolve) => {
-        this.#onBlockWritten = resolve
-      })
-    }
-    this.#lag = null
+  #failIfRefused(): void {
     if (this.#failure !== null) throw this.#failure.cause
   }
 }

@@ -1,13 +1,11 @@
 import { hourAt, timeSlotAt } from './generation-time.js'
 import { isOpenLine, isPayerLine, lineId, lineTime, readFigures, readPayerIds } from './row-text.js'
 
+/** In the order in which the ledger keeps them. */
+export const USAGE_MEMBERS = ['cost', 'promptTokens', 'completionTokens', 'calls'] as const
+
 /** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
-export interface UsageSums {
-  cost: number
-  promptTokens: number
-  completionTokens: number
-  calls: number
-}
+export type UsageSums = Record<(typeof USAGE_MEMBERS)[number], number>
 
 /** What calls of one key, one hour and one kind of coverage came to. */
 export interface UsageDelta extends UsageSums {
@@ -91,14 +89,17 @@ export class LedgerBatch {
     let delta = this.#deltas.get(name)
     if (delta === undefined) {
       const { keyHash, organizationId } = readPayerIds(this.#payer)
-      const nothing = { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
-      delta = { keyHash, organizationId, hour, coverage, ...nothing }
+      delta = { keyHash, organizationId, hour, coverage, ...noUsage() }
       this.#deltas.set(name, delta)
     }
     this.#lastDelta = delta
     this.#lastDeltaPayer = this.#payer
     return delta
   }
+}
+
+export function noUsage(): UsageSums {
+  return { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
 }
 
 export function addUsage(sums: UsageSums, used: UsageSums): void {

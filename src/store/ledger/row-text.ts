@@ -18,17 +18,23 @@ import {
 } from '../ledger-store.js'
 import { readGenerationTime } from './generation-time.js'
 
-const PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
+/** Periods that a key's limit may have. */
+export const COVERAGE_PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
 /** Where a field must not be empty. */
 const EMPTY_FIELD = '-'
 
 /** Which limits cover a row, as one digit: twice the period of the key's limit, plus one for the organization's. */
 function encodeCoverage({ key, organization }: LimitCoverage): number {
-  return (key === null ? 0 : 2 * (PERIODS.indexOf(key) + 1)) + (organization ? 1 : 0)
+  return (key === null ? 0 : 2 * (COVERAGE_PERIODS.indexOf(key) + 1)) + (organization ? 1 : 0)
 }
 
-const COVERAGES: readonly LimitCoverage[] = Array.from({ length: 2 * (PERIODS.length + 1) }, (_, code) =>
-  Object.freeze({ key: code < 2 ? null : PERIODS[(code >> 1) - 1]!, organization: (code & 1) === 1 }),
+const COVERAGES: readonly LimitCoverage[] = Array.from(
+  { length: 2 * (COVERAGE_PERIODS.length + 1) },
+  (_, code) =>
+    Object.freeze({
+      key: code < 2 ? null : COVERAGE_PERIODS[(code >> 1) - 1]!,
+      organization: (code & 1) === 1,
+    }),
 )
 
 /** Who pays for a call. */
@@ -100,19 +106,9 @@ function quoteCached(text: string | null): string {
 
 /** Members of a row's detail behind its units, in the order in which they stand. New ones go to the end. */
 const DETAIL_MEMBERS = [
-  ...([
-    'model',
-    'requested',
-    'provider',
-    'api',
-    'streamed',
-    'attempts',
-    'durationMs',
-    'firstEventMs',
-  ] as const),
-  ...(['sessionId', 'estimated', 'fault', 'finish', 'nativeFinish', 'serviceTier'] as const),
-  ...(['mediaParts', 'audioParts'] as const),
-] satisfies readonly (keyof LedgerRow['detail'])[]
+  ...['model', 'requested', 'provider', 'api', 'streamed', 'attempts', 'durationMs', 'firstEventMs'],
+  ...['sessionId', 'estimated', 'fault', 'finish', 'nativeFinish', 'serviceTier', 'mediaParts', 'audioParts'],
+]
 
 /** Ids of models and providers hold no spaces; a text that does must not break the line. */
 function encodeField(text: string): string {

@@ -31,7 +31,6 @@ export function createLmdbFileStore(
   const unixMs = (): number => Math.floor(unixSeconds() * 1000)
 
   const read = (id: string): FileRecord | null => records.get(recordKey(id))
-  const find = (id: string): FileRecord | null => (isFileId(id) ? env.inSnapshot(() => read(id)) : null)
 
   /** Looks for the content inside the transaction: a record never speaks of one that has gone meanwhile. */
   const record = (file: FileRecord): Promise<void> =>
@@ -47,7 +46,7 @@ export function createLmdbFileStore(
     createContentWriter(newFileId(unixMs()), { contents, blocks, record, unixMs })
 
   return {
-    file: find,
+    file: (id) => (isFileId(id) ? env.inSnapshot(() => read(id)) : null),
     filesOf: (workspaceId, query) => {
       if (!isId(workspaceId) || query.limit < 1) return { files: [], hasMore: false }
       return env.inSnapshot(() => {
@@ -84,23 +83,30 @@ export function createLmdbFileStore(
     isIntact: async ({ id, sizeBytes }) => (await contents.sizeOf(id)) === sizeBytes,
     openContent: async ({ id }, start, length) =>
       createContentReader(await open(contents.pathOf(id), 'r'), start, length),
-    sweep: async () => {
-      const incoming = await contents.clearIncoming()
-      let { setAside } = incoming
-      const orphans = (await contents.publishedIds()).filter((id) => find(id) === null)
-      if (orphans.length > 0) {
-        // Inside a transaction no record can be added while its content is being set aside.
-        await env.writeDurably(() => {
-          for (const id of orphans) if (read(id) === null && contents.setAside(id)) setAside++
-        })
-      }
-      let putBack = 0
-      for (const id of await contents.idsSetAside()) {
-        if (find(id) !== null && (await contents.putBack(id))) putBack++
-      }
-      return { removed: incoming.removed, setAside, putBack, asideFolder: contents.asideFolder }
-    },
+    sweep: () => sweepContents(env, contents, read),
   }
+}
+
+async function sweepContents(
+  env: LmdbEnvironment,
+  contents: ContentFolder,
+  read: (id: string) => FileRecord | null,
+): ReturnType<FileStore['sweep']> {
+  const isKnown = (id: string): boolean => env.inSnapshot(() => read(id) !== null)
+  const incoming = await contents.clearIncoming()
+  let { setAside } = incoming
+  const orphans = (await contents.publishedIds()).filter((id) => !isKnown(id))
+  if (orphans.length > 0) {
+    // Inside a transaction no record can be added while its content is being set aside.
+    await env.writeDurably(() => {
+      for (const id of orphans) if (read(id) === null && contents.setAside(id)) setAside++
+    })
+  }
+  let putBack = 0
+  for (const id of await contents.idsSetAside()) {
+    if (isKnown(id) && (await contents.putBack(id))) putBack++
+  }
+  return { removed: incoming.removed, setAside, putBack, asideFolder: contents.asideFolder }
 }
 
 function recordKey(id: string): Buffer {

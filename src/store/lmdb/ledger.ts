@@ -10,31 +10,16 @@
  *
  *     'j' journal                       ->  how far it has been taken
  *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
- *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
- *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
+ *     's' …, 'h' …                      ->  sums, see ledger-sums.ts
  */
-import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
-import { generationTime, hourAt, hourStart, timeSlotAt } from '../ledger/generation-time.js'
-import { addUsage, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import { generationTime, hourAt, timeSlotAt } from '../ledger/generation-time.js'
 import { findRow, lineId } from '../ledger/row-text.js'
 import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
-import { keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.js'
-import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
+import { LmdbEnvironment } from './environment.js'
+import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
 import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
 
 export const LEDGER_ROWS_TABLE = 'ledger-rows'
-
-/** Records removed in one transaction: few, so that no other process waits long for the next one. */
-const MAX_PRUNED_RECORDS = 200
-
-/** Periods whose sums are kept for each payer: more than any clock jumps, fewer than would fill a disk. */
-const KEPT_PERIODS: Readonly<Record<CalendarPeriod, number>> = { daily: 400, weekly: 60, monthly: 14 }
-
-/** A sum that grows, and the sums that nothing reads any more once there is this one. */
-interface SumsRecord {
-  readonly key: Buffer
-  readonly outdated: Pick<KeyRange, 'start' | 'end'> | null
-}
 
 /**
  * The embedded ledger, in a folder of its own: what is brought into it must not wait for changes of the store, nor
@@ -45,33 +30,11 @@ export function openLmdbLedger(folder: string): WritableLedger {
   const env = new LmdbEnvironment(folder)
   const rows = env.byteTable(LEDGER_ROWS_TABLE)
   const books = env.byteTable('ledger-books')
-
-  const readCost = (key: Buffer): number => decodeSums(env.get(books, key)).cost
+  const sums = new LedgerSums(env, books)
 
   const progressOf = (journal: string): JournalProgress => {
     const bytes = env.get(books, journalKey(journal))
     return bytes === undefined ? { segment: 0, offset: 0, done: false } : decodeRecord<JournalProgress>(bytes)
-  }
-
-  /** Each sum is read and written once, however many calls it has grown by. */
-  const addDeltas = (deltas: readonly UsageDelta[]): void => {
-    const grown = new Map<string, { readonly record: SumsRecord; readonly by: UsageSums }>()
-    for (const delta of deltas) {
-      for (const record of sumsRecordsOf(delta)) {
-        const name = record.key.toString('latin1')
-        const known = grown.get(name)
-        if (known === undefined) grown.set(name, { record, by: { ...delta } })
-        else addUsage(known.by, delta)
-      }
-    }
-    for (const { record, by } of grown.values()) {
-      const { key, outdated } = record
-      const before = env.get(books, key)
-      const sums = decodeSums(before)
-      addUsage(sums, by)
-      books.put(key, encodeSums(sums))
-      if (before === undefined && outdated !== null) removeSomeRecords(books, outdated.start, outdated.end)
-    }
   }
 
   return {
@@ -86,17 +49,8 @@ export function openLmdbLedger(folder: string): WritableLedger {
         return null
       })
     },
-    spending: (payer, now) =>
-      env.inSnapshot(() => {
-        const spentIn = (period: CalendarPeriod): number =>
-          readCost(periodSumsKey(payer, period, periodNumber(period, now)))
-        const total = readCost(totalSumsKey(payer))
-        return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
-      }),
-    spentIn: (payer, period) => {
-      const key = period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number)
-      return env.inSnapshot(() => readCost(key))
-    },
+    spending: (payer, now) => env.inSnapshot(() => sums.spending(payer, now)),
+    spentIn: (payer, period) => env.inSnapshot(() => sums.spentIn(payer, period)),
     readJournal: (name) =>
       env.inSnapshot(() => {
         const open = new Map<string, string>()
@@ -120,7 +74,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
             books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
           }
         }
-        addDeltas(batch.deltas)
+        sums.add(batch.deltas)
         books.put(journalKey(journal), encodeRecord(to))
         return true
       }),
@@ -131,40 +85,14 @@ export function openLmdbLedger(folder: string): WritableLedger {
       }),
     prune: (before) =>
       env.write(() => {
-        const removedRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
-        const removedHours = removeSomeRecords(books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
-        return removedRows === MAX_PRUNED_RECORDS || removedHours === MAX_PRUNED_RECORDS
+        const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
+        const hasOlderHours = sums.prune(hourAt(before))
+        return hasOlderRows || hasOlderHours
       }).committed,
     isWriting: () => env.isWriting,
     close: () => env.close(),
   }
 }
-
-function sumsRecordsOf({ keyHash, organizationId, hour }: UsageDelta): SumsRecord[] {
-  const at = hourStart(hour)
-  return [keyPayer(keyHash), organizationPayer(organizationId)].flatMap((payer) => [
-    { key: totalSumsKey(payer), outdated: null },
-    { key: hourSumsKey(hour, payer), outdated: null },
-    ...CALENDAR_PERIODS.map((period) => {
-      const number = periodNumber(period, at)
-      const outdated = earlierPeriodsRange(payer, period, number - KEPT_PERIODS[period])
-      return { key: periodSumsKey(payer, period, number), outdated }
-    }),
-  ])
-}
-
-/** Removes records from `start` on and before `end`, a few at most; how many that were. */
-function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null, end: Uint8Array): number {
-  const keys: Uint8Array[] = []
-  for (const { key } of table.getRange(start === null ? {} : { start })) {
-    if (keys.length === MAX_PRUNED_RECORDS || Buffer.compare(key, end) >= 0) break
-    keys.push(Buffer.from(key))
-  }
-  for (const key of keys) table.remove(key)
-  return keys.length
-}
-
-// ── Keys and sums ───────────────────────────────────────────────────────────
 
 function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
@@ -173,29 +101,6 @@ function journalKey(journal: string): Buffer {
 /** Without an id it begins the keys of all open calls of a journal. */
 function openCallKey(journal: string, id: string): Buffer {
   return Buffer.from(`o${journal}${KEY_END}${id}`)
-}
-
-function totalSumsKey(payer: LedgerPayer): Buffer {
-  return Buffer.from(`s${payer}${KEY_END}`)
-}
-
-function periodSumsKey(payer: LedgerPayer, name: CalendarPeriod, number: number | ''): Buffer {
-  return Buffer.from(`s${payer}${KEY_END}${name}${number}`)
-}
-
-/**
- * The keys of earlier periods, the end exclusive. In the order of their texts, which is that of their numbers as long
- * as these have equally many digits: days until the year 2243.
- */
-function earlierPeriodsRange(payer: LedgerPayer, name: CalendarPeriod, number: number) {
-  return { start: periodSumsKey(payer, name, ''), end: periodSumsKey(payer, name, number) }
-}
-
-const HOUR_SUMS_PREFIX = Buffer.from('h')
-const HOUR_CHARS = 8
-
-function hourSumsKey(hour: number, payer: LedgerPayer | ''): Buffer {
-  return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
 }
 
 const TIME_SLOT_BYTES = 6
@@ -216,26 +121,4 @@ function timeSlotPrefix(slot: number): Buffer {
 /** @param place what no other part of any journal has */
 function rowBlockKey(slot: number, place: string): Buffer {
   return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
-}
-
-const SUMS_BYTES = 32
-
-function decodeSums(bytes: Uint8Array | undefined): UsageSums {
-  if (bytes === undefined) return { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return {
-    cost: view.getFloat64(0),
-    promptTokens: view.getFloat64(8),
-    completionTokens: view.getFloat64(16),
-    calls: view.getFloat64(24),
-  }
-}
-
-function encodeSums({ cost, promptTokens, completionTokens, calls }: UsageSums): Buffer {
-  const bytes = Buffer.allocUnsafe(SUMS_BYTES)
-  bytes.writeDoubleBE(cost, 0)
-  bytes.writeDoubleBE(promptTokens, 8)
-  bytes.writeDoubleBE(completionTokens, 16)
-  bytes.writeDoubleBE(calls, 24)
-  return bytes
 }

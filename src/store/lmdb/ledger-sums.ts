@@ -1,0 +1,145 @@
+/**
+ * What payers have used, in the table of the ledger's books.
+ *
+ *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
+ *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
+ */
+import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
+import { hourStart } from '../ledger/generation-time.js'
+import { addUsage, noUsage, USAGE_MEMBERS, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import {
+  keyPayer,
+  type LedgerPayer,
+  type LedgerReader,
+  organizationPayer,
+  type Spending,
+} from '../ledger-store.js'
+import type { KeyRange, LmdbByteTable, LmdbEnvironment } from './environment.js'
+import { KEY_END } from './record-table.js'
+
+/** Records removed in one transaction: few, so that no other process waits long for the next one. */
+const MAX_PRUNED_RECORDS = 200
+
+/** Periods whose sums are kept for each payer: more than any clock jumps, fewer than would fill a disk. */
+const KEPT_PERIODS: Readonly<Record<CalendarPeriod, number>> = { daily: 400, weekly: 60, monthly: 14 }
+
+/** A sum that grows, and the sums that nothing reads any more once there is this one. */
+interface SumsRecord {
+  readonly key: Buffer
+  readonly outdated: Pick<KeyRange, 'start' | 'end'> | null
+}
+
+/** For the inside of transactions and snapshots of the environment. */
+export class LedgerSums {
+  readonly #env: LmdbEnvironment
+  readonly #table: LmdbByteTable
+
+  constructor(env: LmdbEnvironment, table: LmdbByteTable) {
+    this.#env = env
+    this.#table = table
+  }
+
+  spending(payer: LedgerPayer, now: number): Spending {
+    const spentIn = (name: CalendarPeriod): number =>
+      this.spentIn(payer, { name, number: periodNumber(name, now) })
+    const total = this.spentIn(payer, null)
+    return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
+  }
+
+  spentIn(...[payer, period]: Parameters<LedgerReader['spentIn']>): number {
+    const key = period === null ? totalKey(payer) : periodKey(payer, period.name, period.number)
+    return decodeSums(this.#env.get(this.#table, key)).cost
+  }
+
+  /** Each sum is read and written once, however many calls it has grown by. */
+  add(deltas: readonly UsageDelta[]): void {
+    const grown = new Map<string, { readonly record: SumsRecord; readonly by: UsageSums }>()
+    for (const delta of deltas) {
+      for (const record of recordsOf(delta)) {
+        const name = record.key.toString('latin1')
+        const known = grown.get(name)
+        if (known === undefined) grown.set(name, { record, by: { ...delta } })
+        else addUsage(known.by, delta)
+      }
+    }
+    for (const { record, by } of grown.values()) this.#grow(record, by)
+  }
+
+  /** Removes a few sums of hours before that one. True when there may be more of them. */
+  prune(hour: number): boolean {
+    return removeSomeRecords(this.#table, HOURS_PREFIX, hourKey(hour, ''))
+  }
+
+  #grow({ key, outdated }: SumsRecord, by: UsageSums): void {
+    const before = this.#env.get(this.#table, key)
+    const sums = decodeSums(before)
+    addUsage(sums, by)
+    this.#table.put(key, encodeSums(sums))
+    if (before === undefined && outdated !== null) {
+      removeSomeRecords(this.#table, outdated.start, outdated.end)
+    }
+  }
+}
+
+/** Removes records from `start` on and before `end`, a few at most. True when there may be more of them. */
+export function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null, end: Uint8Array): boolean {
+  const keys: Uint8Array[] = []
+  for (const { key } of table.getRange(start === null ? {} : { start })) {
+    if (keys.length === MAX_PRUNED_RECORDS || Buffer.compare(key, end) >= 0) break
+    keys.push(Buffer.from(key))
+  }
+  for (const key of keys) table.remove(key)
+  return keys.length === MAX_PRUNED_RECORDS
+}
+
+function recordsOf({ keyHash, organizationId, hour }: UsageDelta): SumsRecord[] {
+  const at = hourStart(hour)
+  return [keyPayer(keyHash), organizationPayer(organizationId)].flatMap((payer) => [
+    { key: totalKey(payer), outdated: null },
+    { key: hourKey(hour, payer), outdated: null },
+    ...CALENDAR_PERIODS.map((period) => {
+      const number = periodNumber(period, at)
+      const key = periodKey(payer, period, number)
+      return { key, outdated: earlierPeriods(payer, period, number - KEPT_PERIODS[period]) }
+    }),
+  ])
+}
+
+function totalKey(payer: LedgerPayer): Buffer {
+  return Buffer.from(`s${payer}${KEY_END}`)
+}
+
+function periodKey(payer: LedgerPayer, name: CalendarPeriod, number: number | ''): Buffer {
+  return Buffer.from(`s${payer}${KEY_END}${name}${number}`)
+}
+
+/**
+ * The keys of earlier periods, the end exclusive. In the order of their texts, which is that of their numbers as long
+ * as these have equally many digits: days until the year 2243.
+ */
+function earlierPeriods(payer: LedgerPayer, name: CalendarPeriod, number: number): SumsRecord['outdated'] {
+  return { start: periodKey(payer, name, ''), end: periodKey(payer, name, number) }
+}
+
+const HOURS_PREFIX = Buffer.from('h')
+const HOUR_CHARS = 8
+
+function hourKey(hour: number, payer: LedgerPayer | ''): Buffer {
+  return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
+}
+
+const FIGURE_BYTES = 8
+
+function decodeSums(bytes: Uint8Array | undefined): UsageSums {
+  const sums = noUsage()
+  if (bytes === undefined) return sums
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (const [at, member] of USAGE_MEMBERS.entries()) sums[member] = view.getFloat64(at * FIGURE_BYTES)
+  return sums
+}
+
+function encodeSums(sums: UsageSums): Buffer {
+  const bytes = Buffer.allocUnsafe(USAGE_MEMBERS.length * FIGURE_BYTES)
+  for (const [at, member] of USAGE_MEMBERS.entries()) bytes.writeDoubleBE(sums[member], at * FIGURE_BYTES)
+  return bytes
+}
