@@ -1,7 +1,7 @@
 /** What the supervisor asks of a worker's recorder and faults, and what comes back. Plain data. */
 
+import type { FaultPlan } from './control/requests.js'
 import type { DelayShape } from './delay-shape.js'
-import type { FaultPlan } from './faults/fault-plan.js'
 import type {
   ArrivalTimes,
   LabRunPlan,

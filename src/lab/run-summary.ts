@@ -4,7 +4,7 @@
  * every process of the machine shares, as decimal text, because they outgrow JSON's exact numbers.
  */
 import type { LoadExpectation } from './control/requests.js'
-import type { StallSnapshot } from './worker-snapshots.js'
+import type { OperationCounts, RareMeasure, StallSnapshot } from './worker-snapshots.js'
 
 export type { LoadExpectation, LoadToolReport } from './control/requests.js'
 
@@ -17,17 +17,12 @@ export interface DistributionSummary {
   readonly percentiles: Readonly<Record<string, number>>
 }
 
-/** A request belongs to the window in which it arrived: `arrivals = completed + aborted + inFlight`, always. */
-export interface OperationSummary {
-  readonly arrivals: number
-  readonly completed: number
-  readonly aborted: number
-  /** Arrived in the window and still under way. */
-  readonly inFlight: number
+/** `inFlight` arrived in the window and are still under way. Rare measures of which there are none have `count` 0. */
+export interface OperationSummary
+  extends OperationCounts,
+    Readonly<Record<RareMeasure, DistributionSummary>> {
   /** Completed, by status. */
   readonly statuses: Readonly<Record<string, number>>
-  readonly bytesIn: number
-  readonly bytesOut: number
   /** Faults applied on purpose, by kind. */
   readonly faults: Readonly<Record<string, number>>
   /** Arrivals per second of the window. */
@@ -37,20 +32,10 @@ export interface OperationSummary {
   readonly lastArrivalNs?: string
   /** Parsed head to last byte handed to the socket. */
   readonly service: DistributionSummary
-  /** Achieved minus intended delay, where one was intended. */
-  readonly delayError: DistributionSummary
   /** Between arrivals. `cv` is their coefficient of variation, `dispersion` the index of the counts per 100 ms. */
   readonly gap: DistributionSummary & { readonly cv: number; readonly dispersion: number }
   /** In flight as seen by arrivals, its maximum, its mean over time. */
   readonly concurrency: { readonly seen: DistributionSummary; readonly max: number; readonly mean: number }
-  /** Only of requests that carried `X-Lab-Due` and `X-Lab-Sent`. */
-  readonly lateness: DistributionSummary
-  readonly wait: DistributionSummary
-  /** Of streamed answers. */
-  readonly firstChunk: DistributionSummary
-  readonly chunkGap: DistributionSummary
-  readonly chunks: DistributionSummary
-  readonly backpressure: DistributionSummary
 }
 
 export interface RunStall extends Omit<StallSnapshot, 'startMs' | 'endMs'> {

@@ -1,4 +1,4 @@
-/** Sums over lists and over counts by name. */
+/** Sums over lists and over counts by name, and members of plain data. */
 
 export function addUp(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
@@ -19,6 +19,11 @@ export function sumMembers<K extends string>(
 ): Record<K, number> {
   const sums = names.map((name) => [name, sumOf(parts, (part) => part[name])] as const)
   return Object.fromEntries(sums) as Record<K, number>
+}
+
+/** The named members alone. */
+export function pickMembers<T, K extends keyof T>(value: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, value[name]])) as Pick<T, K>
 }
 
 /** Of counts by status, reason or the like those whose name matches. */

@@ -21,11 +21,25 @@ export interface ArrivalSnapshot {
   readonly lastAt: number | null
 }
 
+/** A request belongs to the window in which it arrived: `arrivals = completed + aborted + inFlight`, always. */
+export const OPERATION_COUNTS = [
+  'arrivals',
+  'completed',
+  'aborted',
+  'inFlight',
+  'bytesIn',
+  'bytesOut',
+] as const
+export type OperationCounts = Readonly<Record<(typeof OPERATION_COUNTS)[number], number>>
+
 /** Measures that most operations never have. */
 export const RARE_MEASURES = [
+  /** Achieved minus intended delay, where one was intended. */
   'delayError',
+  /** Only of requests that carried `X-Lab-Due` and `X-Lab-Sent`. */
   'lateness',
   'wait',
+  /** Of streamed answers. */
   'firstChunk',
   'chunkGap',
   'chunks',
@@ -33,14 +47,8 @@ export const RARE_MEASURES = [
 ] as const
 export type RareMeasure = (typeof RARE_MEASURES)[number]
 
-export interface OperationWindowSnapshot extends ArrivalSnapshot {
+export interface OperationWindowSnapshot extends ArrivalSnapshot, OperationCounts {
   readonly name: string
-  readonly arrivals: number
-  readonly completed: number
-  readonly aborted: number
-  readonly inFlight: number
-  readonly bytesIn: number
-  readonly bytesOut: number
   readonly statuses: readonly (readonly [status: number, answers: number])[]
   readonly faults: readonly (readonly [kind: string, applied: number])[]
   readonly service: HistogramSnapshot

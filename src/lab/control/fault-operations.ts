@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type FaultPlan, faultWindowAt, type LabFaultKind, SERVER_FAULTS } from '../faults/fault-plan.js'
+import { faultWindowAt } from '../faults/active-fault.js'
 import { nanosecondText } from '../summary/summarize.js'
 import type { LabPorts } from './ports.js'
-import { type FaultRequest, faultRequest, LabRequestError, validateInput } from './requests.js'
+import { type FaultPlan, faultRequest, LabRequestError, SERVER_FAULTS, validateInput } from './requests.js'
 import { jsonResponse, type LabResponse } from './run-operations.js'
 
-const DEFAULT_STATUS = 503
-const DEFAULT_HELD = 10_000
 const ACKNOWLEDGE_MS = 35
 /** A loop that is blocked for longer is no stall any more: nothing could end it. */
 const MOST_BLOCK_MS = 60_000
@@ -38,12 +36,13 @@ export class FaultOperations {
 
   async add(body: unknown): Promise<LabResponse> {
     this.#requireFaultsEnabled()
-    const request = validateInput(faultRequest, body)
-    validateFaultRequest(request, this.#ports.operations)
+    const { afterMs, ...request } = validateInput(faultRequest, body)
+    validateFault(request, Object.keys(body as object), this.#ports.operations)
     if (this.plans().length >= MOST_FAULTS) {
       throw new LabRequestError(409, `there are ${MOST_FAULTS} faults already: delete some first`)
     }
-    const plan = planFault(request, this.#ports.now())
+    const startMs = this.#ports.now() + afterMs
+    const plan: FaultPlan = { id: randomBytes(4).toString('hex'), ...request, startMs }
     this.#faults.set(plan.id, plan)
     await this.#ports.fleet.ask({ do: 'add-fault', fault: plan }, ACKNOWLEDGE_MS)
     return jsonResponse(201, faultBody(plan, this.#ports.now()))
@@ -69,7 +68,7 @@ export class FaultOperations {
   }
 }
 
-const REQUIRED_FIELDS: Readonly<Partial<Record<LabFaultKind, readonly (keyof FaultRequest)[]>>> = {
+const REQUIRED_FIELDS: Readonly<Partial<Record<FaultPlan['kind'], readonly string[]>>> = {
   hold: ['forMs'],
   block: ['forMs'],
   'accept-pause': ['forMs'],
@@ -80,40 +79,25 @@ const REQUIRED_FIELDS: Readonly<Partial<Record<LabFaultKind, readonly (keyof Fau
   'error-at-token': ['token'],
 }
 
-function validateFaultRequest(request: FaultRequest, operations: ReadonlySet<string>): void {
-  const { kind, op, forMs, everyMs } = request
+/** @param given the fields that the caller has set */
+function validateFault(
+  { kind, op, forMs, everyMs }: Omit<FaultPlan, 'id' | 'startMs'>,
+  given: readonly string[],
+  operations: ReadonlySet<string>,
+): void {
   const refuse = (field: string, sentence: string): never => {
     throw new LabRequestError(400, `${field}: ${sentence}`, field)
   }
-  const missing = (REQUIRED_FIELDS[kind] ?? []).find((field) => request[field] === undefined)
+  const missing = REQUIRED_FIELDS[kind]?.find((field) => !given.includes(field))
   if (missing !== undefined) refuse(missing, `${kind} needs one`)
   if (op !== '*' && !operations.has(op))
     refuse('op', `there is no operation ${JSON.stringify(op.slice(0, 100))}`)
   if (SERVER_FAULTS.some((each) => each === kind) && op !== '*')
     refuse('op', `${kind} meets the whole server, so that no operation can be named`)
   if (kind === 'block' && forMs! > MOST_BLOCK_MS) refuse('forMs', `a block lasts ${MOST_BLOCK_MS} ms at most`)
-  if (everyMs === undefined) return
-  if (forMs === undefined) refuse('forMs', 'everyMs needs one')
+  if (everyMs === null) return
+  if (forMs === null) refuse('forMs', 'everyMs needs one')
   else if (everyMs < forMs) refuse('everyMs', 'must be at least forMs, or windows overlap')
-}
-
-function planFault(request: FaultRequest, now: number): FaultPlan {
-  return {
-    id: randomBytes(4).toString('hex'),
-    kind: request.kind,
-    op: request.op,
-    worker: request.worker,
-    startMs: now + request.afterMs,
-    forMs: request.forMs ?? null,
-    everyMs: request.everyMs ?? null,
-    prob: request.prob,
-    seed: request.seed,
-    status: request.status ?? DEFAULT_STATUS,
-    addMs: request.addMs ?? 0,
-    bytesPerS: request.bytesPerS ?? 0,
-    token: request.token ?? 0,
-    maxHeld: request.maxHeld ?? DEFAULT_HELD,
-  }
 }
 
 function faultBody(plan: FaultPlan, now: number): Record<string, unknown> {

@@ -1,6 +1,5 @@
 /** What callers of the control listener may send. Every message stands behind the name of its field. */
 import { z } from 'zod'
-import { LAB_FAULT_KINDS } from '../faults/fault-plan.js'
 
 const DAY_S = 86_400
 
@@ -85,22 +84,50 @@ export const runRequest = z.strictObject({
 })
 export type RunRequest = z.output<typeof runRequest>
 
+/** Faults of the whole server: no operation can be named. */
+export const SERVER_FAULTS = ['block', 'accept-pause'] as const
+/** Faults of single answers. */
+const ANSWER_FAULTS = ['hold', 'slow', 'error', 'reset', 'throttle'] as const
+/** Faults of event streams. */
+const STREAM_FAULTS = ['stall-at-token', 'cut-at-token', 'error-at-token', 'coalesce', 'split-utf8'] as const
+const FAULTS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
+
+/** Null when absent; to say null is an error. */
+const upToADay = positiveUpTo(DAY_S * 1000)
+  .optional()
+  .transform((duration) => duration ?? null)
+
 export const faultRequest = z.strictObject({
-  kind: z.enum(LAB_FAULT_KINDS, `must be one of ${LAB_FAULT_KINDS.join(', ')}`),
+  kind: z.enum(FAULTS, `must be one of ${FAULTS.join(', ')}`),
   op: z.string('must be the name of an operation, or *').min(1, 'must not be empty').default('*'),
+  /** Null for all workers. */
   worker: integerBetween(0, 255).nullable().default(null),
   afterMs: numberBetween(0, DAY_S * 1000).default(0),
-  forMs: positiveUpTo(DAY_S * 1000).optional(),
-  everyMs: positiveUpTo(DAY_S * 1000).optional(),
+  /** How long it lasts; null until it is deleted. */
+  forMs: upToADay,
+  /** From begin to begin; null happens once. */
+  everyMs: upToADay,
+  /** Share of the calls it meets. */
   prob: numberBetween(0, 1).default(1),
   seed: seed.default(0),
-  status: integerBetween(400, 599).optional(),
-  addMs: positiveUpTo(MOST_DELAY_MS).optional(),
-  bytesPerS: positiveUpTo(1e9).optional(),
-  token: integerBetween(0, 1_000_000).optional(),
-  maxHeld: integerBetween(1, 1_000_000).optional(),
+  /** Of `error`. */
+  status: integerBetween(400, 599).default(503),
+  /** Of `slow`, and of the stream faults that take time. */
+  addMs: positiveUpTo(MOST_DELAY_MS).default(0),
+  /** Of `throttle`. */
+  bytesPerS: positiveUpTo(1e9).default(0),
+  /** Of stream faults: after so many tokens. */
+  token: integerBetween(0, 1_000_000).default(0),
+  /** Of `hold`: answers that are withheld at a time; beyond them calls get 503. */
+  maxHeld: integerBetween(1, 1_000_000).default(10_000),
 })
-export type FaultRequest = z.output<typeof faultRequest>
+type FaultRequest = z.output<typeof faultRequest>
+
+/** A fault as the workers get it. Times are milliseconds on the clock that all processes share. */
+export type FaultPlan = Readonly<Omit<FaultRequest, 'afterMs'>> & {
+  readonly id: string
+  readonly startMs: number
+}
 
 const count = z.int('must be a whole number').min(0, 'must not be negative')
 const ms = z.number('must be a number').min(0, 'must not be negative')

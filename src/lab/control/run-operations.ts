@@ -5,6 +5,7 @@ import {
   percentileSpectrum,
   summarizeDistribution,
   THINGS,
+  unitOf,
 } from '../summary/quantiles.js'
 import { nanosecondText } from '../summary/summarize.js'
 import { judgeReport } from '../verdict/judge.js'
@@ -85,9 +86,9 @@ export class RunOperations {
     const metric = query.get('metric') ?? 'service'
     const window = this.#runs.window(run, query.get('window') ?? 'measure')
     const { parts } = await this.#runs.parts(run, window)
-    const snapshot = mergeHistograms(histogramsOf(parts, operation, metric)).snapshot()
-    const scale = metric === 'inflight' || metric === 'chunks' ? THINGS : MILLISECONDS
-    return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, scale)
+    const [histograms, unit] = histogramsOf(parts, operation, metric)
+    const snapshot = mergeHistograms(histograms).snapshot()
+    return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, unit)
   }
 
   /** Judges what a tool says about the run by what the server knows. */
@@ -122,29 +123,23 @@ function runOutline(run: LabRun, now: number): Record<string, unknown> {
   }
 }
 
-/** The histograms of a metric that the workers recorded, of one operation or (`*`) of all. */
+/** The histograms of a metric that the workers recorded, of one operation or (`*`) of all, and their unit. */
 function histogramsOf(
   parts: readonly WorkerWindowSnapshot[],
   operation: string,
   metric: string,
-): readonly (HistogramSnapshot | null)[] {
-  if (metric === 'lag') return parts.map(({ lag }) => lag)
-  const chosen =
-    operation === '*'
-      ? parts.flatMap(({ operations }) => operations)
-      : parts.flatMap(({ operations }) => operations.filter(({ name }) => name === operation))
-  if (metric === 'gap' || metric === 'inflight') {
-    const arrivals = operation === '*' ? parts.map(({ total }) => total) : chosen
-    return arrivals.map(({ gap, seen }) => (metric === 'gap' ? gap : seen))
-  }
-  if (metric === 'service') return chosen.map(({ service }) => service)
-  const rare = RARE_MEASURES.find((name) => name === metric)
-  if (rare !== undefined) return chosen.map((part) => part.rare[rare] ?? null)
-  throw new LabRequestError(
-    400,
-    `metric: must be one of service, gap, inflight, lag, ${RARE_MEASURES.join(', ')}`,
-    'metric',
-  )
+): readonly [histograms: readonly (HistogramSnapshot | null)[], unit: HistogramUnit] {
+  const all = parts.flatMap(({ operations }) => operations)
+  const chosen = operation === '*' ? all : all.filter(({ name }) => name === operation)
+  const arrivals = operation === '*' ? parts.map(({ total }) => total) : chosen
+  if (metric === 'lag') return [parts.map(({ lag }) => lag), MILLISECONDS]
+  if (metric === 'gap') return [arrivals.map(({ gap }) => gap), MILLISECONDS]
+  if (metric === 'inflight') return [arrivals.map(({ seen }) => seen), THINGS]
+  if (metric === 'service') return [chosen.map(({ service }) => service), MILLISECONDS]
+  const measure = RARE_MEASURES.find((name) => name === metric)
+  if (measure !== undefined) return [chosen.map(({ rare }) => rare[measure] ?? null), unitOf(measure)]
+  const known = `service, gap, inflight, lag, ${RARE_MEASURES.join(', ')}`
+  throw new LabRequestError(400, `metric: must be one of ${known}`, 'metric')
 }
 
 function formatHistogram(

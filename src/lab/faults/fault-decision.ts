@@ -1,5 +1,6 @@
 import type { HttpCall } from '../../transport/exchange.js'
-import type { ActiveFault, FaultPlan, LabFaultKind } from './fault-plan.js'
+import type { FaultPlan } from '../control/requests.js'
+import type { ActiveFault } from './active-fault.js'
 import type { RequestedFault } from './lab-headers.js'
 import type { StreamFaults } from './stream-faults.js'
 
@@ -28,9 +29,8 @@ export function decideFaults(
 ): FaultDecision | null {
   let decision = requested === null ? null : emptyDecision()
   for (const fault of faults) {
-    if (!fault.matchesOperation(operation)) continue
-    const window = fault.windowAt(call.arrivedAt)
-    if (window === null || !fault.strikesThisCall()) continue
+    const window = fault.strike(operation, call.arrivedAt)
+    if (window === null) continue
     decision ??= emptyDecision()
     applyFault(decision, fault.plan, window.to)
   }
@@ -47,7 +47,7 @@ function emptyDecision(): FaultDecision {
 }
 
 /** What happens to a stream, by kind of fault. */
-const STREAM_FAULTS: Readonly<Partial<Record<LabFaultKind, (plan: FaultPlan) => StreamFaults>>> = {
+const STREAM_FAULTS: Readonly<Partial<Record<FaultPlan['kind'], (plan: FaultPlan) => StreamFaults>>> = {
   throttle: ({ bytesPerS }) => ({ bytesPerS }),
   'stall-at-token': ({ token, addMs }) => ({ stall: { token, ms: addMs } }),
   'cut-at-token': ({ token }) => ({ cut: { token } }),

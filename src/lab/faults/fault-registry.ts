@@ -1,6 +1,7 @@
+import type { FaultPlan } from '../control/requests.js'
 import type { LabRecorder } from '../recorder/recorder.js'
-import { ActiveFault, type FaultPlan } from './fault-plan.js'
-import { HeldAnswers } from './held-answers.js'
+import { ActiveFault, faultWindowAt } from './active-fault.js'
+import { HeldAnswers, LONGEST_TIMER_MS } from './held-answers.js'
 
 interface FaultRegistryPorts {
   readonly worker: number
@@ -15,7 +16,6 @@ interface PausableListener {
   resume(): void
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** A hold ends for all its calls at once, so its end is worth hitting. */
 const HOLD_SPIN_MS = 2
 
@@ -86,23 +86,21 @@ export class FaultRegistry {
 
   /** Prepares the window under way or the next one; the windows after it follow one by one. */
   #schedule(entry: RegisteredFault, now: number): void {
-    const window = entry.fault.nextWindow(now)
+    const { plan } = entry.fault
+    const window = faultWindowAt(plan, now)
     if (window === null) {
-      this.#entries.delete(entry.fault.plan.id)
+      this.#entries.delete(plan.id)
       this.#refresh()
-      return
-    }
-    const { kind } = entry.fault.plan
-    if (kind === 'hold') {
+    } else if (plan.kind === 'hold') {
       const calledOff = this.recorder.stalls.planStall('hold', window.from, window.to)
       entry.end = () => {
         calledOff(performance.now())
         this.held.release(window.to)
       }
       this.#runAt(entry, window.to, () => this.#schedule(entry, performance.now()))
-    } else if (kind === 'block') {
+    } else if (plan.kind === 'block') {
       this.#runAt(entry, window.from, () => this.#blockLoop(entry))
-    } else if (kind === 'accept-pause') {
+    } else if (plan.kind === 'accept-pause') {
       // At once where it is due: when the caller has been told of the fault, the listener is already closed.
       if (now >= window.from) this.#pauseAccepting(entry, window.to)
       else this.#runAt(entry, window.from, () => this.#pauseAccepting(entry, window.to))
@@ -112,23 +110,21 @@ export class FaultRegistry {
   }
 
   #blockLoop(entry: RegisteredFault): void {
-    const { forMs, everyMs } = entry.fault.plan
+    const { plan } = entry.fault
     const from = performance.now()
-    const to = from + (forMs ?? 0)
+    const to = from + (plan.forMs ?? 0)
     while (performance.now() < to);
     const end = performance.now()
     this.recorder.blockedUntil = end
     this.recorder.stalls.recordStall('block', from, end)
-    if (everyMs === null) this.remove(entry.fault.plan.id)
-    else this.#scheduleNext(entry, end)
-  }
-
-  /** The window of what was just done may not be over to the microsecond: looks for the one after it. */
-  #scheduleNext(entry: RegisteredFault, now: number): void {
-    const { forMs, everyMs } = entry.fault.plan
-    const window = entry.fault.nextWindow(now)
-    const under = window !== null && now >= window.from
-    this.#schedule(entry, under ? window.from + Math.max(forMs ?? 0, everyMs ?? 0) : now)
+    if (plan.everyMs === null) {
+      this.remove(plan.id)
+      return
+    }
+    // A window that began while this block ended late is left out: the loop turns in between.
+    const window = faultWindowAt(plan, end)
+    const missed = window !== null && end >= window.from
+    this.#schedule(entry, missed ? window.from + plan.everyMs : end)
   }
 
   #pauseAccepting(entry: RegisteredFault, until: number): void {

@@ -118,21 +118,19 @@ class FaultyRouteCalls {
 
   #completeReply(call: HttpCall, reply: Reply, streamFaults: StreamFaults | null, echo: boolean): Reply {
     const { body } = reply
-    const headers = echo ? [...reply.headers, ...this.#timingHeaders(call)] : reply.headers
-    if (body === null || (streamFaults === null && !(echo && isStreamBody(body))))
-      return { ...reply, headers }
+    const answer = echo ? { ...reply, headers: [...reply.headers, ...this.#timingHeaders(call)] } : reply
     const ports = { onFault: (kind: string) => this.#countFault(call, kind), drop: () => call.disconnect?.() }
-    const all = {
-      ...streamFaults,
-      ...(echo && { closingComment: () => `: lab ${this.#serverTiming(call)}\n\n` }),
+    if (isStreamBody(body)) {
+      if (streamFaults === null && !echo) return answer
+      const closingComment = () => `: lab ${this.#serverTiming(call)}\n\n`
+      const faults = { ...streamFaults, ...(echo && { closingComment }) }
+      return { ...answer, body: withStreamFaults(body, faults, ports) }
     }
-    if (isStreamBody(body)) return { ...reply, headers, body: withStreamFaults(body, all, ports) }
     // A whole body has no tokens; all that can go wrong with it on its way is its pace.
-    if (streamFaults?.bytesPerS === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) {
-      return { ...reply, headers }
-    }
-    const { bytesPerS } = streamFaults
-    return { ...reply, headers, body: withStreamFaults(streamOfBody(body), { bytesPerS }, ports) }
+    const bytesPerS = streamFaults?.bytesPerS
+    const isWhole = typeof body === 'string' || body instanceof Uint8Array
+    if (bytesPerS === undefined || !isWhole) return answer
+    return { ...answer, body: withStreamFaults(streamOfBody(body), { bytesPerS }, ports) }
   }
 
   #timingHeaders(call: HttpCall): readonly (readonly [string, string])[] {

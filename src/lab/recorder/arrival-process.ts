@@ -14,14 +14,11 @@ export class ArrivalFigures {
 
   /** @param toMonotonic milliseconds to add to times of this process */
   snapshot(toMonotonic: number): ArrivalSnapshot {
-    const { gap, seen, gapSquares, area, peak, busy, firstAt, lastAt } = this
+    const { firstAt, lastAt } = this
     return {
-      gap: gap.snapshot(),
-      gapSquares,
-      seen: seen.snapshot(),
-      area,
-      peak,
-      busy,
+      ...this,
+      gap: this.gap.snapshot(),
+      seen: this.seen.snapshot(),
       firstAt: firstAt < 0 ? null : firstAt + toMonotonic,
       lastAt: lastAt < 0 ? null : lastAt + toMonotonic,
     }

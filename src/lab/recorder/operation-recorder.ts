@@ -16,6 +16,8 @@ export interface RecorderClock {
   readonly steps: StepSeries
   /** The window under way. */
   readonly window: RecordingWindow
+  /** The window that was under way then; null when it has been forgotten. */
+  windowAt(time: number): RecordingWindow | null
 }
 
 /**
@@ -128,8 +130,8 @@ export class OperationRecorder {
 
   /** Null when that window has been forgotten. */
   #windowOf(arrivedAt: number): OperationWindow | null {
-    const { window } = this.#recorder
-    if (arrivedAt >= window.from) return this.#window
-    return window.windowAt(arrivedAt)?.operations.get(this.name) ?? null
+    const recorder = this.#recorder
+    if (arrivedAt >= recorder.window.from) return this.#window
+    return recorder.windowAt(arrivedAt)?.operations.get(this.name) ?? null
   }
 }

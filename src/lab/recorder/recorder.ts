@@ -26,6 +26,8 @@ interface LabRecorderOptions {
   readonly cpuMs: () => number
 }
 
+/** Windows that are kept, the time between runs included: six runs with 60 slices and more. */
+const WINDOWS_KEPT = 400
 /** Runs whose marks are kept. */
 const RUNS_KEPT = 400
 
@@ -51,6 +53,8 @@ export class LabRecorder implements RecorderClock {
   readonly steps: StepSeries
   nextEdge: number
   window: RecordingWindow
+  /** Those that are kept, the one under way last. */
+  readonly #windows: RecordingWindow[]
   /** End of the last stall of the loop that was made on purpose: the probe need not report it. */
   blockedUntil = Number.NEGATIVE_INFINITY
   /** How late the probe fired last, ms. */
@@ -67,7 +71,8 @@ export class LabRecorder implements RecorderClock {
     this.#options = options
     const now = options.now()
     const cpu = options.cpuMs()
-    this.window = new RecordingWindow(null, now, null, 0, cpu)
+    this.window = new RecordingWindow(null, now, 0, cpu)
+    this.#windows = [this.window]
     this.total = new ArrivalProcess(now, this.window.total)
     this.#connections = new ConnectionCount(now)
     this.steps = new StepSeries(now + options.toMonotonic, cpu)
@@ -113,6 +118,10 @@ export class LabRecorder implements RecorderClock {
     const later = this.#scheduled.findIndex((other) => other.time > time)
     this.#scheduled.splice(later < 0 ? this.#scheduled.length : later, 0, { time, act })
     this.#setEdge()
+  }
+
+  windowAt(time: number): RecordingWindow | null {
+    return this.#windows.findLast(({ from }) => time >= from) ?? null
   }
 
   advanceTo(at: number): void {
@@ -173,10 +182,10 @@ export class LabRecorder implements RecorderClock {
     for (const operation of this.#operations.values()) operation.advanceTo(now)
     this.#connections.advanceTo(now, this.window)
     const marks = [...(this.#marks.get(run) ?? [])]
-    const parts = [...this.window.newestFirst()]
+    const parts = this.#windows
       .filter(({ place }) => place?.run === run && isChosenWindow(place, choice))
       .map((window) => this.#snapshotOf(window, now, marks))
-    return parts.length === 0 ? null : mergeWorkerParts(parts.reverse())
+    return parts.length === 0 ? null : mergeWorkerParts(parts)
   }
 
   /** Steps from number `first` on, as far as they are kept; those that are over only. At most `limit`. */
@@ -221,7 +230,9 @@ export class LabRecorder implements RecorderClock {
     const cpu = this.#options.cpuMs()
     this.#connections.advanceTo(edge, this.window)
     this.window.end(edge, cpu)
-    this.window = new RecordingWindow(place, edge, this.window, this.#connections.open, cpu)
+    this.window = new RecordingWindow(place, edge, this.#connections.open, cpu)
+    this.#windows.push(this.window)
+    if (this.#windows.length > WINDOWS_KEPT) this.#windows.shift()
     this.total.advanceTo(edge)
     if (fresh) this.total.restart()
     this.total.continueIn(this.window.total)

@@ -16,9 +16,6 @@ export interface WindowPosition {
   readonly slice: number
 }
 
-/** Windows that are kept, the time between runs included: six runs with 60 slices and more. */
-const WINDOWS_KEPT = 400
-
 /** A stretch of time and everything of the calls that arrived in it. Times are of this process. */
 export class RecordingWindow {
   readonly place: WindowPosition | null
@@ -29,48 +26,25 @@ export class RecordingWindow {
   readonly lag = new Histogram()
   /** Infinite while it is the one under way. */
   #to = Number.POSITIVE_INFINITY
-  #previous: RecordingWindow | null
   readonly #cpuFromMs: number
   #cpuToMs: number | null = null
 
   /** @param open connections that are there from before */
-  constructor(
-    place: WindowPosition | null,
-    from: number,
-    previous: RecordingWindow | null,
-    open: number,
-    cpuMs: number,
-  ) {
+  constructor(place: WindowPosition | null, from: number, open: number, cpuMs: number) {
     this.place = place
     this.from = from
-    this.#previous = previous
     this.connections = { opened: 0, closed: 0, peak: open, area: 0 }
     this.#cpuFromMs = cpuMs
   }
 
-  /** Ends it; the windows that are too many by now are forgotten. */
   end(edge: number, cpuMs: number): void {
     this.#to = edge
     this.#cpuToMs = cpuMs
-    let kept = 1
-    for (const window of this.newestFirst()) if (++kept === WINDOWS_KEPT) window.#previous = null
   }
 
   /** When it ended; `now` for the window that is under way. */
   endOr(now: number): number {
     return Number.isFinite(this.#to) ? this.#to : now
-  }
-
-  /** The window that was under way then; null when it has been forgotten. */
-  windowAt(time: number): RecordingWindow | null {
-    let window: RecordingWindow | null = this
-    while (window !== null && time < window.from) window = window.#previous
-    return window
-  }
-
-  /** This one and those before it, the newest first. */
-  *newestFirst(): Generator<RecordingWindow> {
-    for (let window: RecordingWindow | null = this; window !== null; window = window.#previous) yield window
   }
 
   /** @param cpuMs as of now, for the window that is under way */
@@ -130,7 +104,7 @@ export class OperationWindow {
   }
 
   snapshot(name: string, toMonotonic: number): OperationWindowSnapshot {
-    const { arrivals, completed, aborted, inFlight, bytesIn, bytesOut } = this
+    const { arrivalFigures, service, ...counts } = this
     const statuses: [number, number][] = []
     for (let i = 0; i < STATUSES; i++) {
       if (this.#statuses[i]! > 0) statuses.push([i + LEAST_STATUS, this.#statuses[i]!])
@@ -138,17 +112,12 @@ export class OperationWindow {
     const rare = Object.entries(this.#rare ?? {}).map(([what, histogram]) => [what, histogram.snapshot()])
     return {
       name,
-      arrivals,
-      completed,
-      aborted,
-      inFlight,
-      bytesIn,
-      bytesOut,
+      ...counts,
       statuses,
       faults: [...(this.#faults ?? [])],
-      service: this.service.snapshot(),
+      service: service.snapshot(),
       rare: Object.fromEntries(rare),
-      ...this.arrivalFigures.snapshot(toMonotonic),
+      ...arrivalFigures.snapshot(toMonotonic),
     }
   }
 

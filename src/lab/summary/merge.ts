@@ -4,6 +4,7 @@ import { maximumOf, sumMembers, sumOf } from '../sums.js'
 import {
   type ArrivalSnapshot,
   type ArrivalTimes,
+  OPERATION_COUNTS,
   type OperationWindowSnapshot,
   RARE_MEASURES,
   type WorkerWindowSnapshot,
@@ -36,7 +37,7 @@ export function mergeOperations(
   })
   return {
     name,
-    ...sumMembers(parts, ['arrivals', 'completed', 'aborted', 'inFlight', 'bytesIn', 'bytesOut']),
+    ...sumMembers(parts, OPERATION_COUNTS),
     statuses: mergePairs(parts.map(({ statuses }) => statuses)),
     faults: mergePairs(parts.map(({ faults }) => faults)),
     service: mergeHistograms(parts.map(({ service }) => service)).snapshot(),

@@ -2,6 +2,7 @@
 import { bucketUpperEdge, type HistogramSnapshot, UNITS_PER_MS } from '../../base/histogram.js'
 import type { PercentilePoint } from '../live-event.js'
 import type { DistributionSummary } from '../run-summary.js'
+import type { RareMeasure } from '../worker-snapshots.js'
 
 /** What a summary tells of every histogram. */
 const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99] as const
@@ -18,6 +19,11 @@ export interface HistogramUnit {
 
 export const MILLISECONDS: HistogramUnit = { units: UNITS_PER_MS, whole: false }
 export const THINGS: HistogramUnit = { units: 1, whole: true }
+
+/** The unit of a rare measure. */
+export function unitOf(measure: RareMeasure): HistogramUnit {
+  return measure === 'chunks' ? THINGS : MILLISECONDS
+}
 
 /** A stretch of values, its bounds in the scale's unit, and how many there are. */
 interface BucketRange {

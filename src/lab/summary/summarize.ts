@@ -1,16 +1,24 @@
 /** What the workers recorded, as the summary of a run. */
 import { EMPTY_HISTOGRAM } from '../../base/histogram.js'
-import type { LoadExpectation, OperationSummary, RunSummary, WorkerSummary } from '../run-summary.js'
-import { addUp, indexOfDispersion, sumMembers, sumOf } from '../sums.js'
 import type {
-  ArrivalSnapshot,
-  OperationWindowSnapshot,
-  RareMeasure,
-  WorkerSeriesSnapshot,
-  WorkerWindowSnapshot,
+  DistributionSummary,
+  LoadExpectation,
+  OperationSummary,
+  RunSummary,
+  WorkerSummary,
+} from '../run-summary.js'
+import { addUp, indexOfDispersion, pickMembers, sumMembers, sumOf } from '../sums.js'
+import {
+  type ArrivalSnapshot,
+  OPERATION_COUNTS,
+  type OperationWindowSnapshot,
+  RARE_MEASURES,
+  type RareMeasure,
+  type WorkerSeriesSnapshot,
+  type WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
 import { type MergedGaps, mergeArrivals, mergeByName, mergeOperations } from './merge.js'
-import { summarizeDistribution, THINGS } from './quantiles.js'
+import { summarizeDistribution, THINGS, unitOf } from './quantiles.js'
 import { arrivalsPerStep } from './series.js'
 
 /** What is known about a run without asking the workers. */
@@ -66,22 +74,18 @@ function totalOf(
 }
 
 function summarizeOperation(part: OperationWindowSnapshot, seconds: number, index: number): OperationSummary {
-  const { arrivals, completed, aborted, inFlight, bytesIn, bytesOut, gap, gapSquares } = part
-  const rare = (what: RareMeasure) => summarizeDistribution(part.rare[what] ?? EMPTY_HISTOGRAM)
+  const { arrivals, gap, gapSquares, firstAt, lastAt } = part
+  const rare = RARE_MEASURES.map((measure) => {
+    return [measure, summarizeDistribution(part.rare[measure] ?? EMPTY_HISTOGRAM, unitOf(measure))] as const
+  })
   return {
-    arrivals,
-    completed,
-    aborted,
-    inFlight,
-    statuses: Object.fromEntries(part.statuses.map(([status, n]) => [String(status), n])),
-    bytesIn,
-    bytesOut,
+    ...pickMembers(part, OPERATION_COUNTS),
+    statuses: Object.fromEntries(part.statuses),
     faults: Object.fromEntries(part.faults),
     rate: seconds > 0 ? arrivals / seconds : 0,
-    ...(part.firstAt !== null && { firstArrivalNs: nanosecondText(part.firstAt) }),
-    ...(part.lastAt !== null && { lastArrivalNs: nanosecondText(part.lastAt) }),
+    ...(firstAt !== null && { firstArrivalNs: nanosecondText(firstAt) }),
+    ...(lastAt !== null && { lastArrivalNs: nanosecondText(lastAt) }),
     service: summarizeDistribution(part.service),
-    delayError: rare('delayError'),
     gap: {
       ...summarizeDistribution(gap),
       cv: coefficientOfVariation(gap.count, gap.sum, gapSquares),
@@ -92,12 +96,7 @@ function summarizeOperation(part: OperationWindowSnapshot, seconds: number, inde
       max: part.peak,
       mean: seconds > 0 ? part.area / (seconds * 1000) : 0,
     },
-    lateness: rare('lateness'),
-    wait: rare('wait'),
-    firstChunk: rare('firstChunk'),
-    chunkGap: rare('chunkGap'),
-    chunks: summarizeDistribution(part.rare.chunks ?? EMPTY_HISTOGRAM, THINGS),
-    backpressure: rare('backpressure'),
+    ...(Object.fromEntries(rare) as Record<RareMeasure, DistributionSummary>),
   }
 }
 

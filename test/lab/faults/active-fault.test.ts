@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { type FaultPlan, faultWindowAt } from '../../../src/lab/faults/fault-plan.js'
+import type { FaultPlan } from '../../../src/lab/control/requests.js'
+import { faultWindowAt } from '../../../src/lab/faults/active-fault.js'
 
 const PLAN: FaultPlan = {
   id: 'f',
