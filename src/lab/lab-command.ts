@@ -1,7 +1,8 @@
 /** What the supervisor asks of a worker's recorder and faults, and what comes back. Plain data. */
-
+import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { FaultPlan } from './control/requests.js'
 import type { DelayShape } from './delay-shape.js'
+import type { RunSummary } from './run-summary.js'
 import type {
   ArrivalTimes,
   LabRunPlan,
@@ -45,4 +46,20 @@ export interface WorkerFleet {
     question: LabCommand | ((worker: number) => LabCommand | null),
     deadlineMs: number,
   ): Promise<readonly WorkerReply[]>
+}
+
+/** What the control listener needs from outside. */
+export interface LabPorts {
+  readonly fleet: WorkerFleet
+  /** Milliseconds on the clock that all processes of the machine share. */
+  readonly now: () => number
+  readonly environment: RunSummary['environment']
+  /** Opened to other machines: then it may have any name. */
+  readonly open: boolean
+  /** Whether faults may be made. */
+  readonly faults: boolean
+  /** Names of operations that faults may name. */
+  readonly operations: ReadonlySet<string>
+  /** Counters of all workers that answer in time. */
+  readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { faultWindowAt } from '../faults/active-fault.js'
+import type { LabPorts } from '../lab-command.js'
 import { nanosecondText } from '../summary/summarize.js'
-import type { LabPorts } from './ports.js'
 import { type FaultPlan, faultRequest, LabRequestError, SERVER_FAULTS, validateInput } from './requests.js'
 import { jsonResponse, type LabResponse } from './run-operations.js'
 

@@ -1,17 +1,20 @@
 import type { ServerResponse } from 'node:http'
+import type { LabPorts } from '../lab-command.js'
 import type { LiveEvent, LiveRun, PercentilePoint } from '../live-event.js'
 import type { RunSummary } from '../run-summary.js'
 import { mergeByName } from '../summary/merge.js'
 import { percentileSpectrum } from '../summary/quantiles.js'
-import { addUp, countMatching, sumOf } from '../sums.js'
+import { addUp, countMatching, pickMembers, sumOf } from '../sums.js'
 import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { describeFault, type FaultOperations } from './fault-operations.js'
-import type { LabPorts } from './ports.js'
 import type { LabRun } from './run.js'
 import type { LabRuns } from './runs.js'
 
 const PERIOD_MS = 500
 const MOST_READERS = 20
+
+const SUMMARY_MEMBERS = ['id', 'label', 'expect', 'state', 'seed', 'delays', 'marks', 'workers'] as const
+const TOTALS = ['arrivals', 'completed', 'aborted', 'inFlight', 'rate'] as const
 
 interface LiveReader {
   readonly response: ServerResponse
@@ -101,35 +104,22 @@ export class LiveFeed {
   }
 
   #liveRun(run: LabRun, summary: RunSummary, parts: readonly WorkerWindowSnapshot[]): LiveRun {
-    const { id, label, expect, state, seed, delays, marks, workers, total, connections } = summary
-    const { arrivals, completed, aborted, inFlight, rate, statuses } = total
-    const origin = run.plan.startMs
-    const errors = countMatching(statuses, /^[45]/)
+    const { total, connections } = summary
+    const { startMs, warmupMs, measureMs } = run.plan
     return {
-      id,
-      label,
-      expect,
-      state,
-      seed,
-      delays,
-      marks,
-      elapsedMs: Math.max(0, run.endMs(this.#ports.now()) - origin),
-      warmupMs: run.plan.warmupMs,
-      measureMs: run.plan.measureMs,
-      totals: { arrivals, completed, aborted, inFlight, errors, rate },
+      ...pickMembers(summary, SUMMARY_MEMBERS),
+      elapsedMs: Math.max(0, run.endMs(this.#ports.now()) - startMs),
+      warmupMs,
+      measureMs,
+      totals: { ...pickMembers(total, TOTALS), errors: countMatching(total.statuses, /^[45]/) },
       connections: {
+        ...pickMembers(connections, ['peak', 'opened']),
         now: sumOf(parts, (part) => part.connections.now),
-        peak: connections.peak,
-        opened: connections.opened,
       },
-      workers,
       stalls: parts.flatMap(({ worker, stalls }) =>
-        stalls.map(({ kind, startMs, endMs }) => ({
-          kind,
-          worker,
-          fromMs: startMs - origin,
-          toMs: endMs === null ? null : endMs - origin,
-        })),
+        stalls.map(({ kind, startMs: from, endMs }) => {
+          return { kind, worker, fromMs: from - startMs, toMs: endMs === null ? null : endMs - startMs }
+        }),
       ),
       faults: this.#faults.plans().map(describeFault),
     }
@@ -168,13 +158,7 @@ const EMPTY_UPDATE: LiveUpdate = {
 function percentilesByOperation(
   parts: readonly WorkerWindowSnapshot[],
 ): Record<string, readonly PercentilePoint[]> {
-  const operations = mergeByName(
-    parts.flatMap((part) => part.operations),
-    addUp,
-  )
-  return Object.fromEntries(
-    operations
-      .filter(({ completed }) => completed > 0)
-      .map(({ name, service }) => [name, percentileSpectrum(service)]),
-  )
+  const all = parts.flatMap(({ operations }) => operations)
+  const answered = mergeByName(all, addUp).filter(({ completed }) => completed > 0)
+  return Object.fromEntries(answered.map(({ name, service }) => [name, percentileSpectrum(service)]))
 }

@@ -1,4 +1,5 @@
 import { type HistogramSnapshot, mergeHistograms } from '../../base/histogram.js'
+import type { LabPorts } from '../lab-command.js'
 import {
   type HistogramUnit,
   MILLISECONDS,
@@ -12,7 +13,6 @@ import { judgeReport } from '../verdict/judge.js'
 import { formatValidityReport } from '../verdict/validity-report.js'
 import { RARE_MEASURES, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { encodeHdrV2, formatHgrm } from './histogram-formats.js'
-import type { LabPorts } from './ports.js'
 import { LabRequestError, loadToolReport, runRequest, validateInput } from './requests.js'
 import type { LabRun } from './run.js'
 import type { LabRuns } from './runs.js'
@@ -28,87 +28,68 @@ export function jsonResponse(status: number, value: unknown): LabResponse {
   return { status, type: 'application/json', body: JSON.stringify(value) }
 }
 
-/** What can be asked about runs. Every function throws a `LabRequestError` for what its caller did wrong. */
-export class RunOperations {
-  readonly #runs: LabRuns
-  readonly #ports: LabPorts
-
-  constructor(runs: LabRuns, ports: LabPorts) {
-    this.#runs = runs
-    this.#ports = ports
+/** Begins a run. Like all functions here it throws a `LabRequestError` for what its caller did wrong. */
+export async function createRun(runs: LabRuns, ports: LabPorts, body: unknown): Promise<LabResponse> {
+  const request = validateInput(runRequest, body)
+  if (request.byHeader && !ports.faults) {
+    const sentence = 'byHeader: headers are obeyed only with --lab or SLUICE_LAB_FAULTS=on'
+    throw new LabRequestError(403, sentence, 'byHeader')
   }
-
-  list(): LabResponse {
-    const now = this.#ports.now()
-    return jsonResponse(200, { runs: this.#runs.list().map((run) => runOutline(run, now)) })
-  }
-
-  async create(body: unknown): Promise<LabResponse> {
-    const request = validateInput(runRequest, body)
-    if (request.byHeader && !this.#ports.faults) {
-      throw new LabRequestError(
-        403,
-        'byHeader: headers are obeyed only with --lab or SLUICE_LAB_FAULTS=on',
-        'byHeader',
-      )
-    }
-    const { run, armed } = await this.#runs.create(request)
-    return jsonResponse(201, { ...runOutline(run, this.#ports.now()), armed, marks: [...run.marks] })
-  }
-
-  async stop(id: string): Promise<LabResponse> {
-    const run = this.#runs.find(id)
-    await this.#runs.stop(run)
-    return this.summary(id, 'measure')
-  }
-
-  async summary(id: string, window: string): Promise<LabResponse> {
-    const run = this.#runs.find(id)
-    const summary = await this.#runs.summary(run, this.#runs.window(run, window))
-    return jsonResponse(200, { ...summary, ...(run.judged && { verdict: run.judged.verdict }) })
-  }
-
-  /** Lists of the steps of one operation or of all together. */
-  async series(id: string, query: URLSearchParams): Promise<LabResponse> {
-    const run = this.#runs.find(id)
-    const stepMs = Number(query.get('stepMs') ?? STEP_MS)
-    if (!Number.isInteger(stepMs) || stepMs < STEP_MS || stepMs % STEP_MS !== 0 || stepMs > 600_000) {
-      throw new LabRequestError(400, `stepMs: must be a multiple of ${STEP_MS}, at most 600000`, 'stepMs')
-    }
-    const operation = query.get('op') ?? '*'
-    const steps = await this.#runs.steps(run, stepMs, operation === '*' ? undefined : operation)
-    return jsonResponse(200, { id: run.id, op: operation, stepMs, warmupMs: run.plan.warmupMs, steps })
-  }
-
-  async histogram(id: string, query: URLSearchParams): Promise<LabResponse> {
-    const run = this.#runs.find(id)
-    const operation = query.get('op') ?? '*'
-    const metric = query.get('metric') ?? 'service'
-    const window = this.#runs.window(run, query.get('window') ?? 'measure')
-    const { parts } = await this.#runs.parts(run, window)
-    const [histograms, unit] = histogramsOf(parts, operation, metric)
-    const snapshot = mergeHistograms(histograms).snapshot()
-    return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, unit)
-  }
-
-  /** Judges what a tool says about the run by what the server knows. */
-  async judgeReport(id: string, body: unknown): Promise<LabResponse> {
-    const run = this.#runs.find(id)
-    const report = validateInput(loadToolReport, body)
-    const window = this.#runs.window(run, 'measure')
-    const truth = await this.#runs.summary(run, window)
-    const series = this.#runs
-      .knownSteps(run, window.fromMs, STEP_MS)
-      .map((step) => ({ ...step, atMs: step.atMs - run.plan.warmupMs }))
-      .filter(({ atMs }) => atMs < window.toMs - window.fromMs)
-    const verdict = judgeReport(truth, series, report)
-    const validity = formatValidityReport(truth, report, verdict, series)
-    run.judged = { report, verdict, validity }
-    return jsonResponse(200, { ...verdict, validity })
-  }
+  const { run, armed } = await runs.create(request)
+  return jsonResponse(201, { ...runOutline(run, ports.now()), armed, marks: [...run.marks] })
 }
 
-function runOutline(run: LabRun, now: number): Record<string, unknown> {
+export async function stopRun(runs: LabRuns, run: LabRun): Promise<LabResponse> {
+  await runs.stop(run)
+  return readSummary(runs, run, 'measure')
+}
+
+export async function readSummary(runs: LabRuns, run: LabRun, window: string): Promise<LabResponse> {
+  const summary = await runs.summary(run, runs.window(run, window))
+  return jsonResponse(200, { ...summary, ...(run.judged && { verdict: run.judged.verdict }) })
+}
+
+/** Lists of the steps of one operation or of all together. */
+export async function readSeries(runs: LabRuns, run: LabRun, query: URLSearchParams): Promise<LabResponse> {
+  const stepMs = Number(query.get('stepMs') ?? STEP_MS)
+  if (!Number.isInteger(stepMs) || stepMs < STEP_MS || stepMs % STEP_MS !== 0 || stepMs > 600_000) {
+    throw new LabRequestError(400, `stepMs: must be a multiple of ${STEP_MS}, at most 600000`, 'stepMs')
+  }
+  const operation = query.get('op') ?? '*'
+  const steps = await runs.steps(run, stepMs, operation === '*' ? undefined : operation)
+  return jsonResponse(200, { id: run.id, op: operation, stepMs, warmupMs: run.plan.warmupMs, steps })
+}
+
+export async function readHistogram(
+  runs: LabRuns,
+  run: LabRun,
+  query: URLSearchParams,
+): Promise<LabResponse> {
+  const operation = query.get('op') ?? '*'
+  const metric = query.get('metric') ?? 'service'
+  const { parts } = await runs.parts(run, runs.window(run, query.get('window') ?? 'measure'))
+  const [histograms, unit] = histogramsOf(parts, operation, metric)
+  const snapshot = mergeHistograms(histograms).snapshot()
+  return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, unit)
+}
+
+/** Judges what a tool says about the run by what the server knows. */
+export async function judgeRun(runs: LabRuns, run: LabRun, body: unknown): Promise<LabResponse> {
+  const report = validateInput(loadToolReport, body)
+  const window = runs.window(run, 'measure')
+  const truth = await runs.summary(run, window)
+  const series = runs
+    .knownSteps(run, window.fromMs, STEP_MS)
+    .map((step) => ({ ...step, atMs: step.atMs - run.plan.warmupMs }))
+    .filter(({ atMs }) => atMs < window.toMs - window.fromMs)
+  const verdict = judgeReport(truth, series, report)
+  const validity = formatValidityReport(truth, report, verdict, series)
+  run.judged = { report, verdict, validity }
+  return jsonResponse(200, { ...verdict, validity })
+}
+
+/** A run in a list of runs. */
+export function runOutline(run: LabRun, now: number): Record<string, unknown> {
   const { id, request, plan, judged } = run
   return {
     id,

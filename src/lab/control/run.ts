@@ -2,14 +2,29 @@ import { randomBytes } from 'node:crypto'
 import type { DelayShape } from '../delay-shape.js'
 import type { LoadToolReport, LoadToolVerdict, RunSummary } from '../run-summary.js'
 import type { MergedGaps } from '../summary/merge.js'
-import { type LabRunPlan, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
-import type { RunRequest } from './requests.js'
+import {
+  type LabRunPlan,
+  STEP_MS,
+  type WindowChoice,
+  type WorkerWindowSnapshot,
+} from '../worker-snapshots.js'
+import { LabRequestError, type RunRequest } from './requests.js'
 import { SeriesStore } from './series-store.js'
 
 /** Between the order and the begin, so that every worker has heard of it. */
 const LEAD_MS = 20
 const MOST_SLICES = 60
 const LEAST_SLICE_MS = 1_000
+
+/** A window of a run, by the name under which its snapshots are kept. */
+export interface RunWindow {
+  readonly key: string
+  readonly choice: WindowChoice
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const BOUNDS = /^([0-9]+(?:\.[0-9]+)?)\.\.([0-9]+(?:\.[0-9]+)?)$/
 
 /** What came of a client's report. */
 interface JudgedReport {
@@ -83,5 +98,39 @@ export class LabRun {
   state(now: number): RunSummary['state'] {
     if (this.stoppedMs !== null || now >= this.measureToMs) return 'stopped'
     return now < this.measureFromMs ? 'warm-up' : 'measuring'
+  }
+
+  /**
+   * `measure` (the default), `all`, or `a..b` in seconds from the begin of the measurement. The latter is widened to
+   * whole slices: the answer says what it really covers. Throws a 400.
+   */
+  window(text: string, now: number): RunWindow {
+    const { measureFromMs, measureToMs, plan } = this
+    const windowOf = (key: string, choice: WindowChoice, fromMs: number, toMs: number): RunWindow => {
+      return { key, choice, fromMs, toMs: Math.max(fromMs, Math.min(toMs, this.endMs(now))) }
+    }
+    if (text === 'measure') return windowOf(text, { spans: ['measure'] }, measureFromMs, measureToMs)
+    if (text === 'all') {
+      return windowOf(
+        text,
+        { spans: ['warm-up', 'measure', 'after'] },
+        plan.startMs,
+        Number.POSITIVE_INFINITY,
+      )
+    }
+    const [from, to] = this.#parseSlices(text)
+    const at = (slice: number): number => measureFromMs + Math.min(slice * plan.sliceMs, plan.measureMs)
+    return windowOf(`${from}..${to}`, { spans: ['measure'], slices: [from, to] }, at(from), at(to))
+  }
+
+  #parseSlices(text: string): readonly [from: number, to: number] {
+    const refuse = (sentence: string) => new LabRequestError(400, `window: ${sentence}`, 'window')
+    const match = BOUNDS.exec(text)
+    if (match === null) throw refuse('must be "measure", "all" or seconds such as 2..5')
+    const { sliceMs, measureMs } = this.plan
+    const [fromMs, toMs] = [Number(match[1]) * 1000, Number(match[2]) * 1000]
+    if (toMs <= fromMs) throw refuse('must end after it begins')
+    if (toMs > measureMs) throw refuse(`the measurement ends after ${measureMs / 1000} seconds`)
+    return [Math.floor(fromMs / sliceMs), Math.ceil(toMs / sliceMs)]
   }
 }

@@ -1,14 +1,11 @@
-import type { WorkerReply } from '../lab-command.js'
+import type { LabPorts, WorkerReply } from '../lab-command.js'
 import type { RunSummary, SeriesStep } from '../run-summary.js'
 import { mergeGaps } from '../summary/merge.js'
 import { mergeSeries } from '../summary/series.js'
 import { summarizeRun } from '../summary/summarize.js'
 import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
-import type { LabPorts } from './ports.js'
-import type { RunRequest } from './requests.js'
-import { LabRequestError } from './requests.js'
-import { LabRun } from './run.js'
-import { type RunWindow, resolveRunWindow } from './run-window.js'
+import { LabRequestError, type RunRequest } from './requests.js'
+import { LabRun, type RunWindow } from './run.js'
 
 /** How long a caller waits for a worker whose loop is blocked: then its last snapshot stands in for it. */
 const QUICK_READ_MS = 35
@@ -96,7 +93,7 @@ export class LabRuns {
   }
 
   window(run: LabRun, text: string): RunWindow {
-    return resolveRunWindow(run, text, this.#ports.now())
+    return run.window(text, this.#ports.now())
   }
 
   async summary(run: LabRun, window: RunWindow): Promise<RunSummary> {

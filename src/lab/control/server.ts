@@ -2,14 +2,25 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/text-format.js'
+import type { LabPorts } from '../lab-command.js'
 import { findPageAsset, PAGE_POLICY } from '../page/page.js'
 import { nanosecondText } from '../summary/summarize.js'
 import { FaultOperations } from './fault-operations.js'
 import { formatLabMetrics } from './lab-metrics.js'
 import { LiveFeed } from './live-feed.js'
-import type { LabPorts } from './ports.js'
 import { LabRequestError } from './requests.js'
-import { jsonResponse, type LabResponse, RunOperations } from './run-operations.js'
+import type { LabRun } from './run.js'
+import {
+  createRun,
+  jsonResponse,
+  judgeRun,
+  type LabResponse,
+  readHistogram,
+  readSeries,
+  readSummary,
+  runOutline,
+  stopRun,
+} from './run-operations.js'
 import { LabRuns } from './runs.js'
 
 interface LabServer {
@@ -26,6 +37,7 @@ const MOST_BODY_BYTES = 1024 * 1024
 const METRICS_MS = 35
 
 interface LabRequest {
+  /** What the path names. */
   readonly id: string
   readonly query: URLSearchParams
   readonly body: unknown
@@ -78,24 +90,31 @@ export function serveLab(host: string, port: number, ports: LabPorts): Promise<L
 }
 
 function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): readonly LabRoute[] {
-  const operations = new RunOperations(runs, ports)
-  const run = (rest: string): RegExp => new RegExp(`^/lab/v1/runs/([^/]+)${rest}$`)
-  const route = (method: string, path: RegExp, handle: LabRoute['handle']) => ({ method, path, handle })
+  const route = (method: string, path: string, handle: LabRoute['handle']): LabRoute => {
+    return { method, path: new RegExp(`^/lab${path}$`), handle }
+  }
+  const ofRun = (
+    method: string,
+    path: string,
+    handle: (run: LabRun, request: LabRequest) => Promise<LabResponse>,
+  ): LabRoute => route(method, `/v1/runs/([^/]+)${path}`, (request) => handle(runs.find(request.id), request))
   return [
-    route('GET', /^\/lab\/v1\/clock$/, () => jsonResponse(200, clockBody(ports.now()))),
-    route('GET', /^\/lab\/v1\/runs$/, () => operations.list()),
-    route('POST', /^\/lab\/v1\/runs$/, ({ body }) => operations.create(body)),
-    route('POST', run('/stop'), ({ id }) => operations.stop(id)),
-    route('GET', run(''), ({ id, query }) => operations.summary(id, query.get('window') ?? 'measure')),
-    route('GET', run('/histogram'), ({ id, query }) => operations.histogram(id, query)),
-    route('GET', run('/series'), ({ id, query }) => operations.series(id, query)),
-    route('POST', run('/client'), ({ id, body }) => operations.judgeReport(id, body)),
-    route('GET', /^\/lab\/v1\/faults$/, () => faults.list()),
-    route('POST', /^\/lab\/v1\/faults$/, ({ body }) => faults.add(body)),
-    route('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
-    route('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
-    route('GET', /^\/lab\/v1\/metrics$/, () => metricsResponse(runs, ports)),
-    route('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id)),
+    route('GET', '/v1/clock', () => jsonResponse(200, clockBody(ports.now()))),
+    route('GET', '/v1/runs', () => {
+      return jsonResponse(200, { runs: runs.list().map((run) => runOutline(run, ports.now())) })
+    }),
+    route('POST', '/v1/runs', ({ body }) => createRun(runs, ports, body)),
+    ofRun('POST', '/stop', (run) => stopRun(runs, run)),
+    ofRun('GET', '', (run, { query }) => readSummary(runs, run, query.get('window') ?? 'measure')),
+    ofRun('GET', '/histogram', (run, { query }) => readHistogram(runs, run, query)),
+    ofRun('GET', '/series', (run, { query }) => readSeries(runs, run, query)),
+    ofRun('POST', '/client', (run, { body }) => judgeRun(runs, run, body)),
+    route('GET', '/v1/faults', () => faults.list()),
+    route('POST', '/v1/faults', ({ body }) => faults.add(body)),
+    route('DELETE', '/v1/faults', () => faults.remove(null)),
+    route('DELETE', '/v1/faults/([^/]+)', ({ id }) => faults.remove(id)),
+    route('GET', '/v1/metrics', () => metricsResponse(runs, ports)),
+    route('GET', '(?:/(?!v1/)(.*))?', ({ id }) => pageResponse(id)),
   ]
 }
 
