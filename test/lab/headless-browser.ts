@@ -1,4 +1,4 @@
-/** A Chromium without a window, spoken to over pipes: what a page logs, what it holds, how it looks. */
+/** A Chromium without a window, spoken to over pipes: what a page logs and what it holds. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,6 @@ export interface BrowserTab {
   readonly until: (expression: string) => Promise<unknown>
   /** Exceptions, and messages of level error or warning, so far. */
   readonly problems: readonly string[]
-  readonly screenshot: () => Promise<Buffer>
   readonly close: () => Promise<void>
 }
 
@@ -63,7 +62,7 @@ export class HeadlessBrowser {
     this.#read(this.#child.stdio[4] as Readable)
   }
 
-  async open(url: string, { width = 1400, height = 1000, dark = false } = {}): Promise<BrowserTab> {
+  async open(url: string): Promise<BrowserTab> {
     const { targetId } = await this.#call('Target.createTarget', { url: 'about:blank' })
     const { sessionId } = await this.#call('Target.attachToTarget', { targetId, flatten: true })
     const session = String(sessionId)
@@ -74,10 +73,8 @@ export class HeadlessBrowser {
     })
     const call = (method: string, params: object = {}) => this.#call(method, params, session)
     await Promise.all([call('Runtime.enable'), call('Log.enable'), call('Page.enable')])
-    await call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false })
-    await call('Emulation.setEmulatedMedia', {
-      features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }],
-    })
+    const size = { width: 1400, height: 1000 }
+    await call('Emulation.setDeviceMetricsOverride', { ...size, deviceScaleFactor: 1, mobile: false })
     await call('Page.navigate', { url })
     const evaluate = async (expression: string) => {
       const { result } = await call('Runtime.evaluate', {
@@ -92,8 +89,6 @@ export class HeadlessBrowser {
       until: (expression) =>
         retryUntil(() => evaluate(expression), `${expression} stays false; ${problems.join('; ')}`),
       problems,
-      screenshot: async () =>
-        Buffer.from(String((await call('Page.captureScreenshot', { format: 'png' })).data), 'base64'),
       close: async () => void (await this.#call('Target.closeTarget', { targetId })),
     }
   }

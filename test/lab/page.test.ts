@@ -65,41 +65,37 @@ test('a page without a run says how to start one', SKIP, async (t) => {
   t.same(tab.problems, [])
 })
 
-test(
-  'a run is shown as it happens: head, figures, charts, stalls, and at last the verdict',
-  SKIP,
-  async (t) => {
-    const server = await startLiveServer(() => liveEvent(4500))
-    const tab = await openPage(t, server)
-    await tab.until(PAINTED)
-    t.match(await tab.evaluate(text('run')), /hold, round 1.*open loop, 200\/s constant, 20 connections/)
-    t.equal(await tab.evaluate(text('state')), 'measuring')
-    t.match(await tab.evaluate(text('balance')), /500 arrivals = 497 completed \+ 1 aborted \+ 2 in flight/)
-    t.match(await tab.evaluate(text('workers')), /worker 2/)
-    server.send(liveEvent(5400, { fromMs: 4500 }))
-    await tab.until(`${text('stalls')}.includes('goes on')`)
-    server.send(liveEvent(9000, { fromMs: 5400, judged: true }))
-    await tab.until(`${text('verdict-body')}.includes('latency invalid')`)
-    t.equal(await tab.evaluate(`document.querySelectorAll('.checks li').length`), 16)
-    t.match(await tab.evaluate(text('validity-text')), /VERDICT latency invalid/)
-    t.equal(
-      await tab.evaluate(
-        `echarts.getInstanceByDom(document.getElementById('series')).getOption().series[0].data.length`,
-      ),
-      90,
-    )
-    t.ok((await quickestLoad(tab)) < 1000, 'loads within a second')
-    t.same(tab.problems, [])
-    t.same([...new Set(server.requestedPaths)].sort(), [
-      '/lab',
-      '/lab/charts.js',
-      '/lab/echarts.js',
-      '/lab/live.css',
-      '/lab/live.js',
-      '/lab/v1/live',
-    ])
-  },
-)
+test('a run is shown as it happens: head, figures, charts, stalls, verdict', SKIP, async (t) => {
+  const server = await startLiveServer(() => liveEvent(4500))
+  const tab = await openPage(t, server)
+  await tab.until(PAINTED)
+  t.match(await tab.evaluate(text('run')), /hold, round 1.*open loop, 200\/s constant, 20 connections/)
+  t.equal(await tab.evaluate(text('state')), 'measuring')
+  t.match(await tab.evaluate(text('balance')), /500 arrivals = 497 completed \+ 1 aborted \+ 2 in flight/)
+  t.match(await tab.evaluate(text('workers')), /worker 2/)
+  server.send(liveEvent(5400, { fromMs: 4500 }))
+  await tab.until(`${text('stalls')}.includes('goes on')`)
+  server.send(liveEvent(9000, { fromMs: 5400, judged: true }))
+  await tab.until(`${text('verdict-body')}.includes('latency invalid')`)
+  t.equal(await tab.evaluate(`document.querySelectorAll('.checks li').length`), 16)
+  t.match(await tab.evaluate(text('validity-text')), /VERDICT latency invalid/)
+  t.equal(
+    await tab.evaluate(
+      `echarts.getInstanceByDom(document.getElementById('series')).getOption().series[0].data.length`,
+    ),
+    90,
+  )
+  t.ok((await quickestLoad(tab)) < 1000, 'loads within a second')
+  t.same(tab.problems, [])
+  t.same([...new Set(server.requestedPaths)].sort(), [
+    '/lab',
+    '/lab/charts.js',
+    '/lab/echarts.js',
+    '/lab/live.css',
+    '/lab/live.js',
+    '/lab/v1/live',
+  ])
+})
 
 test('after a lost connection the page goes on, and no step is there twice', SKIP, async (t) => {
   let connections = 0

@@ -153,24 +153,13 @@ export class LabRuns {
   async catchUp(run: LabRun, deadlineMs: number): Promise<void> {
     const end = Math.min(run.endStep, Math.floor(this.#ports.now() / STEP_MS))
     const { fleet } = this.#ports
-    for (let more = true; more; ) {
-      const behind = fleet.workers().filter((worker) => run.series.nextStep(worker) < end)
-      if (behind.length === 0) return
-      const replies = await fleet.ask(
-        (worker) => ({
-          do: 'read-series',
-          run: run.id,
-          first: run.series.nextStep(worker),
-          limit: STEPS_AT_ONCE,
-        }),
-        deadlineMs,
-      )
-      more = false
-      for (const { answer } of replies) {
-        if (!('series' in answer)) continue
-        run.series.append(answer.series)
-        if (answer.series.connections.length === STEPS_AT_ONCE) more = true
-      }
+    while (fleet.workers().some((worker) => run.series.nextStep(worker) < end)) {
+      const replies = await fleet.ask((worker) => {
+        return { do: 'read-series', run: run.id, first: run.series.nextStep(worker), limit: STEPS_AT_ONCE }
+      }, deadlineMs)
+      const series = replies.flatMap(({ answer }) => ('series' in answer ? [answer.series] : []))
+      for (const each of series) run.series.append(each)
+      if (!series.some(({ connections }) => connections.length === STEPS_AT_ONCE)) return
     }
   }
 

@@ -2,13 +2,13 @@
 import type { LoadToolReport, RunSummary, SeriesStep, ValidityCheck } from '../run-summary.js'
 import { countMatching } from '../sums.js'
 import { expectLatency, probabilityOf } from './expected-latency.js'
-import { type ActiveSpan, activeSpan, plannedStalls, quietSteps } from './observed-load.js'
+import { type ActiveSpan, observeLoad, plannedStalls } from './observed-load.js'
 
 export type ReportEvidence = Readonly<ReturnType<typeof gatherEvidence>>
 
 /** `series`: the steps of the run's window, `atMs` counted from its start; may be empty. */
 export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[], report: LoadToolReport) {
-  const active = activeSpan(truth, series)
+  const { active, quiet } = observeLoad(truth, series)
   const seconds = scheduledSeconds(truth, report, active)
   const stalls = plannedStalls(truth)
   const declaredRate = report.rate ?? truth.expect?.rate ?? null
@@ -35,7 +35,7 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
     /** When requests came, by the series; null without one. */
     active,
     /** Steps in which the load was on and no stall or its aftermath was. */
-    quiet: quietSteps(truth, series, active),
+    quiet,
     /** Stops made on purpose; null when there were none. */
     stalls,
     /** Requests that the schedule has while the server stands on purpose. */

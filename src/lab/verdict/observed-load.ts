@@ -67,63 +67,57 @@ function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter
 
 export interface ActiveSpan {
   readonly fromMs: number
-  readonly toMs: number
   readonly seconds: number
 }
 
 /** After a stall a client sends what it owes; its pace is its own again after this many milliseconds. */
 const AFTERMATH_MS = 200
 
+/** When the load was on, and the steps of that time in which no worker stood or had just stood. */
+export interface ObservedLoad {
+  /** Null without arrivals to tell it from. */
+  readonly active: ActiveSpan | null
+  readonly quiet: readonly SeriesStep[]
+}
+
 /**
  * From the first arrival to the last, to a fraction of a step. A client that sends in bursts is active until the next
- * burst would be due, so the longest pause between arrivals (stalls aside) belongs to the end. Null without arrivals.
+ * burst would be due, so the longest pause between arrivals (stalls aside) belongs to the end.
  */
-export function activeSpan(truth: RunSummary, series: readonly SeriesStep[]): ActiveSpan | null {
+export function observeLoad(truth: RunSummary, series: readonly SeriesStep[]): ObservedLoad {
   const stepMs = stepLengthOf(series)
   const first = series.findIndex(({ arrivals }) => arrivals > 0)
   const last = series.findLastIndex(({ arrivals }) => arrivals > 0)
-  if (stepMs === 0 || last - first < 3) return null
+  if (stepMs === 0 || last - first < 3) return { active: null, quiet: [] }
+  const stops = stopsClientsFelt(truth)
+  const isDisturbed = ({ atMs }: SeriesStep): boolean =>
+    stops.some((stop) => atMs + stepMs > stop.fromMs && atMs < stop.toMs + AFTERMATH_MS)
   const inner = series.slice(first + 1, last)
   const busy = inner.filter(({ arrivals }) => arrivals > 0)
   const usual = sumOf(busy, ({ arrivals }) => arrivals) / Math.max(1, busy.length)
   const filled = (step: SeriesStep) => Math.min(1, step.arrivals / Math.max(1, usual)) * stepMs
   const fromMs = series[first + 1]!.atMs - filled(series[first]!)
-  const pauseMs = longestPause(truth, inner, stepMs) * stepMs
+  const pauseMs = longestPause(inner, isDisturbed) * stepMs
   const endMs = series[last]!.atMs + (pauseMs > 0 ? stepMs : filled(series[last]!)) + pauseMs
   const toMs = Math.min(endMs, Math.max(truth.window.seconds * 1000, series[last]!.atMs))
-  return { fromMs, toMs, seconds: (toMs - fromMs) / 1000 }
+  return {
+    active: { fromMs, seconds: (toMs - fromMs) / 1000 },
+    quiet: series.filter((step) => step.atMs >= fromMs && step.atMs + stepMs <= toMs && !isDisturbed(step)),
+  }
 }
 
-/** The steps in which the load was on and no worker stood or had just stood. */
-export function quietSteps(
-  truth: RunSummary,
-  series: readonly SeriesStep[],
-  active: ActiveSpan | null,
-): SeriesStep[] {
-  if (active === null) return []
-  const stepMs = stepLengthOf(series)
-  const disturbed = createDisturbanceTest(truth, stepMs)
-  return series.filter(
-    (step) => step.atMs >= active.fromMs && step.atMs + stepMs <= active.toMs && !disturbed(step),
-  )
-}
-
-export function stepLengthOf(series: readonly SeriesStep[]): number {
-  return series.length < 2 ? 0 : series[1]!.atMs - series[0]!.atMs
-}
-
-function longestPause(truth: RunSummary, steps: readonly SeriesStep[], stepMs: number): number {
-  const disturbed = createDisturbanceTest(truth, stepMs)
+/** Most steps in a row without an arrival, disturbed ones aside. */
+function longestPause(steps: readonly SeriesStep[], isDisturbed: (step: SeriesStep) => boolean): number {
   let longest = 0
   let pause = 0
   for (const step of steps) {
-    pause = step.arrivals > 0 || disturbed(step) ? 0 : pause + 1
+    pause = step.arrivals > 0 || isDisturbed(step) ? 0 : pause + 1
     longest = Math.max(longest, pause)
   }
   return longest
 }
 
-function createDisturbanceTest(truth: RunSummary, stepMs: number): (step: SeriesStep) => boolean {
-  const stops = stopsClientsFelt(truth)
-  return ({ atMs }) => stops.some(({ fromMs, toMs }) => atMs + stepMs > fromMs && atMs < toMs + AFTERMATH_MS)
+/** Milliseconds; 0 where nothing tells it. */
+export function stepLengthOf(series: readonly SeriesStep[]): number {
+  return series.length < 2 ? 0 : series[1]!.atMs - series[0]!.atMs
 }

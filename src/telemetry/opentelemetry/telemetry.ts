@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Attributes, Context, Histogram, Meter, Tracer } from '@opentelemetry/api'
+import type { Attributes, Context, Histogram, Meter, Span, Tracer } from '@opentelemetry/api'
 import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../../base/log.js'
 import type { InferenceOutcome, RoutedRequest } from '../../gateway/formats/canonical.js'
@@ -175,24 +175,18 @@ class InferenceSpanRecorder {
     now: number,
     labels: Attributes,
   ): void {
-    const { trace, SpanKind, SpanStatusCode } = this.#api
+    const { trace, SpanKind } = this.#api
     const { request, operation, plan, attempts, startedAt } = generation
     const around = this.#contextAround(findTraceParent(generation))
-    const name = traceText(request, 'generation_name') ?? traceText(request, 'span_name')
-    const span = this.#tracer.startSpan(
-      name ?? `${operationNameOf(operation)} ${plan.requested}`,
-      {
-        kind: SpanKind.SERVER,
-        startTime: toWallClock(startedAt),
-        attributes: { ...labels, ...spanAttributes(generation) },
-      },
-      around,
-    )
+    const callName = traceText(request, 'generation_name') ?? traceText(request, 'span_name')
+    const name = callName ?? `${operationNameOf(operation)} ${plan.requested}`
+    const attributes = { ...labels, ...spanAttributes(generation) }
+    const startTime = toWallClock(startedAt)
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, startTime, attributes }, around)
     this.#ids.traceId = null
     const within = trace.setSpan(around, span)
     for (const attempt of attempts) this.#traceAttempt(attempt, operationNameOf(operation), within)
-    if (outcome.kind === 'failed') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.fault.kind })
-    span.end(toWallClock(now))
+    this.#endSpan(span, now, outcome.kind === 'failed' ? outcome.fault.kind : undefined)
   }
 
   /** The context of the caller's span. Where only a trace is named, the next span without a parent gets its id. */
@@ -212,24 +206,21 @@ class InferenceSpanRecorder {
     operation: string,
     within: Context,
   ): void {
-    const { SpanKind, SpanStatusCode } = this.#api
-    const span = this.#tracer.startSpan(
-      `${operation} ${endpoint.upstreamModel}`,
-      {
-        kind: SpanKind.CLIENT,
-        startTime: toWallClock(startedAt),
-        attributes: {
-          'gen_ai.operation.name': operation,
-          'gen_ai.provider.name': endpoint.provider.slug,
-          'gen_ai.request.model': endpoint.upstreamModel,
-          ...(status > 0 && { 'http.response.status_code': status }),
-          ...(error !== undefined && { 'error.type': error }),
-        },
-      },
-      within,
-    )
-    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
-    span.end(toWallClock(endedAt))
+    const attributes = {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': endpoint.provider.slug,
+      'gen_ai.request.model': endpoint.upstreamModel,
+      ...(status > 0 && { 'http.response.status_code': status }),
+      ...(error !== undefined && { 'error.type': error }),
+    }
+    const options = { kind: this.#api.SpanKind.CLIENT, startTime: toWallClock(startedAt), attributes }
+    const span = this.#tracer.startSpan(`${operation} ${endpoint.upstreamModel}`, options, within)
+    this.#endSpan(span, endedAt, error)
+  }
+
+  #endSpan(span: Span, at: number, error: string | undefined): void {
+    if (error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: error })
+    span.end(toWallClock(at))
   }
 }
 

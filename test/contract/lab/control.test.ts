@@ -214,7 +214,30 @@ test('the control listener', async (t) => {
     await server.stop(fourth)
   })
 
-  const bad: readonly (readonly [string, string, unknown, number, string | RegExp])[] = [
+  const badRuns: readonly (readonly [body: object, message: string | RegExp])[] = [
+    [{}, /^measureS: /],
+    [{ measureS: -1 }, /^measureS: must be a number above 0/],
+    [{ measureS: 1, warmupS: -1 }, /^warmupS: must be a number from 0/],
+    [{ measureS: 1, expect: { loop: 'open', rate: -5 } }, /^expect\.rate: must be a number above 0/],
+    [{ measureS: 1, expect: { loop: 'open' } }, 'expect.rate: an open loop has a rate'],
+    [{ measureS: 1, delays: 'none' }, /^delays: must be "random" or "quasi"/],
+    [{ measureS: 1, rate: 5 }, 'rate: there is no such field'],
+    [{ measureS: 1, delayShape: { shape: 'constant', ms: -1 } }, /^delayShape\.ms: /],
+  ]
+  const badFaults: readonly (readonly [body: object, message: string | RegExp])[] = [
+    [{ kind: 'fire' }, /^kind: must be one of block, accept-pause, hold/],
+    [{ kind: 'hold' }, 'forMs: hold needs one'],
+    [{ kind: 'hold', forMs: null }, /^forMs: /],
+    [{ kind: 'cut-at-token' }, 'token: cut-at-token needs one'],
+    [{ kind: 'hold', forMs: 100, everyMs: 50 }, /^everyMs: must be at least forMs/],
+    [{ kind: 'slow', addMs: -1 }, /^addMs: /],
+    [{ kind: 'slow', addMs: 1, op: 'nope' }, 'op: there is no operation "nope"'],
+    [{ kind: 'block', forMs: 5, op: 'hash' }, /^op: block meets the whole server/],
+    [{ kind: 'block', forMs: 60_001 }, /^forMs: a block lasts/],
+    [{ kind: 'slow', addMs: 1, prob: 1.5 }, /^prob: must be a number from 0 to 1/],
+    [{ kind: 'error', status: 200 }, /^status: /],
+  ]
+  const refusals: readonly (readonly [string, string, unknown, number, string | RegExp])[] = [
     ['GET', '/lab/v1/runs/nope', undefined, 404, 'there is no run nope'],
     ['GET', '/lab/v1/runs/%ff', undefined, 400, /encoded/],
     ['POST', '/lab/v1/runs/nope/stop', {}, 404, 'there is no run nope'],
@@ -223,69 +246,12 @@ test('the control listener', async (t) => {
     ['GET', '/lab/v1/nothing', undefined, 404, 'there is nothing at /lab/v1/nothing'],
     ['PUT', '/lab/v1/runs', undefined, 405, 'only GET, POST here'],
     ['POST', '/lab/v1/runs', '{', 400, 'the body is no JSON'],
-    ['POST', '/lab/v1/runs', {}, 400, /^measureS: /],
-    ['POST', '/lab/v1/runs', { measureS: -1 }, 400, /^measureS: must be a number above 0/],
-    ['POST', '/lab/v1/runs', { measureS: 1, warmupS: -1 }, 400, /^warmupS: must be a number from 0/],
-    [
-      'POST',
-      '/lab/v1/runs',
-      { measureS: 1, expect: { loop: 'open', rate: -5 } },
-      400,
-      /^expect\.rate: must be a number above 0/,
-    ],
-    [
-      'POST',
-      '/lab/v1/runs',
-      { measureS: 1, expect: { loop: 'open' } },
-      400,
-      'expect.rate: an open loop has a rate',
-    ],
-    ['POST', '/lab/v1/runs', { measureS: 1, delays: 'none' }, 400, /^delays: must be "random" or "quasi"/],
-    ['POST', '/lab/v1/runs', { measureS: 1, rate: 5 }, 400, 'rate: there is no such field'],
-    [
-      'POST',
-      '/lab/v1/runs',
-      { measureS: 1, delayShape: { shape: 'constant', ms: -1 } },
-      400,
-      /^delayShape\.ms: /,
-    ],
-    ['POST', '/lab/v1/faults', { kind: 'fire' }, 400, /^kind: must be one of block, accept-pause, hold/],
-    ['POST', '/lab/v1/faults', { kind: 'hold' }, 400, 'forMs: hold needs one'],
-    [
-      'POST',
-      '/lab/v1/faults',
-      { kind: 'hold', forMs: 100, everyMs: 50 },
-      400,
-      /^everyMs: must be at least forMs/,
-    ],
-    ['POST', '/lab/v1/faults', { kind: 'slow', addMs: -1 }, 400, /^addMs: /],
-    [
-      'POST',
-      '/lab/v1/faults',
-      { kind: 'slow', addMs: 1, op: 'nope' },
-      400,
-      'op: there is no operation "nope"',
-    ],
-    [
-      'POST',
-      '/lab/v1/faults',
-      { kind: 'block', forMs: 5, op: 'hash' },
-      400,
-      /^op: block meets the whole server/,
-    ],
-    ['POST', '/lab/v1/faults', { kind: 'block', forMs: 60_001 }, 400, /^forMs: a block lasts/],
-    [
-      'POST',
-      '/lab/v1/faults',
-      { kind: 'slow', addMs: 1, prob: 1.5 },
-      400,
-      /^prob: must be a number from 0 to 1/,
-    ],
-    ['POST', '/lab/v1/faults', { kind: 'error', status: 200 }, 400, /^status: /],
     ['POST', '/lab/v1/runs', 'x'.repeat(1024 * 1024 + 1), 413, /at most 1048576 bytes/],
     ['GET', '/lab/missing.js', undefined, 404, 'there is nothing here'],
+    ...badRuns.map(([body, message]) => ['POST', '/lab/v1/runs', body, 400, message] as const),
+    ...badFaults.map(([body, message]) => ['POST', '/lab/v1/faults', body, 400, message] as const),
   ]
-  for (const [method, path, body, status, message] of bad) {
+  for (const [method, path, body, status, message] of refusals) {
     const what = typeof body === 'string' ? body.slice(0, 20) : JSON.stringify(body)
     await t.test(`answers ${status} to ${method} ${path} ${what}`, async (t) => {
       const reply = await ask(method, path, body)
@@ -294,23 +260,18 @@ test('the control listener', async (t) => {
     })
   }
 
-  for (const query of ['window=x', 'window=3..2', 'window=1..1', 'window=0..61', 'window=-1..5']) {
-    await t.test(`answers 400 to ${query}`, async (t) => {
-      const { status, json } = await ask('GET', `/lab/v1/runs/${id}?${query}`)
-      t.same([status, json.error.field], [400, 'window'])
-    })
+  const badQueries = {
+    [`runs/${id}`]: ['window=x', 'window=3..2', 'window=1..1', 'window=0..61', 'window=-1..5'],
+    [`runs/${id}/histogram`]: ['metric=nope', 'format=xml'],
+    [`runs/${id}/series`]: ['stepMs=0', 'stepMs=50', 'stepMs=150', 'stepMs=x', 'stepMs=600100'],
   }
-
-  for (const query of ['metric=nope', 'format=xml']) {
-    await t.test(`answers 400 to a histogram of ${query}`, async (t) => {
-      t.equal((await ask('GET', `/lab/v1/runs/${id}/histogram?${query}`)).status, 400)
-    })
-  }
-
-  for (const step of ['0', '50', '150', 'x', '600100']) {
-    await t.test(`answers 400 to steps of ${step}`, async (t) => {
-      t.equal((await ask('GET', `/lab/v1/runs/${id}/series?stepMs=${step}`)).status, 400)
-    })
+  for (const [path, queries] of Object.entries(badQueries)) {
+    for (const query of queries) {
+      await t.test(`answers 400 to ${path.replace(id, '…')}?${query}`, async (t) => {
+        const { status, json } = await ask('GET', `/lab/v1/${path}?${query}`)
+        t.same([status, json.error.field], [400, query.split('=')[0]])
+      })
+    }
   }
 
   await t.test('serves the live page', async (t) => {
@@ -325,21 +286,18 @@ test('the control listener', async (t) => {
     t.equal((await ask('HEAD', '/lab')).text, '')
   })
 
-  await t.test(
-    'answers no page of another origin, and under no name that was made to point here',
-    async (t) => {
-      for (const headers of [
-        { origin: 'https://evil.example' },
-        { origin: 'null' },
-        { host: 'evil.example:80' },
-      ]) {
-        t.equal((await ask('POST', '/lab/v1/faults', { kind: 'block', forMs: 1 }, headers)).status, 403)
-        t.equal((await ask('GET', '/lab/v1/live', undefined, headers)).status, 403)
-      }
-      const { host } = new URL(server.labUrl)
-      t.equal((await ask('GET', '/lab/v1/runs', undefined, { origin: `http://${host}` })).status, 200)
-    },
-  )
+  await t.test('answers no other origin, and under no name that was made to point here', async (t) => {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { host: 'evil.example:80' },
+    ]) {
+      t.equal((await ask('POST', '/lab/v1/faults', { kind: 'block', forMs: 1 }, headers)).status, 403)
+      t.equal((await ask('GET', '/lab/v1/live', undefined, headers)).status, 403)
+    }
+    const { host } = new URL(server.labUrl)
+    t.equal((await ask('GET', '/lab/v1/runs', undefined, { origin: `http://${host}` })).status, 200)
+  })
 })
 
 test('without the switch for faults none can be made, and no header makes one', async (t) => {

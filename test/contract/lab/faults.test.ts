@@ -111,19 +111,16 @@ test('faults of answers', async (t) => {
     t.match(JSON.parse(reply.body.toString()), { name: 'held' })
   })
 
-  await t.test(
-    'hold keeps no more than its bound: what is beyond gets 503 and the run is marked',
-    async (t) => {
-      const run = await server.begin()
-      await server.fault({ kind: 'hold', forMs: 300, maxHeld: 2 })
-      const connections = await Promise.all(Array.from({ length: 4 }, () => connection(t, server)))
-      const replies = await Promise.all(connections.map((open) => get(open)))
-      t.same(replies.map(({ reply }) => reply.status).sort(), [200, 200, 503, 503])
-      const { marks, total } = await server.stop(run)
-      t.match(marks, ['a hold reached its bound: calls beyond it got 503'])
-      t.same(total.faults, { hold: 2, 'hold-refused': 2 })
-    },
-  )
+  await t.test('beyond the bound of a hold calls get 503, and the run is marked', async (t) => {
+    const run = await server.begin()
+    await server.fault({ kind: 'hold', forMs: 300, maxHeld: 2 })
+    const connections = await Promise.all(Array.from({ length: 4 }, () => connection(t, server)))
+    const replies = await Promise.all(connections.map((open) => get(open)))
+    t.same(replies.map(({ reply }) => reply.status).sort(), [200, 200, 503, 503])
+    const { marks, total } = await server.stop(run)
+    t.match(marks, ['a hold reached its bound: calls beyond it got 503'])
+    t.same(total.faults, { hold: 2, 'hold-refused': 2 })
+  })
 
   await t.test('a hold that is deleted lets go at once, and callers that left are forgotten', async (t) => {
     const run = await server.begin()
@@ -154,26 +151,23 @@ test('faults of answers', async (t) => {
     t.same(operations.read_item!.faults, {})
   })
 
-  await t.test(
-    'error answers with its status, for about its share of calls, the same ones for a seed',
-    async (t) => {
-      const open = await connection(t, server)
-      const round = async (seed: number): Promise<number[]> => {
-        const statuses: number[] = []
-        const operations = await during(server, { kind: 'error', status: 529, prob: 0.3, seed }, async () => {
-          for (let i = 0; i < 100; i++) statuses.push((await get(open)).reply.status)
-        })
-        const failed = statuses.filter((status) => status === 529).length
-        t.same(operations.health!.faults, { error: failed })
-        t.same(operations.health!.statuses, { 200: 100 - failed, 529: failed })
-        t.ok(failed > 15 && failed < 45, `${failed} of 100`)
-        return statuses
-      }
-      const first = await round(1)
-      t.same(await round(1), first)
-      t.notSame(await round(2), first)
-    },
-  )
+  await t.test('error answers its share of calls with its status, the same ones for a seed', async (t) => {
+    const open = await connection(t, server)
+    const round = async (seed: number): Promise<number[]> => {
+      const statuses: number[] = []
+      const operations = await during(server, { kind: 'error', status: 529, prob: 0.3, seed }, async () => {
+        for (let i = 0; i < 100; i++) statuses.push((await get(open)).reply.status)
+      })
+      const failed = statuses.filter((status) => status === 529).length
+      t.same(operations.health!.faults, { error: failed })
+      t.same(operations.health!.statuses, { 200: 100 - failed, 529: failed })
+      t.ok(failed > 15 && failed < 45, `${failed} of 100`)
+      return statuses
+    }
+    const first = await round(1)
+    t.same(await round(1), first)
+    t.notSame(await round(2), first)
+  })
 
   await t.test('reset closes the connection without an answer', async (t) => {
     const operations = await during(server, { kind: 'reset' }, async () => {
@@ -209,20 +203,17 @@ test('faults of answers', async (t) => {
     for (let i = 1; i < starts.length; i++) t.ok(Math.abs(starts[i]! - starts[i - 1]! - 500) < 0.01)
   })
 
-  await t.test(
-    'accept-pause refuses new connections, serves those that are open, and accepts again',
-    async (t) => {
-      const open = await connection(t, server)
-      const run = await server.begin()
-      await server.fault({ kind: 'accept-pause', forMs: 400 })
-      t.equal((await get(open)).reply.status, 200)
-      await t.rejects(connectRaw(server.port), { code: 'ECONNREFUSED' })
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      t.equal((await get(await connection(t, server))).reply.status, 200)
-      const { stalls } = await server.stop(run)
-      t.match(stalls, [{ kind: 'accept-pause', worker: 0 }])
-    },
-  )
+  await t.test('accept-pause refuses new connections, serves open ones, and accepts again', async (t) => {
+    const open = await connection(t, server)
+    const run = await server.begin()
+    await server.fault({ kind: 'accept-pause', forMs: 400 })
+    t.equal((await get(open)).reply.status, 200)
+    await t.rejects(connectRaw(server.port), { code: 'ECONNREFUSED' })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    t.equal((await get(await connection(t, server))).reply.status, 200)
+    const { stalls } = await server.stop(run)
+    t.match(stalls, [{ kind: 'accept-pause', worker: 0 }])
+  })
 
   await t.test('headers of a single call ask for an error or a delay, and for an echo', async (t) => {
     const open = await connection(t, server)
