@@ -37,23 +37,25 @@ const TOKEN_COUNT = {
   missing: 'a body without input_tokens',
 }
 
+type MessagesCall = ProviderCall<MessagesRequest>
+
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
 export function anthropicProvider(options: AnthropicOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
   const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential])
-  const stream = server.streamOperation(PATH, MESSAGE_EVENTS)
-  const complete = server.documentOperation(PATH, MESSAGE)
-  const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT)
+  const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT, buildCountBody)
   const messages: MessagesApi = {
-    stream: (call, receiver) => stream(buildMessagesBody(call, true), call, receiver),
-    complete: (call, receiver) => complete(buildMessagesBody(call, false), call, receiver),
+    stream: server.streamOperation(PATH, MESSAGE_EVENTS, (call: MessagesCall) =>
+      buildMessagesBody(call, true),
+    ),
+    complete: server.documentOperation(PATH, MESSAGE, (call: MessagesCall) => buildMessagesBody(call, false)),
   }
   return {
     ...chatOverMessages(messages),
     messages,
     countMessages: (call) =>
       new Promise((resolve) => {
-        count(buildCountBody(call), call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
+        count(call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
       }),
   }
 }
@@ -92,7 +94,7 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
  * The body for a call, or the fault for what the server cannot carry out. Names what is left out in
  * `call.droppedFields`.
  */
-export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
+export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObject | Fault {
   const { request, endUser, serviceTier } = call
   const unsupported = refuseGatewayTool(request)
   if (unsupported !== null) return unsupported
@@ -108,11 +110,11 @@ export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: b
 }
 
 /** The body of a count. */
-export function buildCountBody(call: ProviderCall<MessagesRequest>): WireObject | Fault {
+export function buildCountBody(call: MessagesCall): WireObject | Fault {
   return refuseGatewayTool(call.request) ?? copyMembers(call, COUNTED_MEMBERS)
 }
 
-function copyMembers(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>): WireObject {
+function copyMembers(call: MessagesCall, names: ReadonlySet<string>): WireObject {
   const { request, endpoint } = call
   const body: WireObject = { model: endpoint.upstreamModel, messages: withoutForeignThinking(call) }
   for (const name in request) {
@@ -123,7 +125,7 @@ function copyMembers(call: ProviderCall<MessagesRequest>, names: ReadonlySet<str
   return body
 }
 
-function dropField({ droppedFields: lost }: ProviderCall<MessagesRequest>, field: string): void {
+function dropField({ droppedFields: lost }: MessagesCall, field: string): void {
   if (!lost.includes(field)) lost.push(field)
 }
 
@@ -147,7 +149,7 @@ function serviceTierName(tier: string | undefined): string | null {
  * Thinking that another provider wrote is left out: its place for a signature holds none, and the server would
  * refuse the whole request.
  */
-function withoutForeignThinking(call: ProviderCall<MessagesRequest>): readonly MessagesMessage[] {
+function withoutForeignThinking(call: MessagesCall): readonly MessagesMessage[] {
   const { messages } = call.request
   if (!messages.some(hasForeignThinking)) return messages
   dropField(call, 'messages.thinking')

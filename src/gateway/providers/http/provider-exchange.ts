@@ -4,13 +4,7 @@
  */
 import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
 import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
-import type {
-  UpstreamCall,
-  UpstreamClient,
-  UpstreamFailure,
-  UpstreamReceiver,
-  UpstreamRequest,
-} from '../../../upstream/port.js'
+import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from '../../../upstream/port.js'
 import { asObject, type JsonObject, parseJson } from '../../formats/json-values.js'
 import {
   errorInAnswer,
@@ -20,12 +14,12 @@ import {
   refusedCall,
   transportFailure,
 } from '../port/failure.js'
-import type {
-  CallHandle,
-  CompletionReceiver,
-  ConnectionWaits,
-  ProviderFailure,
-  StreamReceiver,
+import {
+  CallAdapter,
+  type CompletionReceiver,
+  type FailureReceiver,
+  type ProviderFailure,
+  type StreamReceiver,
 } from '../port/provider.js'
 
 /** As much of a refusal's body as is read. */
@@ -33,116 +27,128 @@ const MAX_ERROR_BYTES = 64 * 1024
 const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 
 /** Is the receiver of its upstream call and the handle of its caller: one object per call. */
-export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
-  protected status = 0
+export abstract class ProviderExchange<T extends FailureReceiver, A>
+  extends CallAdapter<UpstreamCall>
+  implements UpstreamReceiver
+{
   /** Nothing is told any more. */
   protected over = false
+  protected readonly receiver: T
   readonly #source: FailureSource
-  #upstream: UpstreamCall | null = null
-  #refused: BoundedTextBody | null = null
+  readonly #document: DocumentFormat<A> | null
+  readonly #generationId: string
+  #status = 0
   #headers: ResponseHeaders = {}
+  /** A body that is read as a whole: that of a refusal, or a document. */
+  #whole: BoundedTextBody | null = null
 
-  constructor(source: FailureSource) {
+  /** `document`: how an answer in a document is read; null where none may come. */
+  constructor(source: FailureSource, receiver: T, document: DocumentFormat<A> | null, generationId: string) {
+    super()
     this.#source = source
+    this.receiver = receiver
+    this.#document = document
+    this.#generationId = generationId
   }
 
-  /** The head of a success has come. */
-  protected abstract onSuccessHead(headers: ResponseHeaders): void
-  /** A piece of a success; borrowed. */
-  protected abstract onSuccessBody(chunk: Uint8Array): void
-  /** The body of a success is complete. */
-  protected abstract onSuccessEnd(): void
-  protected abstract reportFailure(failure: ProviderFailure): void
+  /** The head of a success has come. `type` is that of its body: a media type without parameters, or `''`. */
+  protected abstract onSuccessHead(type: string): void
+  /** A document is complete, and this is what it says. */
+  protected onAnswer(_answer: A): void {}
+  /** A piece of a success that is no document; borrowed. */
+  protected onPiece(_chunk: Uint8Array): void {}
+  /** The body of a success that is no document is complete. */
+  protected onLastPiece(): void {}
 
-  begin(upstream: UpstreamClient, request: UpstreamRequest): this {
-    this.#upstream = upstream.call(request, this)
-    return this
-  }
-
-  waits(): ConnectionWaits | null {
-    return this.#upstream?.waits() ?? null
-  }
-
-  pause(): void {
-    this.#upstream?.pause()
-  }
-
-  resume(): void {
-    this.#upstream?.resume()
-  }
-
-  cancel(): void {
+  override cancel(): void {
     if (this.over) return
     this.over = true
-    this.#upstream?.cancel()
+    super.cancel()
+  }
+
+  get #isRefused(): boolean {
+    return this.#status >= 300
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
-    this.status = status
-    if (status < 300) {
-      if (isUncompressed(headers)) this.onSuccessHead(headers)
-      else this.failMalformed('an answer in a content coding that was not asked for')
-      return
-    }
+    this.#status = status
     this.#headers = headers
-    this.#refused = new BoundedTextBody(MAX_ERROR_BYTES, contentLengthOf(headers))
+    if (this.#isRefused) this.#readWhole(MAX_ERROR_BYTES)
+    else if (isUncompressed(headers)) this.onSuccessHead(mediaTypeOf(headers))
+    else this.failMalformed('an answer in a content coding that was not asked for')
+  }
+
+  /** The body is a document. */
+  protected readDocument(): void {
+    this.#readWhole(MAX_DOCUMENT_BYTES)
+  }
+
+  #readWhole(limit: number): void {
+    this.#whole = new BoundedTextBody(limit, contentLengthOf(this.#headers))
   }
 
   onData(chunk: Uint8Array): void {
-    if (this.#refused === null) this.onSuccessBody(chunk)
-    else if (!this.#refused.push(chunk)) this.#refuse(this.#refused)
+    if (this.#whole === null) this.onPiece(chunk)
+    else if (this.#whole.push(chunk)) return
+    else if (this.#isRefused) this.#refuse()
+    else this.failMalformed('an answer over 64 MiB')
   }
 
   onEnd(): void {
-    if (this.#refused !== null) this.#refuse(this.#refused)
-    else if (!this.over) this.onSuccessEnd()
+    if (this.over) return
+    if (this.#isRefused) this.#refuse()
+    else if (this.#whole === null) this.onLastPiece()
+    else this.#parseDocument(this.#whole.text())
   }
 
   /** A refusal whose body does not come stays the refusal that its head was. */
   onFailure(failure: UpstreamFailure): void {
-    if (this.#refused === null) this.fail(transportFailure(failure, this.#source, this.status))
-    else this.#refuse(this.#refused)
+    if (this.#isRefused) this.#refuse()
+    else this.#fail(transportFailure(failure, this.#source, this.#status))
   }
 
-  #refuse(body: BoundedTextBody): void {
-    this.fail(refusedCall(this.status, this.#headers, body.text(), this.#source, Date.now()))
+  #refuse(): void {
+    const body = this.#whole?.text() ?? ''
+    this.#fail(refusedCall(this.#status, this.#headers, body, this.#source, Date.now()))
   }
 
   /** The answer is none that can be read; `detail` says why, in words for the log. */
   protected failMalformed(detail: string): void {
-    this.fail(malformedAnswer(detail, this.#source, this.status))
+    this.#fail(malformedAnswer(detail, this.#source, this.#status))
   }
 
   /** The provider has put an error into an answer that began as a success. */
   protected failWithError(error: unknown): void {
-    this.fail(errorInAnswer(error, this.#source, this.status))
+    this.#fail(errorInAnswer(error, this.#source, this.#status))
   }
 
   /** Once; the upstream call is ended, and later bytes of the provider are dropped. */
-  protected fail(failure: ProviderFailure): void {
+  #fail(failure: ProviderFailure): void {
     if (this.over) return
     this.over = true
-    this.#upstream?.cancel()
-    this.reportFailure(failure)
+    this.call?.cancel()
+    this.beforeFailure()
+    this.receiver.onFailure(failure)
   }
+
+  /** What is left to do or to tell before the receiver hears of a failure. */
+  protected beforeFailure(): void {}
 
   /** The answer is whole; later bytes are dropped, and the connection may serve again. */
   protected finish(): void {
     this.over = true
-    this.#upstream?.release()
+    this.call?.release()
   }
 
-  /** The answer in a whole body; null when it holds none, and then the call has failed. */
-  protected readDocument<A>(text: string, format: DocumentFormat<A>, generationId: string): A | null {
+  #parseDocument(text: string): void {
     const body = asObject(parseJson(text))
     if (body === null) this.failMalformed('a body that is no JSON object')
     else if (body.error) this.failWithError(body.error)
     else {
-      const answer = format.parse(body, generationId)
-      if (answer === null) this.failMalformed(format.missing)
-      return answer
+      const answer = this.#document!.parse(body, this.#generationId)
+      if (answer === null) this.failMalformed(this.#document!.missing)
+      else this.onAnswer(answer)
     }
-    return null
   }
 }
 
@@ -157,47 +163,19 @@ export interface DocumentFormat<A> {
 }
 
 /** A call whose answer is one JSON document. */
-export class DocumentExchange<A> extends ProviderExchange {
-  readonly #format: DocumentFormat<A>
-  readonly #generationId: string
-  readonly #receiver: CompletionReceiver<A>
-  #body: BoundedTextBody | null = null
-
-  constructor(
-    source: FailureSource,
-    format: DocumentFormat<A>,
-    generationId: string,
-    receiver: CompletionReceiver<A>,
-  ) {
-    super(source)
-    this.#format = format
-    this.#generationId = generationId
-    this.#receiver = receiver
-  }
-
+export class DocumentExchange<A> extends ProviderExchange<CompletionReceiver<A>, A> {
   /** A call that does not stream has nothing to pause. */
   override pause(): void {}
   override resume(): void {}
 
-  protected onSuccessHead(headers: ResponseHeaders): void {
-    const type = mediaTypeOf(headers)
-    if (type === '' || isJsonType(type)) this.#body = documentText(headers)
+  protected onSuccessHead(type: string): void {
+    if (type === '' || isJsonType(type)) this.readDocument()
     else this.failMalformed('an answer that is no JSON')
   }
 
-  protected onSuccessBody(chunk: Uint8Array): void {
-    if (this.#body?.push(chunk) === false) this.failMalformed('an answer over 64 MiB')
-  }
-
-  protected onSuccessEnd(): void {
-    const answer = this.readDocument(this.#body?.text() ?? '', this.#format, this.#generationId)
-    if (answer === null) return
+  protected override onAnswer(answer: A): void {
     this.finish()
-    this.#receiver.onEnd(answer)
-  }
-
-  protected reportFailure(failure: ProviderFailure): void {
-    this.#receiver.onFailure(failure)
+    this.receiver.onEnd(answer)
   }
 }
 
@@ -227,28 +205,23 @@ export interface StreamReader<E> {
 export type StreamDefect = { readonly malformed: string } | { readonly error: unknown }
 
 /** A call whose answer is a stream of events: it is complete only with its terminator. */
-export class StreamExchange<E, A> extends ProviderExchange {
+export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A> {
   readonly #format: StreamFormat<E, A>
-  readonly #generationId: string
-  readonly #receiver: StreamReceiver<E>
   /** The body that went to the provider, for a caller that asked to see it (contract/gateway 4.5). */
   readonly #echo: unknown
   readonly #events: EventStreamParser
   readonly #reader: StreamReader<E>
-  #document: BoundedTextBody | null = null
   #mustFlush = false
 
   constructor(
     source: FailureSource,
+    receiver: StreamReceiver<E>,
     format: StreamFormat<E, A>,
     generationId: string,
-    receiver: StreamReceiver<E>,
     echo: unknown,
   ) {
-    super(source)
+    super(source, receiver, format.document, generationId)
     this.#format = format
-    this.#generationId = generationId
-    this.#receiver = receiver
     this.#echo = echo
     this.#events = new EventStreamParser((data, name) => this.#read(data, name))
     this.#reader = format.createReader(generationId, (event) => this.#emit(event))
@@ -259,27 +232,22 @@ export class StreamExchange<E, A> extends ProviderExchange {
     super.cancel()
   }
 
-  protected onSuccessHead(headers: ResponseHeaders): void {
-    const type = mediaTypeOf(headers)
-    if (isJsonType(type)) this.#document = documentText(headers)
+  protected onSuccessHead(type: string): void {
+    if (isJsonType(type)) this.readDocument()
     else if (type !== 'text/event-stream') this.failMalformed('an answer that is neither a stream nor JSON')
-    if (this.#echo !== undefined && !this.over) this.#receiver.onRequestSent?.(this.#echo)
+    if (this.#echo !== undefined && !this.over) this.receiver.onRequestSent?.(this.#echo)
   }
 
-  protected onSuccessBody(chunk: Uint8Array): void {
-    if (this.#document !== null) {
-      if (!this.#document.push(chunk)) this.failMalformed('an answer over 64 MiB')
-      return
-    }
+  protected override onPiece(chunk: Uint8Array): void {
     if (!this.#events.push(chunk)) this.failMalformed('an event over 16 MiB')
-    else if (this.#mustFlush && !this.over) this.#receiver.onFlush()
+    else if (this.#mustFlush && !this.over) this.receiver.onFlush()
     this.#mustFlush = false
   }
 
   #emit(event: E): void {
     if (this.over) return
     this.#mustFlush = true
-    this.#receiver.onEvent(event)
+    this.receiver.onEvent(event)
   }
 
   #read(data: string, name: string): void {
@@ -291,6 +259,11 @@ export class StreamExchange<E, A> extends ProviderExchange {
     else this.failWithError(result.error)
   }
 
+  protected override onLastPiece(): void {
+    if (this.#format.isTerminator(this.#events.unfinished())) this.#close()
+    else this.failMalformed('a stream without its terminator')
+  }
+
   #close(): void {
     this.#events.stop()
     const missing = this.#reader.close()
@@ -298,15 +271,7 @@ export class StreamExchange<E, A> extends ProviderExchange {
     else this.failMalformed(missing)
   }
 
-  protected onSuccessEnd(): void {
-    if (this.#document !== null) this.#readDocument(this.#document.text())
-    else if (this.#format.isTerminator(this.#events.unfinished())) this.#close()
-    else this.failMalformed('a stream without its terminator')
-  }
-
-  #readDocument(text: string): void {
-    const answer = this.readDocument(text, this.#format.document, this.#generationId)
-    if (answer === null) return
+  protected override onAnswer(answer: A): void {
     for (const event of this.#format.eventsOf(answer)) this.#emit(event)
     this.#end()
   }
@@ -315,22 +280,17 @@ export class StreamExchange<E, A> extends ProviderExchange {
   #end(): void {
     if (this.over) return
     this.finish()
-    this.#receiver.onEnd()
+    this.receiver.onEnd()
   }
 
-  protected reportFailure(failure: ProviderFailure): void {
+  protected override beforeFailure(): void {
     this.#events.stop()
     const usage = this.#reader.usageBeforeFailure()
-    if (usage !== null) this.#receiver.onEvent(usage)
-    this.#receiver.onFailure(failure)
+    if (usage !== null) this.receiver.onEvent(usage)
   }
 }
 
 // ── Headers ─────────────────────────────────────────────────────────────────
-
-function documentText(headers: ResponseHeaders): BoundedTextBody {
-  return new BoundedTextBody(MAX_DOCUMENT_BYTES, contentLengthOf(headers))
-}
 
 function isUncompressed(headers: ResponseHeaders): boolean {
   const coding = headers['content-encoding']
@@ -338,7 +298,7 @@ function isUncompressed(headers: ResponseHeaders): boolean {
 }
 
 /** Media type without parameters, lower case; `''` when there is none. */
-export function mediaTypeOf(headers: ResponseHeaders): string {
+function mediaTypeOf(headers: ResponseHeaders): string {
   const header = headers['content-type']
   const text = (Array.isArray(header) ? header[0] : header) ?? ''
   return text.split(';', 1)[0]!.trim().toLowerCase()

@@ -8,7 +8,13 @@ import type {
 } from '../../../upstream/port.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
 import { type FailureSource, rejectCall } from '../port/failure.js'
-import type { CallHandle, CompletionReceiver, ProviderCall, StreamReceiver } from '../port/provider.js'
+import type {
+  CallHandle,
+  CompletionReceiver,
+  FailureReceiver,
+  ProviderCall,
+  StreamReceiver,
+} from '../port/provider.js'
 import {
   DocumentExchange,
   type DocumentFormat,
@@ -38,12 +44,10 @@ export type HeaderPairs = readonly (readonly [string, string])[]
 /** A JSON object on its way to a provider. */
 export type WireObject = Record<string, unknown>
 
-/** Sends a body and reads what answers; a fault in its place ends the call before it begins. */
-type ProviderOperation<Receiver> = (
-  body: WireObject | Fault,
-  call: ProviderCall<RoutedRequest>,
-  receiver: Receiver,
-) => CallHandle
+/** Builds the body of a call; a fault in its place ends the call before it begins. */
+type BodyBuilder<R extends RoutedRequest> = (call: ProviderCall<R>) => WireObject | Fault
+
+type Operation<R extends RoutedRequest, T> = (call: ProviderCall<R>, receiver: T) => CallHandle
 
 export class ProviderServer {
   readonly #options: ServerOptions
@@ -89,34 +93,53 @@ export class ProviderServer {
 
   /** Sends a request whose body is ready. */
   send(
-    exchange: ProviderExchange,
+    exchange: ProviderExchange<FailureReceiver, unknown>,
     request: Omit<UpstreamRequest, 'deadlineAt'>,
     { deadlineAt }: ProviderCall<RoutedRequest>,
   ): CallHandle {
-    return exchange.begin(this.#options.upstream, { ...request, deadlineAt })
+    return exchange.attach(this.#options.upstream.call({ ...request, deadlineAt }, exchange))
+  }
+
+  /** An operation whose body is JSON; `exchange` reads what answers it. */
+  operation<R extends RoutedRequest, T extends FailureReceiver>(
+    path: string,
+    accept: string,
+    build: BodyBuilder<R>,
+    exchange: (call: ProviderCall<R>, receiver: T, body: unknown) => ProviderExchange<T, unknown>,
+  ): Operation<R, T> {
+    const template = this.template(path, accept)
+    return (call, receiver) => {
+      const body = build(call)
+      const text = serialize(body)
+      if (text instanceof Fault) return rejectCall(text, receiver)
+      return this.send(exchange(call, receiver, body), { ...template, body: text }, call)
+    }
   }
 
   /** An operation that is answered with one document. */
-  documentOperation<A>(path: string, format: DocumentFormat<A>): ProviderOperation<CompletionReceiver<A>> {
-    const template = this.template(path, 'application/json')
-    return (body, call, receiver) => {
-      const text = serialize(body)
-      if (text instanceof Fault) return rejectCall(text, receiver)
-      const exchange = new DocumentExchange(this.source(call), format, call.generationId, receiver)
-      return this.send(exchange, { ...template, body: text }, call)
-    }
+  documentOperation<R extends RoutedRequest, A>(
+    path: string,
+    format: DocumentFormat<A>,
+    build: BodyBuilder<R>,
+  ): Operation<R, CompletionReceiver<A>> {
+    return this.operation(
+      path,
+      'application/json',
+      build,
+      (call, receiver) => new DocumentExchange(this.source(call), receiver, format, call.generationId),
+    )
   }
 
   /** An operation that is answered with a stream of events. */
-  streamOperation<E, A>(path: string, format: StreamFormat<E, A>): ProviderOperation<StreamReceiver<E>> {
-    const template = this.template(path, 'text/event-stream')
-    return (body, call, receiver) => {
-      const text = serialize(body)
-      if (text instanceof Fault) return rejectCall(text, receiver)
+  streamOperation<R extends RoutedRequest, E, A>(
+    path: string,
+    format: StreamFormat<E, A>,
+    build: BodyBuilder<R>,
+  ): Operation<R, StreamReceiver<E>> {
+    return this.operation(path, 'text/event-stream', build, (call, receiver, body) => {
       const echo = wantsEcho(call.request) ? body : undefined
-      const exchange = new StreamExchange(this.source(call), format, call.generationId, receiver, echo)
-      return this.send(exchange, { ...template, body: text }, call)
-    }
+      return new StreamExchange(this.source(call), receiver, format, call.generationId, echo)
+    })
   }
 }
 

@@ -21,27 +21,23 @@ import {
   optionalMember,
   UsageReader,
 } from '../../formats/json-values.js'
-import { DocumentExchange, isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
+import { DocumentExchange, isJsonType, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
-import { type FailureSource, type ResponseHeaders, rejectCall } from '../port/failure.js'
-import type {
-  ProviderCall,
-  ProviderFailure,
-  SpeechApi,
-  StreamReceiver,
-  TranscriptionApi,
-} from '../port/provider.js'
+import { rejectCall } from '../port/failure.js'
+import type { ProviderCall, SpeechApi, StreamReceiver, TranscriptionApi } from '../port/provider.js'
 
 // ── Speech ──────────────────────────────────────────────────────────────────
 
 export function openAiSpeech(server: ProviderServer): SpeechApi {
-  // Not negotiated on: servers answer what `response_format` says.
-  const template = server.template('/audio/speech', '*/*')
   return {
-    stream: (call, receiver) => {
-      const body = JSON.stringify(speechBody(call))
-      return server.send(new SpeechExchange(server.source(call), receiver), { ...template, body }, call)
-    },
+    // Nothing is negotiated on: servers answer what `response_format` says.
+    stream: server.operation(
+      '/audio/speech',
+      '*/*',
+      speechBody,
+      (call, receiver: StreamReceiver<SpeechEvent>) =>
+        new SpeechExchange(server.source(call), receiver, null, call.generationId),
+    ),
     complete: (_, receiver) => rejectCall(new Fault('internal', { detail: 'speech is streamed' }), receiver),
   }
 }
@@ -60,31 +56,19 @@ function speechBody({ request, endpoint }: ProviderCall<SpeechRequest>): WireObj
 }
 
 /** Raw bytes, passed on as they come. */
-class SpeechExchange extends ProviderExchange {
-  readonly #receiver: StreamReceiver<SpeechEvent>
-
-  constructor(source: FailureSource, receiver: StreamReceiver<SpeechEvent>) {
-    super(source)
-    this.#receiver = receiver
-  }
-
-  protected onSuccessHead(headers: ResponseHeaders): void {
-    const type = mediaTypeOf(headers)
+class SpeechExchange extends ProviderExchange<StreamReceiver<SpeechEvent>, never> {
+  protected onSuccessHead(type: string): void {
     if (isJsonType(type) || type.startsWith('text/')) this.failMalformed('an answer that is no audio')
   }
 
-  protected onSuccessBody(chunk: Uint8Array): void {
-    this.#receiver.onEvent({ type: 'audio', bytes: Uint8Array.from(chunk) })
-    if (!this.over) this.#receiver.onFlush()
+  protected override onPiece(chunk: Uint8Array): void {
+    this.receiver.onEvent({ type: 'audio', bytes: Uint8Array.from(chunk) })
+    if (!this.over) this.receiver.onFlush()
   }
 
-  protected onSuccessEnd(): void {
+  protected override onLastPiece(): void {
     this.finish()
-    this.#receiver.onEnd()
-  }
-
-  protected reportFailure(failure: ProviderFailure): void {
-    this.#receiver.onFailure(failure)
+    this.receiver.onEnd()
   }
 }
 
@@ -103,7 +87,7 @@ export function openAiTranscription(server: ProviderServer): TranscriptionApi {
       if (refused !== null) return rejectCall(refused, receiver)
       const { contentType, length, body } = transcriptionForm(call)
       const headers = [...bare, 'content-type', contentType, 'content-length', String(length)]
-      const exchange = new DocumentExchange(server.source(call), TRANSCRIPT, call.generationId, receiver)
+      const exchange = new DocumentExchange(server.source(call), receiver, TRANSCRIPT, call.generationId)
       return server.send(exchange, { ...template, headers, body }, call)
     },
   }

@@ -33,11 +33,9 @@ export function openAiProvider(options: OpenAiOptions): Provider {
   const credential: HeaderPairs =
     options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
   const server = new ProviderServer(options, credential)
-  const streamChat = server.streamOperation(PATH, CHUNKS)
-  const completeChat = server.documentOperation(PATH, COMPLETION)
   return {
-    stream: (call, receiver) => streamChat(buildChatBody(call, true), call, receiver),
-    complete: (call, receiver) => completeChat(buildChatBody(call, false), call, receiver),
+    stream: server.streamOperation(PATH, CHUNKS, (call: ProviderCall) => buildChatBody(call, true)),
+    complete: server.documentOperation(PATH, COMPLETION, (call: ProviderCall) => buildChatBody(call, false)),
     speech: openAiSpeech(server),
     transcription: openAiTranscription(server),
   }

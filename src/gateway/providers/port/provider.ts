@@ -149,31 +149,31 @@ export interface Provider extends ChatApi {
 // ── Between a call and the receiver of its answer ───────────────────────────
 
 /** Hands control over the call through to the one it wraps. */
-export abstract class CallAdapter implements CallHandle {
+export abstract class CallAdapter<C extends CallHandle = CallHandle> implements CallHandle {
   protected cancelled = false
-  #call: CallHandle | null = null
+  protected call: C | null = null
 
   /** The call whose answer comes here; its first event comes in a later turn. */
-  attach(call: CallHandle): this {
-    this.#call = call
+  attach(call: C): this {
+    this.call = call
     return this
   }
 
   pause(): void {
-    this.#call?.pause()
+    this.call?.pause()
   }
 
   resume(): void {
-    this.#call?.resume()
+    this.call?.resume()
   }
 
   cancel(): void {
     this.cancelled = true
-    this.#call?.cancel()
+    this.call?.cancel()
   }
 
   waits(): ConnectionWaits | null {
-    return this.#call?.waits?.() ?? null
+    return this.call?.waits?.() ?? null
   }
 }
 
