@@ -48,21 +48,45 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   /** The text of an event goes on unchanged where it is part of a block. Events of unknown types are dropped. */
   private readEvent(members: JsonObject, data: string): string | null {
     switch (members.type) {
-      case 'content_block_delta':
-        return this.readBlockDelta(members, data)
-      case 'content_block_start':
-        return this.readBlockStart(members, data)
-      case 'content_block_stop':
-        return this.readBlockStop(members, data)
       case 'message_start':
         this.readMessageStart(asObject(members.message))
         return null
       case 'message_delta':
-        this.readMessageDelta(members)
+        this.addFigures(asObject(members.usage))
+        this.stop = parseStopInfo(asObject(members.delta) ?? {}, members)
         return null
+      case 'content_block_start':
+      case 'content_block_delta':
+      case 'content_block_stop': {
+        const malformed = this.advanceBlocks(members)
+        if (malformed !== null) return malformed
+        const event = members as unknown as ContentBlockEvent
+        this.tell({ type: 'block', data: replaceLineEnds(data), event })
+        return null
+      }
       default:
         return null
     }
+  }
+
+  /** What is wrong with an event at this place of the answer, or null: blocks come one after the other. */
+  private advanceBlocks({ type, index, content_block, delta }: JsonObject): string | null {
+    if (type === 'content_block_start') {
+      if (parseBlock(content_block) === null || this.open || index !== this.begun)
+        return 'a block out of its order'
+      if (!this.started) this.readMessageStart(null)
+      this.open = true
+      this.begun++
+      return null
+    }
+    const isOpen = this.open && index === this.begun - 1
+    if (type === 'content_block_delta') {
+      if (!isOpen) return 'a delta of no open block'
+      return parseBlock(delta) === null ? 'a delta without a type' : null
+    }
+    if (!isOpen) return 'the end of no open block'
+    this.open = false
+    return null
   }
 
   close(): string | null {
@@ -86,42 +110,15 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
 
   private readMessageStart(message: JsonObject | null): void {
     const usage = asObject(message?.usage)
-    if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
+    this.addFigures(usage)
     if (this.started) return
     this.started = true
     const container = asObject(message?.container)
-    this.tell({ type: 'start', usage: plausibleFigures(usage), ...(container === null ? {} : { container }) })
+    this.tell({ type: 'start', usage: plausibleFigures(usage), ...(container !== null && { container }) })
   }
 
-  private readMessageDelta(members: JsonObject): void {
-    const usage = asObject(members.usage)
+  private addFigures(usage: JsonObject | null): void {
     if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
-    this.stop = parseStopInfo(asObject(members.delta) ?? {}, members)
-  }
-
-  private readBlockStart(members: JsonObject, data: string): string | null {
-    if (parseBlock(members.content_block) === null || this.open || members.index !== this.begun)
-      return 'a block out of its order'
-    if (!this.started) this.readMessageStart(null)
-    this.open = true
-    this.begun++
-    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
-    return null
-  }
-
-  private readBlockDelta(members: JsonObject, data: string): string | null {
-    const delta = members.delta as ContentBlock | undefined
-    if (!this.open || members.index !== this.begun - 1) return 'a delta of no open block'
-    if (nonEmptyText(asObject(delta)?.type) === undefined) return 'a delta without a type'
-    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
-    return null
-  }
-
-  private readBlockStop(members: JsonObject, data: string): string | null {
-    if (!this.open || members.index !== this.begun - 1) return 'the end of no open block'
-    this.open = false
-    this.tell({ type: 'block', data: replaceLineEnds(data), event: members as unknown as ContentBlockEvent })
-    return null
   }
 }
 
@@ -135,19 +132,11 @@ function replaceLineEnds(data: string): string {
 /** Null when the body is no message. Blocks are kept as they came, those of unknown kinds included. */
 export function parseMessage(body: JsonObject): MessagesAnswer | null {
   if (body.role !== 'assistant' || !Array.isArray(body.content)) return null
-  const content: ContentBlock[] = []
-  for (const sent of body.content as readonly unknown[]) {
-    const block = parseBlock(sent)
-    if (block === null) return null
-    content.push(block)
-  }
+  const content = body.content.map(parseBlock)
+  if (!content.every((block) => block !== null)) return null
   const told = asObject(body.usage)
-  return {
-    content,
-    stop: parseStopInfo(body, body),
-    usage: parseMessagesUsage(told),
-    wireUsage: plausibleFigures(told),
-  }
+  const usage = parseMessagesUsage(told)
+  return { content, stop: parseStopInfo(body, body), usage, wireUsage: plausibleFigures(told) }
 }
 
 /** Null for what is no block. */
@@ -164,7 +153,7 @@ function parseStopInfo(delta: JsonObject, around: JsonObject): StopInfo {
     stop_sequence: typeof delta.stop_sequence === 'string' ? delta.stop_sequence : null,
     stop_details: asObject(delta.stop_details),
     container: asObject(delta.container),
-    ...(managed === null ? {} : { context_management: managed }),
+    ...(managed !== null && { context_management: managed }),
   }
 }
 
@@ -187,37 +176,35 @@ export function answerEvents(answer: MessagesAnswer): readonly MessagesEvent[] {
 function blockEvents(block: ContentBlock, index: number): readonly ContentBlockEvent[] {
   const { empty, deltas } = splitIntoDeltas(block)
   return [
-    { type: 'content_block_start', index, content_block: empty },
+    { type: 'content_block_start', index, content_block: { ...block, ...empty } },
     ...deltas.map((delta): ContentBlockEvent => ({ type: 'content_block_delta', index, delta })),
     { type: 'content_block_stop', index },
   ]
 }
 
-function splitIntoDeltas(block: ContentBlock): {
-  readonly empty: ContentBlock
+interface SplitBlock {
+  /** Members of the block that are empty in its beginning. */
+  readonly empty: JsonObject
   readonly deltas: readonly ContentBlock[]
-} {
-  const { text, thinking, signature, citations, input } = block
-  if (block.type === 'text' && typeof text === 'string') {
-    const cited = (Array.isArray(citations) ? citations : []).map((citation) => ({
-      type: 'citations_delta',
-      citation,
-    }))
-    return {
-      empty: { ...block, text: '', ...(Array.isArray(citations) ? { citations: [] } : {}) },
-      deltas: [{ type: 'text_delta', text }, ...cited],
-    }
+}
+
+function splitIntoDeltas({ type, text, thinking, signature, citations, input }: ContentBlock): SplitBlock {
+  if (type === 'text' && typeof text === 'string') {
+    const deltas: ContentBlock[] = [{ type: 'text_delta', text }]
+    if (!Array.isArray(citations)) return { empty: { text: '' }, deltas }
+    deltas.push(...citations.map((citation) => ({ type: 'citations_delta', citation })))
+    return { empty: { text: '', citations: [] }, deltas }
   }
-  if (block.type === 'thinking' && typeof thinking === 'string') {
-    const signed = typeof signature === 'string' ? [{ type: 'signature_delta', signature }] : []
-    const deltas = [{ type: 'thinking_delta', thinking }, ...signed]
-    return { empty: { ...block, thinking: '', signature: '' }, deltas }
+  if (type === 'thinking' && typeof thinking === 'string') {
+    const deltas: ContentBlock[] = [{ type: 'thinking_delta', thinking }]
+    if (typeof signature === 'string') deltas.push({ type: 'signature_delta', signature })
+    return { empty: { thinking: '', signature: '' }, deltas }
   }
-  if (block.type === 'tool_use' || block.type === 'server_tool_use') {
-    const json = JSON.stringify(input ?? {})
-    return { empty: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json: json }] }
+  if (type === 'tool_use' || type === 'server_tool_use') {
+    const partial_json = JSON.stringify(input ?? {})
+    return { empty: { input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
-  return { empty: block, deltas: [] }
+  return { empty: {}, deltas: [] }
 }
 
 // ── Token figures ────────────────────────────────────────────────────────────
@@ -243,15 +230,20 @@ export function plausibleFigures(figures: MessagesUsage | null): MessagesUsage |
 }
 
 function toUsage(figures: JsonObject, read: UsageReader): Usage | null {
-  const input = read.tokens(figures.input_tokens)
-  const output = read.tokens(figures.output_tokens)
-  const usage = compactionUsages(figures, read).reduce(addUsage, turnUsage(figures, read))
+  const usage = turnUsage(figures, read)
+  // Compacting the conversation is billed and stands beside the totals, not in them.
+  for (const one of objectsIn(figures.iterations)) {
+    if (one.type === 'compaction') addUsage(usage, turnUsage(one, read))
+  }
   read.sum(usage.prompt)
   read.sum(usage.completion)
-  return input === undefined && output === undefined ? null : usage
+  const isTold = [figures.input_tokens, figures.output_tokens].some((sum) => typeof sum === 'number')
+  return isTold ? usage : null
 }
 
-function turnUsage(figures: JsonObject, read: UsageReader): Usage {
+type TurnUsage = { -readonly [K in keyof Omit<Usage, 'milliseconds' | 'characters'>]: number }
+
+function turnUsage(figures: JsonObject, read: UsageReader): TurnUsage {
   const cached = read.tokens(figures.cache_read_input_tokens) ?? 0
   const cacheWrite =
     read.tokens(figures.cache_creation_input_tokens) ??
@@ -276,23 +268,8 @@ function cacheWriteTokens(creation: JsonObject | null, read: UsageReader): numbe
   return (read.tokens(short) ?? 0) + (read.tokens(long) ?? 0)
 }
 
-/** Compacting the conversation is billed and stands beside the totals, not in them. */
-function compactionUsages(figures: JsonObject, read: UsageReader): readonly Usage[] {
-  return objectsIn(figures.iterations)
-    .filter(({ type }) => type === 'compaction')
-    .map((one) => turnUsage(one, read))
-}
-
-function addUsage(one: Usage, other: Usage): Usage {
-  return {
-    prompt: one.prompt + other.prompt,
-    completion: one.completion + other.completion,
-    cached: one.cached + other.cached,
-    cacheWrite: one.cacheWrite + other.cacheWrite,
-    promptAudio: 0,
-    reasoning: one.reasoning + other.reasoning,
-    completionAudio: 0,
-  }
+function addUsage(sum: TurnUsage, other: TurnUsage): void {
+  for (const name of Object.keys(sum) as (keyof TurnUsage)[]) sum[name] += other[name]
 }
 
 /** Later figures are totals: they replace earlier ones, save where they say nothing. */

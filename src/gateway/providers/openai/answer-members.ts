@@ -1,7 +1,5 @@
-/** Members of a message, a delta or a choice, as the strictest client of contract/gateway 12 takes them. */
+/** Rarer members of a message, a delta or a choice, as the strictest client of contract/gateway 12 takes them. */
 import type {
-  ChatFinish,
-  FinishReason,
   Logprobs,
   ReasoningDetail,
   TokenLogprob,
@@ -16,76 +14,6 @@ import {
   nonEmptyText,
   objectsIn,
 } from '../../formats/json-values.js'
-
-// ── Content, which servers send as a text or as parts ──────────────────────────
-
-/** Content that came as a text, or as a list of parts of which the text ones count. */
-export function joinTextParts(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return nonEmptyText(value)
-  return nonEmptyText(
-    value.map((part) => (typeof part === 'string' ? part : partText(part, 'text'))).join(''),
-  )
-}
-
-/** What the parts of kind `thinking` say, for servers that put reasoning into the content. */
-export function joinThinkingParts(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return undefined
-  return nonEmptyText(value.map((part) => partText(part, 'thinking')).join(''))
-}
-
-function partText(part: unknown, kind: 'text' | 'thinking'): string {
-  const members: JsonObject | null = asObject(part)
-  if (members === null) return ''
-  if (kind === 'text')
-    return members.type === 'text' || members.type === 'output_text' ? (nonEmptyText(members.text) ?? '') : ''
-  return members.type === 'thinking' ? (joinTextParts(members.thinking) ?? '') : ''
-}
-
-// ── Finish reasons (contract/gateway 3.2) ──────────────────────────────────────
-
-const REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ...nativeReasons('stop', [
-    'stop',
-    'end_turn',
-    'eos',
-    'eos_token',
-    'stop_sequence',
-    'complete',
-    'end',
-    'normal',
-  ]),
-  ...nativeReasons('length', [
-    'length',
-    'max_tokens',
-    'max_output_tokens',
-    'max_length',
-    'model_length',
-    'token_limit',
-  ]),
-  ...nativeReasons('tool_calls', ['tool_calls', 'tool_call', 'tool_use', 'function_call']),
-  ...nativeReasons('content_filter', [
-    'content_filter',
-    'content_filtered',
-    'safety',
-    'refusal',
-    'recitation',
-    'blocked',
-  ]),
-  ...nativeReasons('error', ['error', 'abort', 'aborted']),
-])
-
-function nativeReasons(
-  reason: FinishReason,
-  natives: readonly string[],
-): readonly (readonly [string, FinishReason])[] {
-  return natives.map((native) => [native, reason])
-}
-
-/** An unknown word is a stop: the answer did come to its end. */
-export function parseFinishReason(value: unknown): ChatFinish {
-  const native = typeof value === 'string' && value !== '' ? value : null
-  return { reason: REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop', native }
-}
 
 // ── Log probabilities, every member present (contract/gateway 3.2) ─────────────
 
@@ -194,13 +122,11 @@ function parseReasoningDetail(detail: JsonObject): ReasoningDetail | null {
   if (!isText(detail.type)) return null
   const { required, optional } = KINDS.get(detail.type) ?? UNKNOWN
   for (const name in required) if (!required[name]!(detail[name])) return null
-  const odd = Object.keys(optional).filter(
-    (name) => detail[name] !== undefined && !optional[name]!(detail[name]),
-  )
+  const isOdd = (name: string): boolean => detail[name] !== undefined && !optional[name]!(detail[name])
+  const odd = Object.keys(optional).filter(isOdd)
   if (odd.length === 0) return detail as ReasoningDetail
-  return Object.fromEntries(
-    Object.entries(detail).filter(([name]) => !odd.includes(name)),
-  ) as unknown as ReasoningDetail
+  const fitting = Object.entries(detail).filter(([name]) => !odd.includes(name))
+  return Object.fromEntries(fitting) as unknown as ReasoningDetail
 }
 
 // ── Tool calls, repaired to contract/gateway 3.2 and 4.3 ─────────────────────────
@@ -210,18 +136,14 @@ const MAX_CALLS = 1024
 
 /** The calls of a whole message; undefined when there is none. The old single `function_call` counts as one. */
 export function parseToolCalls(message: JsonObject, generationId: string): readonly ToolCall[] | undefined {
-  const calls = toolCallFragments(message).flatMap(
-    (fragment, index) => parseToolCall(fragment, index, generationId) ?? [],
-  )
-  return calls.length > 0 ? calls : undefined
-}
-
-function parseToolCall(fragment: JsonObject, index: number, generationId: string): ToolCall | null {
-  const called = asObject(fragment.function)
-  const name = nonEmptyText(called?.name)
-  if (name === undefined) return null
-  const id = nonEmptyText(fragment.id) ?? syntheticCallId(generationId, index)
-  return { id, type: 'function', function: { name, arguments: argumentsText(called?.arguments) } }
+  const calls = toolCallFragments(message).flatMap((fragment, index): ToolCall[] => {
+    const called = asObject(fragment.function)
+    const name = nonEmptyText(called?.name)
+    if (name === undefined) return []
+    const id = nonEmptyText(fragment.id) ?? syntheticCallId(generationId, index)
+    return [{ id, type: 'function', function: { name, arguments: argumentsText(called?.arguments) } }]
+  })
+  return nonEmptyList(calls)
 }
 
 /** The tool call members of a message or a delta, in one shape. */
@@ -260,13 +182,7 @@ export class ToolCallStream {
 
   /** What a delta adds; undefined when it adds nothing. */
   addDelta(delta: JsonObject): readonly ToolCallDelta[] | undefined {
-    if (delta.tool_calls === undefined && delta.function_call === undefined) return undefined
-    const out: ToolCallDelta[] = []
-    for (const addFragment of toolCallFragments(delta)) {
-      const added = this.addFragment(addFragment)
-      if (added !== null) out.push(added)
-    }
-    return out.length > 0 ? out : undefined
+    return nonEmptyList(toolCallFragments(delta).flatMap((fragment) => this.addFragment(fragment) ?? []))
   }
 
   /** Whether a call began and was never named. */
@@ -274,55 +190,37 @@ export class ToolCallStream {
     return this.slots.some((slot) => slot.held !== null)
   }
 
-  private addFragment(addFragment: JsonObject): ToolCallDelta | null {
-    const index = this.findSlot(addFragment)
-    if (index < 0) return null
+  private addFragment(fragment: JsonObject): ToolCallDelta | null {
+    const called = asObject(fragment.function)
+    const name = nonEmptyText(called?.name)
+    const index = this.findSlot(asCount(fragment.index), nonEmptyText(fragment.id), name !== undefined)
+    if (index === MAX_CALLS) return null
     const slot = this.slots[index]!
-    const called = asObject(addFragment.function)
     const text = argumentsText(called?.arguments)
     if (slot.held === null) return text === '' ? null : { index, function: { arguments: text } }
-    const name = nonEmptyText(called?.name)
     slot.held += text
-    return name === undefined ? null : this.firstDelta(index, slot, name)
-  }
-
-  private firstDelta(index: number, slot: ToolCallSlot, name: string): ToolCallDelta {
-    const text = slot.held ?? ''
+    if (name === undefined) return null
+    const held = slot.held
     slot.held = null
-    return { index, id: slot.id, type: 'function', function: { name, arguments: text } }
+    return { index, id: slot.id, type: 'function', function: { name, arguments: held } }
   }
 
-  /** By index, where the server counts; a new id under a known index is another call. By id, or the last one, else. */
-  private findSlot(addFragment: JsonObject): number {
-    const theirs = asCount(addFragment.index)
-    const id = nonEmptyText(addFragment.id)
-    const known = this.slots.findLastIndex((slot) => continuesCall(slot, addFragment, theirs, id))
+  /**
+   * The call of a fragment: by the server's index where it counts, else by id, else the last one. Some servers make up
+   * a new id for every fragment; only one that names a function begins another call.
+   */
+  private findSlot(theirs: number | undefined, id: string | undefined, isNamed: boolean): number {
+    const { slots } = this
+    const isSame = (slot: ToolCallSlot): boolean =>
+      theirs === undefined
+        ? id !== undefined && slot.id === id
+        : slot.theirs === theirs && (id === undefined || slot.id === id || !isNamed)
+    const known = slots.findLastIndex(isSame)
     if (known >= 0) return known
-    if (theirs === undefined && id === undefined && this.slots.length > 0 && !namesFunction(addFragment))
-      return this.slots.length - 1
-    return this.addSlot(theirs, id)
-  }
-
-  private addSlot(theirs: number | undefined, id: string | undefined): number {
-    const index = this.slots.length
-    if (index === MAX_CALLS) return -1
-    this.slots.push({ id: id ?? syntheticCallId(this.generationId, index), theirs, held: '' })
+    if (theirs === undefined && id === undefined && slots.length > 0 && !isNamed) return slots.length - 1
+    const index = slots.length
+    if (index < MAX_CALLS)
+      slots.push({ id: id ?? syntheticCallId(this.generationId, index), theirs, held: '' })
     return index
   }
-}
-
-/** Some servers make up a new id for every fragment; only one that names a function begins another call. */
-function continuesCall(
-  slot: ToolCallSlot,
-  fragment: JsonObject,
-  theirs: number | undefined,
-  id: string | undefined,
-): boolean {
-  if (theirs === undefined) return id !== undefined && slot.id === id
-  return slot.theirs === theirs && (id === undefined || slot.id === id || !namesFunction(fragment))
-}
-
-/** A fragment that names a function may begin a call. */
-function namesFunction(fragment: JsonObject): boolean {
-  return nonEmptyText(asObject(fragment.function)?.name) !== undefined
 }

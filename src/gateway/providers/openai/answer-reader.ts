@@ -6,9 +6,10 @@ import type {
   AssistantMessage,
   ChatDelta,
   ChatEvent,
+  ChatFinish,
   Completion,
   CompletionChoice,
-  Logprobs,
+  FinishReason,
   Usage,
 } from '../../formats/canonical.js'
 import {
@@ -17,17 +18,14 @@ import {
   asObject,
   type JsonObject,
   nonEmptyText,
-  optionalMember,
+  objectsIn,
   parseJson,
   UsageReader,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
 import {
-  joinTextParts,
-  joinThinkingParts,
   parseAnnotations,
   parseAudio,
-  parseFinishReason,
   parseImages,
   parseLogprobs,
   parseReasoningDetails,
@@ -40,7 +38,8 @@ const MAX_CHOICES = 128
 
 interface ChoiceState {
   finished: boolean
-  readonly calls: ToolCallStream
+  /** Null before the first of them. */
+  calls: ToolCallStream | null
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -94,41 +93,47 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   private readChoice(choice: JsonObject, index: number): void {
     const state = this.choiceState(index)
     if (state === null) return
-    const delta = parseDelta(asObject(choice.delta) ?? asObject(choice.message), state.calls)
+    const delta = this.parseDelta(asObject(choice.delta) ?? asObject(choice.message), state)
     const logprobs =
       choice.logprobs === undefined || choice.logprobs === null ? null : parseLogprobs(choice.logprobs)
-    if (delta !== null || logprobs !== null) this.event(createDeltaEvent(index, delta ?? {}, logprobs))
-    if (choice.finish_reason !== undefined && choice.finish_reason !== null)
-      this.finishChoice(state, index, choice)
+    if (logprobs !== null) this.event({ type: 'delta', choice: index, delta: delta ?? {}, logprobs })
+    else if (delta !== null) this.event({ type: 'delta', choice: index, delta })
+    if (choice.finish_reason !== undefined && choice.finish_reason !== null && !state.finished) {
+      // Some servers repeat the reason in every later chunk.
+      state.finished = true
+      this.event({ type: 'finish', choice: index, ...parseFinish(choice) })
+    }
   }
 
   private choiceState(index: number): ChoiceState | null {
     const known = this.choices.get(index)
     if (known !== undefined) return known
     if (index >= MAX_CHOICES) return null
-    const state = { finished: false, calls: new ToolCallStream(this.generationId) }
+    const state: ChoiceState = { finished: false, calls: null }
     this.choices.set(index, state)
     return state
   }
 
-  /** Some servers repeat the reason in every later chunk. */
-  private finishChoice(state: ChoiceState, index: number, choice: JsonObject): void {
-    if (state.finished) return
-    state.finished = true
-    const { reason, native } = parseFinishReason(choice.finish_reason)
-    this.event({
-      type: 'finish',
-      choice: index,
-      reason,
-      native: nonEmptyText(choice.native_finish_reason) ?? native,
-    })
+  private parseDelta(sent: JsonObject | null, state: ChoiceState): ChatDelta | null {
+    if (sent === null) return null
+    const delta: Mutable<ChatDelta> = {}
+    const content = joinTextParts(sent.content)
+    if (content !== undefined) delta.content = content
+    readMembers(sent, delta)
+    if (sent.tool_calls !== undefined || sent.function_call !== undefined) {
+      state.calls ??= new ToolCallStream(this.generationId)
+      setDefined(delta, 'tool_calls', state.calls.addDelta(sent))
+    }
+    if (sent.refusal !== undefined) setDefined(delta, 'refusal', nonEmptyText(sent.refusal))
+    for (const _ in delta) return delta
+    return null
   }
 
   /** Tells the finish of choices whose server gave no reason. */
   close(): string | null {
     if (this.choices.size === 0) return 'a stream without a choice'
     for (const [index, state] of this.choices) {
-      if (state.calls.hasUnnamedCall()) return 'a tool call without a name'
+      if (state.calls?.hasUnnamedCall() === true) return 'a tool call without a name'
       if (!state.finished) this.event({ type: 'finish', choice: index, reason: 'stop', native: null })
       state.finished = true
     }
@@ -142,41 +147,68 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   }
 }
 
-function createDeltaEvent(choice: number, delta: ChatDelta, logprobs: Logprobs | null): ChatEvent {
-  return logprobs === null ? { type: 'delta', choice, delta } : { type: 'delta', choice, delta, logprobs }
+// ── What deltas and whole messages have in common ───────────────────────────────
+
+/** Content that came as a text, or as a list of parts of which the text ones count. */
+function joinTextParts(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return nonEmptyText(value)
+  return nonEmptyText(value.map(partText).join(''))
 }
 
-function parseDelta(sent: JsonObject | null, calls: ToolCallStream): ChatDelta | null {
-  if (sent === null) return null
-  // The commonest chunk by far, and its server's ordinary members.
-  const content = typeof sent.content === 'string' ? sent.content : (joinTextParts(sent.content) ?? '')
-  const delta: Mutable<ChatDelta> = {}
-  if (content !== '') delta.content = content
-  const reasoning =
-    nonEmptyText(sent.reasoning) ?? nonEmptyText(sent.reasoning_content) ?? joinThinkingParts(sent.content)
-  if (reasoning !== undefined) delta.reasoning = reasoning
-  const toolCalls = calls.addDelta(sent)
-  if (toolCalls !== undefined) delta.tool_calls = toolCalls
-  readRareMembers(sent, delta)
-  for (const _ in delta) return delta
-  return null
+function partText(part: unknown): string {
+  if (typeof part === 'string') return part
+  const members = asObject(part)
+  const isText = members?.type === 'text' || members?.type === 'output_text'
+  return isText ? (nonEmptyText(members.text) ?? '') : ''
 }
 
-function readRareMembers(sent: JsonObject, delta: Mutable<ChatDelta>): void {
-  if (sent.refusal !== undefined) setDefined(delta, 'refusal', nonEmptyText(sent.refusal))
+/** Reasoning by its members, or in parts of the content. */
+function joinReasoning({ reasoning, reasoning_content, content }: JsonObject): string | undefined {
+  const told = nonEmptyText(reasoning) ?? nonEmptyText(reasoning_content)
+  if (told !== undefined || !Array.isArray(content)) return told
+  const parts = objectsIn(content).filter(({ type }) => type === 'thinking')
+  return nonEmptyText(parts.map(({ thinking }) => joinTextParts(thinking) ?? '').join(''))
+}
+
+type CommonMembers = Omit<ChatDelta, 'content' | 'refusal' | 'tool_calls'>
+
+function readMembers(sent: JsonObject, said: Mutable<CommonMembers>): void {
+  setDefined(said, 'reasoning', joinReasoning(sent))
   if (sent.reasoning_details !== undefined)
-    setDefined(delta, 'reasoning_details', parseReasoningDetails(sent.reasoning_details))
-  if (sent.audio !== undefined) setDefined(delta, 'audio', parseAudio(sent.audio))
-  if (sent.images !== undefined) setDefined(delta, 'images', parseImages(sent.images))
-  if (sent.annotations !== undefined) setDefined(delta, 'annotations', parseAnnotations(sent.annotations))
+    setDefined(said, 'reasoning_details', parseReasoningDetails(sent.reasoning_details))
+  if (sent.audio !== undefined) setDefined(said, 'audio', parseAudio(sent.audio))
+  if (sent.images !== undefined) setDefined(said, 'images', parseImages(sent.images))
+  if (sent.annotations !== undefined) setDefined(said, 'annotations', parseAnnotations(sent.annotations))
 }
 
 function setDefined<K extends keyof ChatDelta>(
-  delta: Mutable<ChatDelta>,
+  said: Mutable<ChatDelta>,
   name: K,
   value: Mutable<ChatDelta>[K] | undefined,
 ): void {
-  if (value !== undefined) delta[name] = value
+  if (value !== undefined) said[name] = value
+}
+
+/** Words of servers (contract/gateway 3.2). */
+const NATIVE_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop end_turn eos eos_token stop_sequence complete end normal',
+  length: 'length max_tokens max_output_tokens max_length model_length token_limit',
+  tool_calls: 'tool_calls tool_call tool_use function_call',
+  content_filter: 'content_filter content_filtered safety refusal recitation blocked',
+  error: 'error abort aborted',
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  (Object.keys(NATIVE_REASONS) as FinishReason[]).flatMap((reason) =>
+    NATIVE_REASONS[reason].split(' ').map((native) => [native, reason] as const),
+  ),
+)
+
+/** How a choice ended. An unknown word is a stop: the answer did come to its end. */
+function parseFinish(choice: JsonObject): ChatFinish {
+  const native = nonEmptyText(choice.finish_reason) ?? null
+  const reason = REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop'
+  return { reason, native: nonEmptyText(choice.native_finish_reason) ?? native }
 }
 
 // ── Whole answers (contract/gateway 3) ─────────────────────────────────────────
@@ -193,48 +225,26 @@ export function parseCompletion(body: JsonObject, generationId: string): Complet
 function parseChoice(choice: JsonObject | null, at: number, generationId: string): CompletionChoice | null {
   const message = asObject(choice?.message)
   if (choice === null || message === null) return null
-  const { reason, native } = parseFinishReason(choice.finish_reason)
+  const { reason, native } = parseFinish(choice)
   return {
     index: asCount(choice.index) ?? at,
     message: parseAssistantMessage(message, generationId),
     finishReason: reason,
-    native: nonEmptyText(choice.native_finish_reason) ?? native,
+    native,
     logprobs: parseLogprobs(choice.logprobs),
   }
 }
 
-/** Members of a message that is a text and nothing else. */
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
-
-function isPlainText(message: JsonObject): boolean {
-  for (const name in message) if (!PLAIN_MEMBERS.has(name) && message[name] !== null) return false
-  return typeof message.content === 'string'
-}
-
-function parseAssistantMessage(message: JsonObject, generationId: string): AssistantMessage {
-  if (isPlainText(message)) {
-    return {
-      role: 'assistant',
-      content: message.content as string,
-      refusal: nonEmptyText(message.refusal) ?? null,
-    }
-  }
-  const calls = parseToolCalls(message, generationId)
+function parseAssistantMessage(sent: JsonObject, generationId: string): AssistantMessage {
+  const calls = parseToolCalls(sent, generationId)
+  const members: Mutable<CommonMembers> = {}
+  readMembers(sent, members)
   return {
     role: 'assistant',
-    content: joinTextParts(message.content) ?? (calls === undefined && message.content === '' ? '' : null),
-    refusal: nonEmptyText(message.refusal) ?? null,
-    ...optionalMember(
-      'reasoning',
-      nonEmptyText(message.reasoning) ??
-        nonEmptyText(message.reasoning_content) ??
-        joinThinkingParts(message.content),
-    ),
-    ...optionalMember('reasoning_details', parseReasoningDetails(message.reasoning_details)),
-    ...optionalMember('tool_calls', calls),
-    ...optionalMember('audio', parseAudio(message.audio)),
-    ...optionalMember('images', parseImages(message.images)),
-    ...optionalMember('annotations', parseAnnotations(message.annotations)),
+    content: joinTextParts(sent.content) ?? (calls === undefined && sent.content === '' ? '' : null),
+    refusal: nonEmptyText(sent.refusal) ?? null,
+    ...members,
+    ...(calls !== undefined && { tool_calls: calls }),
   }
 }
 
@@ -256,93 +266,49 @@ export function updateChatUsage(before: Usage | null, body: JsonObject): Usage |
   return usage ?? before
 }
 
-/** Figures under the names servers give them. Undefined is what was not said, or not as a count. */
-interface TokenFigures {
-  readonly prompt: number
-  readonly completion: number
-  readonly total: number | undefined
-  readonly cached: number
-  readonly cacheWrite: number
-  readonly reasoning: number
-  /** Names of the Messages format, whose input excludes what was cached. */
-  readonly messagesNames: boolean
-}
-
 /** Details are parts of a sum and bounded by it: one that cannot be true counts as not told, and the sum is believed. */
 function convertFigures(all: JsonObject, read: UsageReader): Usage | null {
   const inputs = asObject(all.prompt_tokens_details) ?? asObject(all.input_tokens_details)
   const outputs = asObject(all.completion_tokens_details) ?? asObject(all.output_tokens_details)
-  const figures = readFigures(all, inputs, outputs, read)
-  if (figures === null) return null
-  const prompt = read.sum(totalPromptTokens(figures))
-  const completion = read.sum(totalCompletionTokens(figures, prompt))
-  const cached = Math.min(figures.cached, prompt)
-  const parts = new UsageReader()
-  return {
-    prompt,
-    completion,
-    cached,
-    cacheWrite: Math.min(figures.cacheWrite, prompt - cached),
-    promptAudio: Math.min(parts.tokens(inputs?.audio_tokens) ?? 0, prompt),
-    reasoning: Math.min(figures.reasoning, completion),
-    completionAudio: Math.min(parts.tokens(outputs?.audio_tokens) ?? 0, completion),
-  }
-}
-
-function readFigures(
-  all: JsonObject,
-  inputs: JsonObject | null,
-  outputs: JsonObject | null,
-  read: UsageReader,
-): TokenFigures | null {
   const total = read.tokens(all.total_tokens)
-  const prompt = read.tokens(all.prompt_tokens) ?? read.tokens(all.input_tokens)
-  const completion =
-    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? remainingTokens(total, prompt)
-  if (prompt === undefined || completion === undefined) return null
+  const input = read.tokens(all.prompt_tokens) ?? read.tokens(all.input_tokens)
+  const output =
+    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? remainingTokens(total, input)
+  if (input === undefined || output === undefined) return null
   const parts = new UsageReader()
+  const cached =
+    parts.tokens(inputs?.cached_tokens) ??
+    read.tokens(all.prompt_cache_hit_tokens) ??
+    read.tokens(all.cache_read_input_tokens) ??
+    read.tokens(all.cached_tokens) ??
+    0
+  const cacheWrite =
+    parts.tokens(inputs?.cache_write_tokens) ??
+    parts.tokens(inputs?.cache_creation_tokens) ??
+    read.tokens(all.cache_creation_input_tokens) ??
+    0
+  const reasoning = parts.tokens(outputs?.reasoning_tokens) ?? read.tokens(all.reasoning_tokens) ?? 0
+  // The input of the Messages format excludes what was cached. Under other names the total decides where it is told;
+  // and a cache larger than its prompt cannot be a part of it.
+  const hasMessagesNames = all.prompt_tokens === undefined && inputs === null
+  const cache = cached + cacheWrite
+  const isBeside = total !== input + output && (total === input + cache + output || cache > input)
+  const prompt = read.sum(hasMessagesNames || isBeside ? input + cache : input)
+  // Some servers count the reasoning beside the completion; their total, or its size, gives them away.
+  const isLeftOut = reasoning > output || total === prompt + output + reasoning
+  const completion = read.sum(isLeftOut ? output + reasoning : output)
   return {
     prompt,
     completion,
-    total,
-    cached:
-      parts.tokens(inputs?.cached_tokens) ??
-      read.tokens(all.prompt_cache_hit_tokens) ??
-      read.tokens(all.cache_read_input_tokens) ??
-      read.tokens(all.cached_tokens) ??
-      0,
-    cacheWrite:
-      parts.tokens(inputs?.cache_write_tokens) ??
-      parts.tokens(inputs?.cache_creation_tokens) ??
-      read.tokens(all.cache_creation_input_tokens) ??
-      0,
-    reasoning: parts.tokens(outputs?.reasoning_tokens) ?? read.tokens(all.reasoning_tokens) ?? 0,
-    messagesNames: all.prompt_tokens === undefined && inputs === null,
+    cached: Math.min(cached, prompt),
+    cacheWrite: Math.min(cacheWrite, prompt - Math.min(cached, prompt)),
+    promptAudio: Math.min(parts.tokens(inputs?.audio_tokens) ?? 0, prompt),
+    reasoning: Math.min(reasoning, completion),
+    completionAudio: Math.min(parts.tokens(outputs?.audio_tokens) ?? 0, completion),
   }
 }
 
 /** An answer can be without a completion, a prompt cannot be guessed. */
 function remainingTokens(total: number | undefined, prompt: number | undefined): number | undefined {
   return total === undefined || prompt === undefined || total < prompt ? undefined : total - prompt
-}
-
-/** The total decides when it is told, then the names; a cache larger than its prompt cannot be a part of it. */
-function totalPromptTokens({
-  prompt,
-  completion,
-  total,
-  cached,
-  cacheWrite,
-  messagesNames,
-}: TokenFigures): number {
-  const beside = cached + cacheWrite
-  if (beside === 0 || total === prompt + completion) return prompt + (messagesNames ? beside : 0)
-  const excluded = messagesNames || total === prompt + beside + completion || beside > prompt
-  return excluded ? prompt + beside : prompt
-}
-
-/** Some servers count the reasoning beside the completion; their total, or its size, gives them away. */
-function totalCompletionTokens({ completion, total, reasoning }: TokenFigures, prompt: number): number {
-  const excluded = reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning)
-  return excluded ? completion + reasoning : completion
 }
