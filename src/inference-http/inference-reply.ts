@@ -23,8 +23,9 @@ import { SESSION_HEADER } from './request-members.js'
 // ── What the headers of a call ask for (contract/gateway 1.3) ────────────────
 
 /** The opt-in to routing metadata: the names in use, then those of before. */
-const METADATA_HEADERS = ['x-service-metadata', 'x-openrouter-metadata'] as const
-const FORMER_METADATA_HEADERS = [
+const METADATA_HEADERS = [
+  'x-service-metadata',
+  'x-openrouter-metadata',
   'x-service-experimental-metadata',
   'x-openrouter-experimental-metadata',
 ] as const
@@ -43,7 +44,6 @@ const TRACE_HEADER = 'traceparent'
 export const INFERENCE_HEADERS: readonly string[] = [
   SESSION_HEADER,
   ...METADATA_HEADERS,
-  ...FORMER_METADATA_HEADERS,
   SIMULATE_HEADER,
   KEEP_ALIVE_HEADER,
   TIMING_HEADER,
@@ -52,23 +52,11 @@ export const INFERENCE_HEADERS: readonly string[] = [
 
 /** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
 export function wantsMetadata(call: Pick<HttpCall, 'header'>): boolean {
-  for (const names of [METADATA_HEADERS, FORMER_METADATA_HEADERS]) {
-    for (const name of names) {
-      const value = call.header(name)
-      if (value !== '') return value.trim().toLowerCase() === 'enabled'
-    }
+  for (const name of METADATA_HEADERS) {
+    const value = call.header(name)
+    if (value !== '') return value.trim().toLowerCase() === 'enabled'
   }
   return false
-}
-
-/** Whether a silence of a stream may be broken. */
-function wantsKeepAlive(call: Pick<HttpCall, 'header'>): boolean {
-  return call.header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
-}
-
-/** Whether the caller wants to know where the time went. */
-function wantsTiming(call: Pick<HttpCall, 'header'>): boolean {
-  return call.header(TIMING_HEADER).toLowerCase() === 'enabled'
 }
 
 // ── The operations, and what their answers share ─────────────────────────────
@@ -125,7 +113,7 @@ export function generationHeaders(
   call: HttpCall,
 ): readonly (readonly [string, string])[] {
   const id = ['X-Generation-Id', generation.id] as const
-  if (!wantsTiming(call)) return [id]
+  if (call.header(TIMING_HEADER).toLowerCase() !== 'enabled') return [id]
   return [id, ['Server-Timing', serverTiming(generation, performance.now())]]
 }
 
@@ -252,7 +240,7 @@ class StreamReply<R extends RoutedRequest, E> implements StreamListener<R, E> {
     this.#generation = generation
     this.#encoder = encoder
     this.#call = call
-    this.#keepAlive = wantsKeepAlive(call)
+    this.#keepAlive = call.header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
     this.#stream = new EventStreamBody(this, this.#keepAlive)
     this.#timers = timers
     this.#resolve = resolve

@@ -4,7 +4,7 @@ import type { MessagesRequest } from '../formats/messages.js'
 import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provider.js'
 import { MessagesToChatStream, toCompletion } from './chat-over-messages/answer.js'
 import { toMessagesRequest } from './chat-over-messages/request.js'
-import { rejectOnFault, Translation, tierForMessages } from './translation.js'
+import { type Translation, tierForMessages, translate } from './translation.js'
 
 /**
  * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its
@@ -13,19 +13,17 @@ import { rejectOnFault, Translation, tierForMessages } from './translation.js'
 export function chatOverMessages(messages: MessagesApi): ChatApi {
   return {
     stream: (call, receiver) =>
-      rejectOnFault(receiver, () => {
-        const translation = new Translation(call.droppedFields)
+      translate(call, receiver, (translation) => {
         const stream = new MessagesToChatStream(receiver, translation)
         return stream.attach(messages.stream(translateCall(call, translation), stream))
       }),
     complete: (call, receiver) =>
-      rejectOnFault(receiver, () => {
-        const translation = new Translation(call.droppedFields)
-        return messages.complete(translateCall(call, translation), {
+      translate(call, receiver, (translation) =>
+        messages.complete(translateCall(call, translation), {
           onEnd: (answer) => receiver.onEnd(toCompletion(answer, translation)),
           onFailure: (failure) => receiver.onFailure(failure),
-        })
-      }),
+        }),
+      ),
   }
 }
 
@@ -33,10 +31,6 @@ function translateCall(
   call: ProviderCall<ChatRequest>,
   translation: Translation,
 ): ProviderCall<MessagesRequest> {
-  const { serviceTier: tier } = call
-  return {
-    ...call,
-    request: toMessagesRequest(call, translation),
-    serviceTier: tier === undefined ? undefined : tierForMessages(tier),
-  }
+  const serviceTier = tierForMessages(call.serviceTier)
+  return { ...call, request: toMessagesRequest(call, translation), serviceTier }
 }

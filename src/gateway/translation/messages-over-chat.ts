@@ -5,7 +5,7 @@ import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provi
 import { ChatToMessagesStream, toMessagesAnswer } from './messages-over-chat/answer.js'
 import { hidesThinking } from './messages-over-chat/reasoning.js'
 import { toChatRequest } from './messages-over-chat/request.js'
-import { rejectOnFault, Translation, tierForChat } from './translation.js'
+import { type Translation, tierForChat, translate } from './translation.js'
 
 /**
  * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its
@@ -14,25 +14,23 @@ import { rejectOnFault, Translation, tierForChat } from './translation.js'
 export function messagesOverChat(chat: ChatApi): MessagesApi {
   return {
     stream: (call, receiver) =>
-      rejectOnFault(receiver, () => {
-        const translation = new Translation(call.droppedFields)
+      translate(call, receiver, (translation) => {
         const { name } = call.endpoint.provider
         const stream = new ChatToMessagesStream(receiver, name, translation, hidesThinking(call.request))
         return stream.attach(chat.stream(translateCall(call, translation), stream))
       }),
     complete: (call, receiver) =>
-      rejectOnFault(receiver, () => {
-        const translation = new Translation(call.droppedFields)
-        const { name } = call.endpoint.provider
-        return chat.complete(translateCall(call, translation), {
+      translate(call, receiver, (translation) =>
+        chat.complete(translateCall(call, translation), {
           onEnd: (completion) => {
+            const { name } = call.endpoint.provider
             const answer = toMessagesAnswer(completion, name, translation, hidesThinking(call.request))
             if ('fault' in answer) receiver.onFailure(answer)
             else receiver.onEnd(answer)
           },
           onFailure: (failure) => receiver.onFailure(failure),
-        })
-      }),
+        }),
+      ),
   }
 }
 
@@ -40,10 +38,5 @@ function translateCall(
   call: ProviderCall<MessagesRequest>,
   translation: Translation,
 ): ProviderCall<ChatRequest> {
-  const { serviceTier: tier } = call
-  return {
-    ...call,
-    request: toChatRequest(call, translation),
-    serviceTier: tier === undefined ? undefined : tierForChat(tier),
-  }
+  return { ...call, request: toChatRequest(call, translation), serviceTier: tierForChat(call.serviceTier) }
 }

@@ -1,8 +1,8 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
-import type { FinishReason } from '../formats/canonical.js'
+import type { FinishReason, RoutedRequest } from '../formats/canonical.js'
 import { rejectCall } from '../providers/port/failure.js'
-import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
+import type { CallHandle, FailureReceiver, ProviderCall } from '../providers/port/provider.js'
 
 /** Keeps account of one request on its way into the other format, or of a part of it at `path`. */
 export class Translation {
@@ -38,13 +38,14 @@ export class Translation {
   }
 }
 
-/** Runs `begin`; where it refuses, the receiver is told so in a later turn. */
-export function rejectOnFault(
-  receiver: { onFailure(failure: ProviderFailure): void },
-  begin: () => CallHandle,
+/** Translates a call and begins it; where the translation refuses, the receiver is told so in a later turn. */
+export function translate(
+  { droppedFields }: ProviderCall<RoutedRequest>,
+  receiver: FailureReceiver,
+  begin: (translation: Translation) => CallHandle,
 ): CallHandle {
   try {
-    return begin()
+    return begin(new Translation(droppedFields))
   } catch (error) {
     if (error instanceof Fault) return rejectCall(error, receiver)
     throw error
@@ -63,12 +64,12 @@ export function withoutUndefined<T extends object>(members: T): WithoutUndefined
 
 // ── Service tiers: the formats call one of them by different names ─────────────
 
-export function tierForMessages(tier: string): string {
-  return tier === 'default' ? 'standard_only' : tier
+export function tierForMessages(tier: string | null | undefined): string | undefined {
+  return tier === 'default' ? 'standard_only' : (tier ?? undefined)
 }
 
-export function tierForChat(tier: string): string {
-  return tier === 'standard_only' ? 'default' : tier
+export function tierForChat(tier: string | null | undefined): string | undefined {
+  return tier === 'standard_only' ? 'default' : (tier ?? undefined)
 }
 
 /** What a messages provider says it served with, as chat says it. */

@@ -68,18 +68,12 @@ const OUTPUT_MODALITIES = [
   'transcription',
 ] as const
 
-function enumOf<const T extends readonly [string, ...string[]]>(
-  names: T,
-): z.ZodEnum<{ [N in T[number]]: N }> {
-  return z.enum(names, `must be one of ${names.join(', ')}`)
-}
-
 /** A list without repeats, of at least one name. */
 function nonEmptyListOf<const T extends readonly [string, ...string[]]>(
   names: T,
 ): z.ZodType<T[number][], T[number][]> {
   return z
-    .array(enumOf(names))
+    .array(z.enum(names))
     .min(1, 'must not be empty')
     .refine((list) => new Set(list).size === list.length, 'names something twice')
 }
@@ -97,7 +91,7 @@ const endpointSchemaWith = (behaviour: z.ZodType) =>
       prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
       context_length: orNull(tokens),
       max_completion_tokens: orNull(tokens),
-      quantization: orNull(enumOf(QUANTIZATIONS)),
+      quantization: orNull(z.enum(QUANTIZATIONS)),
       supported_parameters: orNull(nonEmptyListOf(NAMED_PARAMETERS)),
       service_tiers: orNull(nonEmptyListOf(SERVICE_TIERS).describe('Tiers it has; unknown when absent.')),
       simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),

@@ -17,7 +17,7 @@ import type {
 } from '../../formats/messages.js'
 import type { StreamReceiver } from '../../providers/port/provider.js'
 import { StreamAdapter } from '../../providers/port/provider.js'
-import { finishReasonFor, servedTierForChat, type Translation } from '../translation.js'
+import { finishReasonFor, servedTierForChat, type Translation, withoutUndefined } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
 export function toCompletion(answer: MessagesAnswer, translation: Translation): Completion {
@@ -84,13 +84,9 @@ function toAssistantMessage(
   }
 }
 
-function toTextDetail(block: ContentBlock, index: number): ReasoningDetail {
-  const text = nonEmptyText(block.thinking)
-  const signature = nonEmptyText(block.signature)
-  return textDetail(index, {
-    ...(text === undefined ? {} : { text }),
-    ...(signature === undefined ? {} : { signature }),
-  })
+function toTextDetail({ thinking, signature }: ContentBlock, index: number): ReasoningDetail {
+  const told = { text: nonEmptyText(thinking), signature: nonEmptyText(signature) }
+  return textDetail(index, withoutUndefined(told))
 }
 
 function toToolCall({ id, name, input }: ContentBlock): ToolCall {

@@ -42,7 +42,7 @@ export function toMessagesRequest(
     output_config:
       effort === undefined && format === undefined ? undefined : withoutUndefined({ effort, format }),
     cache_control,
-    service_tier: service_tier ? tierForMessages(service_tier) : undefined,
+    service_tier: tierForMessages(service_tier),
     stream,
     user,
     debug,
@@ -72,18 +72,12 @@ const UNSUPPORTED_FIELDS = {
   prompt_cache_options: null,
   prompt_cache_key: null,
 } as const satisfies { readonly [K in keyof ChatRequest]?: unknown }
+const HARMLESS_VALUES: ReadonlyMap<string, unknown> = new Map(Object.entries(UNSUPPORTED_FIELDS))
 
 function dropUnsupported(request: ChatRequest, translation: Translation): void {
-  for (const name in request) {
-    if (!Object.hasOwn(UNSUPPORTED_FIELDS, name)) continue
-    const value = request[name as keyof typeof UNSUPPORTED_FIELDS]
-    if (
-      value !== undefined &&
-      value !== null &&
-      value !== UNSUPPORTED_FIELDS[name as keyof typeof UNSUPPORTED_FIELDS]
-    ) {
-      translation.drop(name)
-    }
+  for (const [name, value] of Object.entries(request)) {
+    const says = value !== undefined && value !== null && value !== HARMLESS_VALUES.get(name)
+    if (says && HARMLESS_VALUES.has(name)) translation.drop(name)
   }
 }
 

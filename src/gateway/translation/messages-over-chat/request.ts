@@ -29,7 +29,7 @@ export function toChatRequest(
     ...toReasoningSettings(request, translation),
     response_format: toResponseFormat(output_config?.format ?? null),
     cache_control: cache_control ?? undefined,
-    service_tier: service_tier ? tierForChat(service_tier) : undefined,
+    service_tier: tierForChat(service_tier),
     stream: request.stream,
     user: request.user,
   }) as unknown as ChatRequest
