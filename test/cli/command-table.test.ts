@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { hashOf } from '../support/data/accounts.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 import { runFederation, runKeys } from './run-command.js'
@@ -62,8 +62,7 @@ for (const [name, { misused, listWords, run }] of COMMANDS) {
 
   test(`${name}: what is no command is told with the usage and exit code 2, and changes nothing`, async (t) => {
     const path = tempFolder(t)
-    const store = openLmdbStore({ path, unixSeconds: () => 0 })
-    t.after(() => store.close())
+    const store = openStore(t, path)
     await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
     const before = store.accounts.keys()
     for (const [args, complaint] of misused) {

@@ -1,9 +1,9 @@
 import { type Test, test } from 'tap'
 import { hashKey } from '../../src/identity/api-keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
 import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
+import { openStore } from '../support/data/open-store.js'
 import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { IssuerServer } from '../support/providers/issuer-server.js'
@@ -21,8 +21,7 @@ interface Bench {
 async function bench(t: Test): Promise<Bench> {
   const path = tempFolder(t)
   const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, runAfter: () => () => {} }
-  const store = openLmdbStore({ path, unixSeconds: clock.unixSeconds })
-  t.after(() => store.close())
+  const store = openStore(t, path, clock.unixSeconds)
   const founded = await bootstrapAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })
   return {
     store,
@@ -31,6 +30,8 @@ async function bench(t: Test): Promise<Bench> {
     fed: (input, ...args) => runFederation(path, args, input),
   }
 }
+
+const ISSUER = ['issuers', 'create', '--name', 'x', '--url', 'https://a.example']
 
 test('from an issuer to a token that passes, and what an audit tells of it', async (t) => {
   const { store, keyHash, run, fed } = await bench(t)
@@ -101,16 +102,7 @@ test('an issuer belongs to the organization that was named, and its policies to 
   const { store, run, keyHash } = await bench(t)
   const organizationId = idOf(7)
   await store.accounts.addOrganization({ organization: organizationOf(7), workspaces: [], keys: [] })
-  const made = await run(
-    'issuers',
-    'create',
-    '--name',
-    'x',
-    '--url',
-    'https://a.example',
-    '--organization',
-    organizationId,
-  )
+  const made = await run(...ISSUER, '--organization', organizationId)
   t.equal(store.federation.issuers.get(made.stdout.trim())?.organizationId, organizationId)
   t.match((await run('issuers', 'list', '--organization', organizationId)).stdout, 'https://a.example')
   const other = store.accounts.organizations().find(({ id }) => id !== organizationId)!.id
@@ -118,30 +110,18 @@ test('an issuer belongs to the organization that was named, and its policies to 
   const wish = ['--audience', 'a', '--subject', 's', '--key', keyHash]
   const foreign = await run('policies', 'create', '--issuer', made.stdout.trim(), ...wish)
   t.match(foreign, { code: 1, stderr: 'sluice: api_key_hash: must be a key of the organization\n' })
-  const own = await run(
-    'issuers',
-    'create',
-    '--name',
-    'x',
-    '--url',
-    'https://a.example',
-    '--organization',
-    other,
-  )
+  const own = await run(...ISSUER, '--organization', other)
   const paused = await run('policies', 'create', '--issuer', own.stdout.trim(), ...wish, '--paused')
   t.match(store.federation.policies.get(paused.stdout.trim()), { organizationId: other, enabled: false })
 })
 
 test('what cannot be saved is told with the name of the field', async (t) => {
   const { keyHash, run } = await bench(t)
-  const issuer = (await run('issuers', 'create', '--name', 'x', '--url', 'https://a.example')).stdout.trim()
+  const issuer = (await run(...ISSUER)).stdout.trim()
   const policy = ['policies', 'create', '--issuer', issuer, '--audience', 'a', '--key']
   for (const [args, complaint] of [
     [['issuers', 'create', '--name', 'x', '--url', 'http://a.example'], 'issuer_url: must use https'],
-    [
-      ['issuers', 'create', '--name', 'x', '--url', 'https://a.example', '--jwks-url', 'x'],
-      'jwks_url: must be',
-    ],
+    [[...ISSUER, '--jwks-url', 'x'], 'jwks_url: must be'],
     [[...policy, keyHash], 'subject: must be set when there is no condition'],
     [[...policy, keyHash, '--condition', 'nobody'], 'condition: '],
     [[...policy, hashOf(1), '--subject', 's'], 'api_key_hash: must be a key of the organization'],

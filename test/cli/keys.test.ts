@@ -1,9 +1,9 @@
 import { type Test, test } from 'tap'
 import { hashKey, keyLabel } from '../../src/identity/api-keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
 import { idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 import { type CommandRun, runKeys } from './run-command.js'
@@ -18,8 +18,7 @@ interface Bench {
 
 async function bench(t: Test): Promise<Bench> {
   const path = tempFolder(t)
-  const store = openLmdbStore({ path, unixSeconds: () => 0 })
-  t.after(() => store.close())
+  const store = openStore(t, path)
   const founded = await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
   return {
     accounts: store.accounts,
@@ -148,8 +147,7 @@ test('a place that is not there is told, and no key is made', async (t) => {
 
 test('where nothing was founded yet, that is told', async (t) => {
   const folder = tempFolder(t)
-  const store = openLmdbStore({ path: folder, unixSeconds: () => 0 })
-  await store.close()
+  openStore(t, folder)
   t.match(await runKeys(folder, ['create', '--name', 'x']), {
     code: 1,
     stderr: 'sluice: there is no organization yet: start the server once\n',

@@ -3,6 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { APICallError, generateObject, generateText, stepCountIs, streamText, type ToolSet, tool } from 'ai'
 import tap, { test } from 'tap'
 import { z } from 'zod'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
@@ -110,10 +111,7 @@ test('a search of the provider, with its sources', async (t) => {
 
 test('errors carry the status and the sentence', async (t) => {
   const failed = generateText({ model: sluice('sim/fault-rate-limited'), prompt: 'x', ...ONCE })
-  const error = await failed.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+  const error = await failureOf(failed)
   t.ok(APICallError.isInstance(error))
   t.match(error, { statusCode: 429, isRetryable: true, message: 'Rate limit exceeded' })
 })

@@ -3,6 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateObject, generateText, stepCountIs, streamObject, streamText, tool } from 'ai'
 import tap, { test } from 'tap'
 import { z } from 'zod'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
@@ -83,10 +84,7 @@ test('reasoning arrives as reasoning', async (t) => {
 
 test('errors carry the status and the sentence', async (t) => {
   const failed = generateText({ model: sluice('sim/fault-rate-limited'), prompt: 'x', maxRetries: 0 })
-  const error = await failed.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+  const error = await failureOf(failed)
   t.ok(APICallError.isInstance(error))
   t.match(error, { statusCode: 429, isRetryable: true })
 })

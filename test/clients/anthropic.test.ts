@@ -1,6 +1,7 @@
 /** The `@anthropic-ai/sdk` package, unmodified, against a real server. */
 import Anthropic from '@anthropic-ai/sdk'
 import tap, { type Test, test } from 'tap'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, type GatewayServer, startGateway } from '../support/servers/gateway-server.js'
 
 const server: GatewayServer = await startGateway({
@@ -217,66 +218,38 @@ test('beta calls, which have a query, are served', async (t) => {
   t.equal(answer.type, 'message')
 })
 
-async function failureOf(t: Test, call: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+async function apiErrorOf(t: Test, call: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
+  const error = await failureOf(call)
   t.ok(error instanceof Anthropic.APIError, String(error))
   return error as InstanceType<typeof Anthropic.APIError>
 }
 
 const ask = (more: object): Promise<unknown> => client.messages.create({ ...PLAIN, ...more })
 
+/** By status: the class and the type of the error. */
+const ERROR_KINDS = {
+  400: [Anthropic.BadRequestError, 'invalid_request_error'],
+  401: [Anthropic.AuthenticationError, 'authentication_error'],
+  404: [Anthropic.NotFoundError, 'not_found_error'],
+  429: [Anthropic.RateLimitError, 'rate_limit_error'],
+  502: [Anthropic.InternalServerError, 'api_error'],
+} as const
+
 const ERRORS = [
-  [
-    'a wrong key',
-    () => clientOf('sk-wrong-0123456789').messages.create(PLAIN),
-    Anthropic.AuthenticationError,
-    401,
-    'authentication_error',
-  ],
-  ['an unknown model', () => ask({ model: 'sim/nothing' }), Anthropic.NotFoundError, 404, 'not_found_error'],
-  [
-    'a value out of range',
-    () => ask({ temperature: 2.1 }),
-    Anthropic.BadRequestError,
-    400,
-    'invalid_request_error',
-  ],
-  [
-    'a prompt that is too long',
-    () => ask({ model: 'sim/fault-context-length' }),
-    Anthropic.BadRequestError,
-    400,
-    'invalid_request_error',
-  ],
-  [
-    'a provider’s rate limit',
-    () => ask({ model: 'sim/fault-rate-limited' }),
-    Anthropic.RateLimitError,
-    429,
-    'rate_limit_error',
-  ],
-  [
-    'a provider that fails',
-    () => ask({ model: 'sim/fault-error' }),
-    Anthropic.InternalServerError,
-    502,
-    'api_error',
-  ],
-  [
-    'a provider that fails a stream',
-    () => ask({ model: 'sim/fault-error', stream: true }),
-    Anthropic.InternalServerError,
-    502,
-    'api_error',
-  ],
+  ['a wrong key', () => clientOf('sk-wrong-0123456789').messages.create(PLAIN), 401],
+  ['an unknown model', () => ask({ model: 'sim/nothing' }), 404],
+  ['a value out of range', () => ask({ temperature: 2.1 }), 400],
+  ['a prompt that is too long', () => ask({ model: 'sim/fault-context-length' }), 400],
+  ['a provider’s rate limit', () => ask({ model: 'sim/fault-rate-limited' }), 429],
+  ['a provider that fails', () => ask({ model: 'sim/fault-error' }), 502],
+  ['a provider that fails a stream', () => ask({ model: 'sim/fault-error', stream: true }), 502],
 ] as const
 
-for (const [what, call, kind, status, type] of ERRORS) {
+for (const [what, call, status] of ERRORS) {
+  const [kind, type] = ERROR_KINDS[status]
+
   test(`${what} has its error class, status and type`, async (t) => {
-    const error = await failureOf(t, call())
+    const error = await apiErrorOf(t, call())
     t.ok(error instanceof kind, `${status} is ${error.constructor.name}`)
     t.equal(error.status, status)
     t.equal(error.type, type)
@@ -286,16 +259,13 @@ for (const [what, call, kind, status, type] of ERRORS) {
 
 test('a failure in the middle of a stream throws after what came before', async (t) => {
   let text = ''
-  const error = await failureOf(
-    t,
-    (async () => {
-      const stream = await client.messages.create({ ...PLAIN, model: 'sim/fault-cut', stream: true })
-      for await (const event of stream) {
-        if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
-          text += event.delta.text
-      }
-    })(),
-  )
+  const read = async (): Promise<void> => {
+    const stream = await client.messages.create({ ...PLAIN, model: 'sim/fault-cut', stream: true })
+    for await (const event of stream) {
+      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') text += event.delta.text
+    }
+  }
+  const error = await apiErrorOf(t, read())
   t.ok(text.length > 0)
   t.equal(error.type, 'api_error')
 })

@@ -1,6 +1,7 @@
 /** The `openai` package, unmodified, speaking and listening through the gateway. */
 import OpenAI, { toFile } from 'openai'
 import tap, { test } from 'tap'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
@@ -53,25 +54,14 @@ test('speech is a stream for those who want one', async (t) => {
 
 test('errors are the package’s own classes', async (t) => {
   const file = await toFile(Buffer.from('x'), 'a.mp3')
+  const { transcriptions, speech } = speaker.audio
   const failures = [
-    [
-      () => speaker.audio.transcriptions.create({ file, model: 'sim/transcribe' }),
-      OpenAI.PermissionDeniedError,
-    ],
-    [
-      () => speaker.audio.speech.create({ model: 'sim/speech', voice: 'nobody', input: 'x' }),
-      OpenAI.BadRequestError,
-    ],
-    [
-      () => speaker.audio.speech.create({ model: 'sim/none', voice: 'alba', input: 'x' }),
-      OpenAI.NotFoundError,
-    ],
+    [() => transcriptions.create({ file, model: 'sim/transcribe' }), OpenAI.PermissionDeniedError],
+    [() => speech.create({ model: 'sim/speech', voice: 'nobody', input: 'x' }), OpenAI.BadRequestError],
+    [() => speech.create({ model: 'sim/none', voice: 'alba', input: 'x' }), OpenAI.NotFoundError],
   ] as const
   for (const [asked, kind] of failures) {
-    const error: unknown = await asked().then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
+    const error = await failureOf(asked())
     t.ok(error instanceof kind, kind.name)
   }
 })

@@ -3,6 +3,7 @@ import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import tap, { type Test, test } from 'tap'
 import { z } from 'zod'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, type GatewayServer, startGateway } from '../support/servers/gateway-server.js'
 
 const server: GatewayServer = await startGateway()
@@ -12,6 +13,12 @@ tap.after(() => server.stop())
 const clientOf = (apiKey = API_KEY): OpenAI => new OpenAI({ baseURL: server.apiUrl, apiKey, maxRetries: 0 })
 const client = clientOf()
 const HELLO = [{ role: 'user' as const, content: 'Say hello.' }]
+const PLAIN = { model: 'sim/instant', messages: HELLO }
+
+const create = (more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) =>
+  client.chat.completions.create({ ...PLAIN, ...more })
+const stream = (more: Partial<OpenAI.ChatCompletionCreateParamsStreaming> = {}) =>
+  client.chat.completions.create({ ...PLAIN, ...more, stream: true })
 
 const WEATHER = {
   type: 'function' as const,
@@ -28,9 +35,7 @@ const WEATHER = {
 }
 
 test('create answers with a message and usage', async (t) => {
-  const { data, request_id } = await client.chat.completions
-    .create({ model: 'sim/instant', messages: HELLO })
-    .withResponse()
+  const { data, request_id } = await create().withResponse()
   t.match(data, { object: 'chat.completion', model: 'sim/instant', choices: [{ finish_reason: 'stop' }] })
   t.ok((data.choices[0]?.message.content ?? '').length > 0)
   t.ok(data.usage !== undefined && data.usage.total_tokens > 0)
@@ -38,16 +43,11 @@ test('create answers with a message and usage', async (t) => {
 })
 
 test('a stream says what the whole answer says, and its usage', async (t) => {
-  const whole = await client.chat.completions.create({ model: 'sim/instant', messages: HELLO, seed: 7 })
-  const stream = await client.chat.completions.create({
-    model: 'sim/instant',
-    messages: HELLO,
-    seed: 7,
-    stream: true,
-  })
+  const whole = await create({ seed: 7 })
+  const chunks = await stream({ seed: 7 })
   let text = ''
   let total = 0
-  for await (const chunk of stream) {
+  for await (const chunk of chunks) {
     text += chunk.choices[0]?.delta.content ?? ''
     total = chunk.usage?.total_tokens ?? total
   }
@@ -67,15 +67,9 @@ test('stream().finalChatCompletion() assembles tool calls', async (t) => {
 })
 
 test('a tool loop ends with an answer', async (t) => {
-  const asked = await client.chat.completions.create({
-    model: 'sim/instant',
-    messages: HELLO,
-    tools: [WEATHER],
-    tool_choice: 'required',
-  })
+  const asked = await create({ tools: [WEATHER], tool_choice: 'required' })
   const message = asked.choices[0]!.message
-  const answered = await client.chat.completions.create({
-    model: 'sim/instant',
+  const answered = await create({
     messages: [
       ...HELLO,
       message,
@@ -104,39 +98,35 @@ test('models are listed', async (t) => {
   t.ok(ids.includes('sim/standard'))
 })
 
-async function failureOf(t: Test, call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
+async function apiErrorOf(t: Test, call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error = await failureOf(call)
   t.ok(error instanceof OpenAI.APIError, String(error))
   return error as InstanceType<typeof OpenAI.APIError>
 }
 
-const chat = (model: string, stream = false): Promise<unknown> =>
-  client.chat.completions.create({ model, messages: HELLO, stream })
-
-const ask = (more: object): Promise<unknown> =>
-  client.chat.completions.create({ model: 'sim/instant', messages: HELLO, ...more })
+const ERROR_CLASSES = {
+  400: OpenAI.BadRequestError,
+  401: OpenAI.AuthenticationError,
+  404: OpenAI.NotFoundError,
+  429: OpenAI.RateLimitError,
+  502: OpenAI.InternalServerError,
+} as const
 
 const ERRORS = [
-  [
-    'a wrong key',
-    () => clientOf('sk-wrong-0123456789').chat.completions.create({ model: 'sim/instant', messages: HELLO }),
-    OpenAI.AuthenticationError,
-    401,
-  ],
-  ['an unknown model', () => chat('sim/nothing'), OpenAI.NotFoundError, 404],
-  ['a value out of range', () => ask({ temperature: 2.1 }), OpenAI.BadRequestError, 400],
-  ['a prompt that is too long', () => chat('sim/fault-context-length'), OpenAI.BadRequestError, 400],
-  ['a provider’s rate limit', () => chat('sim/fault-rate-limited'), OpenAI.RateLimitError, 429],
-  ['a provider that fails', () => chat('sim/fault-error'), OpenAI.InternalServerError, 502],
-  ['a provider that fails a stream', () => chat('sim/fault-error', true), OpenAI.InternalServerError, 502],
+  ['a wrong key', () => clientOf('sk-wrong-0123456789').chat.completions.create(PLAIN), 401],
+  ['an unknown model', () => create({ model: 'sim/nothing' }), 404],
+  ['a value out of range', () => create({ temperature: 2.1 }), 400],
+  ['a prompt that is too long', () => create({ model: 'sim/fault-context-length' }), 400],
+  ['a provider’s rate limit', () => create({ model: 'sim/fault-rate-limited' }), 429],
+  ['a provider that fails', () => create({ model: 'sim/fault-error' }), 502],
+  ['a provider that fails a stream', () => stream({ model: 'sim/fault-error' }), 502],
 ] as const
 
-for (const [what, call, kind, status] of ERRORS) {
+for (const [what, call, status] of ERRORS) {
+  const kind = ERROR_CLASSES[status]
+
   test(`${what} has its error class, status and code`, async (t) => {
-    const error = await failureOf(t, call())
+    const error = await apiErrorOf(t, call())
     t.ok(error instanceof kind, `${status} is ${error.constructor.name}`)
     t.equal(error.status, status)
     t.equal(error.code as unknown, status)
@@ -145,41 +135,25 @@ for (const [what, call, kind, status] of ERRORS) {
 }
 
 test('a failure in the middle of a stream throws after what came before', async (t) => {
-  const stream = await client.chat.completions.create({
-    model: 'sim/fault-cut',
-    messages: HELLO,
-    stream: true,
-  })
+  const chunks = await stream({ model: 'sim/fault-cut' })
   let text = ''
-  const error = await failureOf(
-    t,
-    (async () => {
-      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
-    })(),
-  )
+  const read = async (): Promise<void> => {
+    for await (const chunk of chunks) text += chunk.choices[0]?.delta.content ?? ''
+  }
+  const error = await apiErrorOf(t, read())
   t.ok(text.length > 0)
   t.equal(error.code as unknown, 502)
 })
 
 test('a stream can be left early, and the next call is served', async (t) => {
-  const stream = await client.chat.completions.create({
-    model: 'sim/standard',
-    messages: HELLO,
-    stream: true,
-  })
-  for await (const _ of stream) break
-  t.ok(stream.controller.signal.aborted)
-  t.match(await chat('sim/instant'), { object: 'chat.completion' })
+  const chunks = await stream({ model: 'sim/standard' })
+  for await (const _ of chunks) break
+  t.ok(chunks.controller.signal.aborted)
+  t.match(await create(), { object: 'chat.completion' })
 })
 
 test('log probabilities', async (t) => {
-  const answer = await client.chat.completions.create({
-    model: 'sim/instant',
-    messages: HELLO,
-    logprobs: true,
-    top_logprobs: 2,
-    max_tokens: 5,
-  })
+  const answer = await create({ logprobs: true, top_logprobs: 2, max_tokens: 5 })
   const tokens = answer.choices[0]?.logprobs?.content ?? []
   t.equal(tokens.map(({ token }) => token).join(''), answer.choices[0]?.message.content)
   for (const token of tokens) t.equal(token.top_logprobs.length, 2)

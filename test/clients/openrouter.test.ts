@@ -3,6 +3,7 @@ import { OpenRouter } from '@openrouter/sdk'
 import type { ChatFunctionTool, ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
 import tap, { test } from 'tap'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, CANARY_PROMPT, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
@@ -132,13 +133,6 @@ const FAILURES = [
   ['a provider that fails', { model: 'sim/fault-error' }, errors.BadGatewayResponseError, 502],
   ['a provider that is late', { model: 'sim/fault-silence' }, errors.EdgeNetworkTimeoutResponseError, 524],
 ] as const
-
-async function failureOf(call: Promise<unknown>): Promise<unknown> {
-  return call.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
-}
 
 /** All at once: one of them fails only after two seconds of silence. */
 const failed = FAILURES.map(([, wishes]) => [failureOf(whole(wishes)), failureOf(streamed(wishes))] as const)

@@ -40,6 +40,13 @@ class Bench {
   }
 }
 
+/** One that has fetched the set. */
+async function warm(): Promise<Bench> {
+  const bench = new Bench()
+  await bench.find('a')
+  return bench
+}
+
 void test('five hundred at once, cold, are served by one fetch', async (t) => {
   const bench = new Bench()
   bench.issuers.hold(JWKS)
@@ -63,8 +70,7 @@ void test('a set is fresh for ten minutes', async (t) => {
 })
 
 void test('a key that was taken away is refused once ten minutes have passed', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.issuers.publish(JWKS, [B.jwk])
   t.equal(await bench.find('a'), 'key a')
   bench.clock.advance(10 * MINUTE)
@@ -73,8 +79,7 @@ void test('a key that was taken away is refused once ten minutes have passed', a
 })
 
 void test('an issuer that was not needed for long serves nothing old while it is well', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.issuers.fail(JWKS)
   bench.clock.advance(10 * MINUTE)
   t.equal(await bench.find('a'), 'key a')
@@ -84,8 +89,7 @@ void test('an issuer that was not needed for long serves nothing old while it is
 })
 
 void test('while refetching fails the old set serves for an hour, then nothing does', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.issuers.fail(JWKS)
   for (let minute = 1; minute < 60; minute++) {
     bench.clock.advance(MINUTE)
@@ -114,8 +118,7 @@ void test('a failure is remembered for thirty seconds, and the answer says how m
 })
 
 void test('an issuer that has fallen silent delays one round of exchanges, not each that follows', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(10 * MINUTE)
   bench.issuers.hold(JWKS)
   const first = bench.find('a')
@@ -131,8 +134,7 @@ void test('an issuer that has fallen silent delays one round of exchanges, not e
 })
 
 void test('an unknown kid is looked for once, and the new key is found at once', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(30_000)
   bench.issuers.publish(JWKS, [A.jwk, B.jwk])
   t.equal(await bench.find('b'), 'key b')
@@ -140,8 +142,7 @@ void test('an unknown kid is looked for once, and the new key is found at once',
 })
 
 void test('ten thousand unknown kids in a minute make two fetches', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(MINUTE)
   for (let n = 0; n < 10_000; n++) {
     t.equal(await bench.find(`random ${n}`), 'key-unknown')
@@ -151,8 +152,7 @@ void test('ten thousand unknown kids in a minute make two fetches', async (t) =>
 })
 
 void test('while an unknown kid is looked for, known ones are served and unknown ones wait for the same fetch', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(30_000)
   bench.issuers.hold(JWKS)
   const unknown = Promise.all([bench.find('b'), bench.find('c')])
@@ -164,8 +164,7 @@ void test('while an unknown kid is looked for, known ones are served and unknown
 })
 
 void test('nobody can lock others out with unknown kids: after the pause the next look finds the new key', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(30_000)
   t.equal(await bench.find('x'), 'key-unknown')
   bench.issuers.publish(JWKS, [A.jwk, B.jwk])
@@ -176,8 +175,7 @@ void test('nobody can lock others out with unknown kids: after the pause the nex
 })
 
 void test('looking for an unknown kid in vain is no reason to answer 503', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   bench.clock.advance(30_000)
   bench.issuers.fail(JWKS)
   t.equal(await bench.find('x'), 'key-unknown')
@@ -319,8 +317,7 @@ void test('two issuers of one URL share nothing', async (t) => {
 })
 
 void test('another URL of the set counts from the next exchange on', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   const moved = { ...SOURCE, jwksUrl: 'https://issuer.example/moved' }
   bench.issuers.publish(moved.jwksUrl, [B.jwk])
   t.equal(await bench.find('a', moved), 'key-unknown')
@@ -354,8 +351,7 @@ void test('issuers are kept in bounded number; the one needed longest ago goes',
 })
 
 void test('twenty rotations: no wrong refusal once a pause has passed', async (t) => {
-  const bench = new Bench()
-  await bench.find('a')
+  const bench = await warm()
   for (let n = 0; n < 20; n++) {
     bench.clock.advance(31_000)
     bench.issuers.publish(JWKS, [issuerKey('ES256', `new ${n}`).jwk])

@@ -25,6 +25,13 @@ class Bench {
   }
 }
 
+/** After the first start. */
+async function maintained(): Promise<Bench> {
+  const bench = new Bench()
+  await bench.keys.maintain()
+  return bench
+}
+
 const CLAIMS = { sub: 'x' }
 
 void test('before the first start nothing can be signed, and nothing is published', async (t) => {
@@ -36,8 +43,7 @@ void test('before the first start nothing can be signed, and nothing is publishe
 })
 
 void test('the first start makes a key that signs and one that will, and the second start leaves them', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const [active, next] = bench.kids()
   t.equal(bench.keys.activeKid(), active)
   t.ok(next !== undefined && next !== active)
@@ -55,8 +61,7 @@ void test('several workers that start together end with the same keys', async (t
 })
 
 void test('the published set is what verifiers expect, without a private part', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   for (const key of bench.keys.jwks().keys) {
     t.strictSame(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     t.match(key, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })
@@ -65,8 +70,7 @@ void test('the published set is what verifiers expect, without a private part', 
 })
 
 void test('private keys lie encrypted in the store', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const stored = JSON.stringify(bench.store.ring)
   t.notMatch(stored, /"d"|PRIVATE/)
   const [record] = bench.store.ring!.keys
@@ -80,8 +84,7 @@ function altered(token: string, part: 0 | 1 | 2, text: string): string {
 }
 
 void test('a token is signed by the active key, and every worker and any verifier of the key set verifies it', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const kid = bench.keys.activeKid()
   const token = await bench.keys.sign(CLAIMS)
   t.strictSame(decodeProtectedHeader(token), { alg: 'ES256', typ: 'at+jwt', kid })
@@ -118,8 +121,7 @@ void test('what was sealed before still signs: the stored form of a private key 
 })
 
 void test('after thirty days the next key signs, on every worker at the same moment and without a change', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const other = bench.worker()
   const [first, second] = bench.kids()
   bench.clock.advance(SIGNING_PERIOD_MS - 1)
@@ -130,8 +132,7 @@ void test('after thirty days the next key signs, on every worker at the same mom
 })
 
 void test('a retired key verifies until the last token it signed has expired, and then is gone', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const [first = '', second = ''] = bench.kids()
   const token = await bench.keys.sign(CLAIMS)
   bench.clock.advance(SIGNING_PERIOD_MS)
@@ -151,8 +152,7 @@ void test('a retired key verifies until the last token it signed has expired, an
 })
 
 void test('every key was published an hour before it signs, also after a long time without a server', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   for (const days of [1, 29, 31, 200, 1, 3, 30, 59.99, 0.01]) {
     bench.clock.advance(days * DAY)
     await bench.keys.maintain()
@@ -166,8 +166,7 @@ void test('every key was published an hour before it signs, also after a long ti
 })
 
 void test('a command lets the published next key sign at once; tokens of the old one stay good', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const other = bench.worker()
   const [first = '', second] = bench.kids()
   const token = await bench.keys.sign(CLAIMS)
@@ -181,8 +180,7 @@ void test('a command lets the published next key sign at once; tokens of the old
 })
 
 void test('commands without a pause between them lose no key that may have signed', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const signed = new Map<string, string>()
   for (let n = 0; n < 5; n++) {
     signed.set(bench.keys.activeKid(), await bench.keys.sign(CLAIMS))
@@ -198,8 +196,7 @@ void test('commands without a pause between them lose no key that may have signe
 })
 
 void test('a dropped key signs nothing more, is published no more, and what it signed is refused on every worker', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const other = bench.worker()
   const [first = '', second = ''] = bench.kids()
   const token = await bench.keys.sign(CLAIMS)
@@ -219,8 +216,7 @@ void test('a dropped key signs nothing more, is published no more, and what it s
 })
 
 void test('of the keys that do not sign, only the dropped one goes', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   await bench.keys.rotate()
   const [retired = '', active = '', next = ''] = bench.kids()
   bench.clock.advance(1000)
@@ -234,8 +230,7 @@ void test('of the keys that do not sign, only the dropped one goes', async (t) =
 })
 
 void test('every key can be dropped, one after the other, and there is always one that signs', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const seen = new Set<string>()
   for (let n = 0; n < 6; n++) {
     const active = bench.keys.activeKid()
@@ -258,8 +253,7 @@ void test('what is no key of ours cannot be dropped', async (t) => {
 })
 
 void test('a clock that was put back takes no key away', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const [first = ''] = bench.kids()
   const earlier = new SigningKeys({
     store: bench.store,
@@ -283,8 +277,7 @@ void test('a command before the first start makes the first keys', async (t) => 
 })
 
 void test('when the secret was lost, a new key signs and what the old one signed is still verified', async (t) => {
-  const bench = new Bench()
-  await bench.keys.maintain()
+  const bench = await maintained()
   const [first = '', second] = bench.kids()
   const token = await bench.keys.sign(CLAIMS)
   bench.clock.advance(DAY)

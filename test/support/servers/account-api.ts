@@ -8,7 +8,7 @@ import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
 import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
-import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import { openStore } from '../data/open-store.js'
 import { type Lifetime, tempFolder } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
 import { FakeClock } from '../timing/fake-clock.js'
@@ -51,8 +51,7 @@ const open = defineEndpoint({
 /** Accounts as they are after the first start, and the operations on them. */
 export async function accountApi(t: Lifetime): Promise<AccountApi> {
   const clock = new FakeClock()
-  const store = openLmdbStore({ path: tempFolder(t), unixSeconds: () => clock.unixSeconds() })
-  t.after(() => store.close())
+  const store = openStore(t, tempFolder(t), () => clock.unixSeconds())
   const { accounts } = store
   const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: '' })
   const endpoints = [

@@ -7,9 +7,9 @@ import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
 import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
 import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
-import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { Store } from '../../../src/store/store.js'
 import { type FormPart, formOf } from '../clients/incoming-body.js'
+import { openStore } from '../data/open-store.js'
 import { type Lifetime, tempFolder } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
 import { FakeClock } from '../timing/fake-clock.js'
@@ -65,8 +65,7 @@ interface FileApiOptions {
 export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promise<FileApi> {
   const clock = new FakeClock()
   const folder = tempFolder(t)
-  const store = openLmdbStore({ path: folder, unixSeconds: () => clock.unixSeconds() })
-  t.after(() => store.close())
+  const store = openStore(t, folder, () => clock.unixSeconds())
   const { accounts } = store
   const operator = 'sk-operator-0123456789-0123456789'
   const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: operator })
