@@ -43,8 +43,3 @@ export async function sweepStats(port: number, workers: number) {
     settled: asked - last.size,
   }
 }
-
-/** One value of every worker, added up. */
-export function sumOverWorkers(sweep: StatsSweep, value: (body: StatsBody) => number | undefined): number {
-  return sweep.workers.reduce((sum, body) => sum + (value(body) ?? 0), 0)
-}

@@ -2,8 +2,9 @@ import { seededRandom } from '../../../src/base/random.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { type ExchangeOriginals, mutateExchange } from '../../performance/federation/mutations.js'
+import { KeptConnections } from '../kept-connections.js'
 import { atLeast, exactly, figure, playRounds, type Trial } from '../trial.js'
-import { ExchangeConnections, stageFederation } from './federation-stage.js'
+import { stageFederation } from './federation-stage.js'
 
 /** Mutations in a round. */
 const MUTATIONS = 10_000
@@ -35,7 +36,7 @@ class FuzzCounts {
 }
 
 async function sendMutations(
-  lanes: ExchangeConnections,
+  lanes: KeptConnections,
   originals: ExchangeOriginals,
   random: () => number,
   account: FuzzCounts,
@@ -67,7 +68,7 @@ export const federationFuzz: Trial = {
     const { issuer, trust } = await stage.newIssuer()
     const key = issuer.published[0]!
     const stranger = newIssuingKey('ES256', key.kid)
-    const lanes = await ExchangeConnections.open(stage.server.port, LANES)
+    const lanes = await KeptConnections.open(stage.server.port, LANES)
     const counts = new FuzzCounts()
     const random = seededRandom(SEED)
     const play = (): Promise<void> => {

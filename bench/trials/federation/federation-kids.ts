@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { KeptConnections } from '../kept-connections.js'
 import { atMost, below, exactly, figure, type Trial } from '../trial.js'
-import { ExchangeConnections, stageFederation, type TrustedIssuer } from './federation-stage.js'
+import { stageFederation, type TrustedIssuer } from './federation-stage.js'
 
 const WORKERS = 2
 const CONNECTIONS = 64
@@ -23,7 +24,7 @@ interface FloodCounts {
   readonly latency: Histogram
 }
 
-async function floodWithKids(lanes: ExchangeConnections, trusted: TrustedIssuer, seconds: number) {
+async function floodWithKids(lanes: KeptConnections, trusted: TrustedIssuer, seconds: number) {
   const seen: FloodCounts = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
   // The signatures are of some key or other: nobody can check them without the key that is named.
   const stranger = newIssuingKey('ES256', 'stranger')
@@ -55,7 +56,7 @@ export const federationKids: Trial = {
   run: async (context) => {
     const stage = await stageFederation(context, WORKERS)
     const trusted = await stage.newIssuer()
-    const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
+    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     // Afterwards every worker has the issuer's keys.
     for (let turn = 0; turn < 4 * CONNECTIONS; turn++) await lanes.ask(trusted.exchange())
     await sleep(WARM_UP_MS)

@@ -1,7 +1,8 @@
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { KeptConnections } from '../kept-connections.js'
 import { atMost, exactly, figure, type Trial } from '../trial.js'
-import { ExchangeConnections, stageFederation } from './federation-stage.js'
+import { stageFederation } from './federation-stage.js'
 
 const CONNECTIONS = 8
 const PER_SECOND = 5
@@ -21,7 +22,7 @@ export const federationRemovedKey: Trial = {
     const trusted = await stage.newIssuer()
     const { issuer } = trusted
     const removed = issuer.published[0]!
-    const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
+    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     const ask = () => lanes.ask(trusted.exchange({}, removed))
     if ((await ask())?.status !== 200) throw new Error('the key was not accepted in the first place')
     const begun = performance.now()

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { KeptConnections } from '../kept-connections.js'
 import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
-import { ExchangeConnections, stageFederation, type TrustedIssuer } from './federation-stage.js'
+import { stageFederation, type TrustedIssuer } from './federation-stage.js'
 
 const WORKERS = 2
 const CONNECTIONS = 64
@@ -75,7 +76,7 @@ export const federationRotation: Trial = {
     const stage = await stageFederation(context, WORKERS)
     const all: TrustedIssuer[] = []
     for (let i = 0; i < ISSUERS; i++) all.push(await stage.newIssuer())
-    const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
+    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     for (const trusted of all)
       for (let turn = 0; turn < 2 * CONNECTIONS; turn++) await lanes.ask(trusted.exchange())
     await sleep(100)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { AdminClient } from '../../performance/federation/trust.js'
 import { callBytes, chatWithKey } from '../../performance/gateway/calls.js'
+import { KeptConnections, type TimedResponse } from '../kept-connections.js'
 import { sweepStats } from '../stats-body.js'
 import { atLeast, exactly, figure, over, type Trial } from '../trial.js'
 import { stageGateway } from './gateway-stage.js'
@@ -14,11 +14,6 @@ const GRACE_MS = 100
 /** Each state of the key lasts so long. */
 const STATE_MS = 1_000
 
-interface TimedCall {
-  readonly sentAt: number
-  readonly status: number
-}
-
 /** From the acknowledged change of the key to the next one. */
 interface KeyPeriod {
   readonly disabled: boolean
@@ -27,36 +22,22 @@ interface KeyPeriod {
 
 type KeyDisableRound = Awaited<ReturnType<typeof callWhileChanging>>
 
-/** Calls at a fixed rate over connections taken by turns, which reach both workers; resolves with how many were lost. */
-async function callSteadily(port: number, request: Buffer, calls: TimedCall[], running: () => boolean) {
-  const connections = await Connection.openAll(port, CONNECTIONS)
-  let next = 0
-  let lost = 0
-  await runPacedCalls({ perSecond: PER_SECOND, precise: true, running }, async () => {
-    const slot = next++ % CONNECTIONS
-    try {
-      // A connection that still waits for its last answer is as good as lost at this rate.
-      if (connections[slot]!.busy) throw new ConnectionLost('timeout', 0, 'still busy')
-      if (!connections[slot]!.usable) connections[slot] = await Connection.open(port)
-      const sentAt = performance.now()
-      const { status } = await connections[slot]!.send(request)
-      calls.push({ sentAt, status })
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error
-      lost++
-    }
-  })
-  for (const connection of connections) connection.drop()
-  return lost
-}
-
 async function callWhileChanging(port: number, turns: number) {
   const admin = new AdminClient(`http://127.0.0.1:${port}`)
   const { keyHash, key } = await admin.newKey({ name: 'used while it is disabled' })
-  const calls: TimedCall[] = []
+  const request = callBytes(chatWithKey(key), 'bench/json')
+  const connections = await KeptConnections.open(port, CONNECTIONS)
+  const calls: TimedResponse[] = []
   let running = true
   const periods: KeyPeriod[] = [{ disabled: false, acknowledgedAt: performance.now() }]
-  const calling = callSteadily(port, callBytes(chatWithKey(key), 'bench/json'), calls, () => running)
+  // The connections take turns and so reach both workers.
+  const calling = runPacedCalls(
+    { perSecond: PER_SECOND, precise: true, running: () => running },
+    async () => {
+      const answer = await connections.ask(request)
+      if (answer !== null) calls.push(answer)
+    },
+  )
   for (let turn = 0; turn < turns; turn++) {
     await sleep(STATE_MS)
     const disabled = turn % 2 === 0
@@ -65,7 +46,9 @@ async function callWhileChanging(port: number, turns: number) {
   }
   await sleep(STATE_MS)
   running = false
-  return { calls, periods, lost: await calling }
+  await calling
+  connections.drop()
+  return { calls, periods, lost: connections.lost }
 }
 
 interface JudgedCall {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection } from '../../harness/http/connection.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
-import type { HttpResponse } from '../../harness/http/raw-connection.js'
 import { AdminClient } from '../../performance/federation/trust.js'
+import { KeptConnections, type TimedResponse } from '../kept-connections.js'
 import { chatCall, exactEnvironment } from '../storage/ledger-stage.js'
 import { exactly, figure, near, over, playRounds, type Trial } from '../trial.js'
 
@@ -25,14 +24,16 @@ interface RateLimitRefusal {
 interface RateLimitRound {
   accepted: number
   readonly refusals: RateLimitRefusal[]
+  /** Answers that were neither 200 nor 429, or none at all. */
   other: number
   retriesAccepted: number
 }
 
-function countAnswer(round: RateLimitRound, { status, headers }: HttpResponse): void {
-  if (status === 200) round.accepted++
-  else if (status !== 429) round.other++
+function countAnswer(round: RateLimitRound, answer: TimedResponse | null): void {
+  if (answer?.status === 200) round.accepted++
+  else if (answer?.status !== 429) round.other++
   else {
+    const { headers } = answer
     round.refusals.push({
       at: performance.now(),
       retryAfterS: Number(headers.get('retry-after')),
@@ -43,28 +44,24 @@ function countAnswer(round: RateLimitRound, { status, headers }: HttpResponse): 
 }
 
 /** Waits as long as each refusal has said, and then asks once more. */
-async function retryRefused(connections: readonly Connection[], request: Buffer, round: RateLimitRound) {
+async function retryRefused(connections: KeptConnections, request: Buffer, round: RateLimitRound) {
   const last = round.refusals.slice(-RETRIES)
   const dueAt = over(last).max(({ at, retryAfterS }) => at + retryAfterS * 1000)
   await sleep(Math.max(0, dueAt - performance.now()))
-  for (let done = 0; done < last.length; done += connections.length) {
-    const some = connections.slice(0, last.length - done)
-    const answers = await Promise.all(some.map((connection) => connection.send(request)))
-    round.retriesAccepted += answers.filter(({ status }) => status === 200).length
-  }
+  const answers = await Promise.all(last.map(() => connections.ask(request)))
+  round.retriesAccepted = answers.filter((answer) => answer?.status === 200).length
 }
 
 async function runWindow(port: number, admin: AdminClient): Promise<RateLimitRound> {
   const { key } = await admin.newKey({ rate_limit: { requests_per_minute: PER_MINUTE } })
   const request = chatCall(key)
-  const connections = await Connection.openAll(port, CONNECTIONS)
+  const connections = await KeptConnections.open(port, CONNECTIONS)
   const round: RateLimitRound = { accepted: 0, refusals: [], other: 0, retriesAccepted: 0 }
-  let next = 0
   await runPacedCalls({ perSecond: OFFERED / OFFER_S, seconds: OFFER_S }, async () =>
-    countAnswer(round, await connections[next++ % CONNECTIONS]!.send(request)),
+    countAnswer(round, await connections.ask(request)),
   )
   await retryRefused(connections, request, round)
-  for (const connection of connections) connection.drop()
+  connections.drop()
   return round
 }
 

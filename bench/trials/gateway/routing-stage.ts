@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requestOnce } from '../../harness/http/connection.js'
-import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { ADMIN_ENVIRONMENT, API_KEY } from '../../performance/gateway/calls.js'
 import { apiRequest, getRequest } from '../requests.js'
 import type { TrialContext } from '../trial.js'
@@ -11,29 +10,11 @@ import type { RoutingMockState } from './routing-mock.js'
 const ROUTED_MODEL = 'trial/routed'
 const MOCK = new URL('./routing-mock.js', import.meta.url)
 
+export type RoutingStage = Awaited<ReturnType<typeof stageRouting>>
+type SwitchedProvider = Awaited<ReturnType<typeof startProvider>>
+
 /** A provider under trial. */
-interface SwitchedProvider {
-  readonly name: string
-  readonly port: number
-  /** Serves, turns everything away, or ends what is under way and goes. */
-  switchTo(mode: 'serve' | 'refuse' | 'leave'): Promise<void>
-  /** Faults: Error when it does not answer. */
-  state(): Promise<RoutingMockState>
-  /** SIGKILL. */
-  kill(): void
-}
-
-export interface RoutingStage {
-  readonly server: SluiceServer
-  readonly providers: readonly [SwitchedProvider, SwitchedProvider]
-  stop(): Promise<void>
-}
-
-async function startProvider(
-  { staging }: TrialContext,
-  name: string,
-  answerMs: number,
-): Promise<SwitchedProvider> {
+async function startProvider({ staging }: TrialContext, name: string, answerMs: number) {
   const { port, end } = await staging.startHelper(null, MOCK, { answerMs })
   const ask = async (path: string): Promise<string> => {
     const answer = await requestOnce(port, getRequest(path), 5_000)
@@ -43,14 +24,17 @@ async function startProvider(
   return {
     name,
     port,
-    switchTo: async (mode) => void (await ask(`/${mode}`)),
+    /** Serves, turns everything away, or ends what is under way and goes. */
+    switchTo: async (mode: 'serve' | 'refuse' | 'leave') => void (await ask(`/${mode}`)),
+    /** Faults: Error when it does not answer. */
     state: async () => JSON.parse(await ask('/state')) as RoutingMockState,
+    /** SIGKILL. */
     kill: end,
   }
 }
 
 /** Starts all three. The providers answer after `answerMs`; both cost the same, so calls are shared evenly. */
-export async function stageRouting(context: TrialContext, answerMs: number): Promise<RoutingStage> {
+export async function stageRouting(context: TrialContext, answerMs: number) {
   const { staging } = context
   const one = await startProvider(context, 'One', answerMs)
   const two = await startProvider(context, 'Two', answerMs)
@@ -74,7 +58,7 @@ export async function stageRouting(context: TrialContext, answerMs: number): Pro
     one.kill()
     two.kill()
   }
-  return { server, providers: [one, two], stop }
+  return { server, providers: [one, two] as const, stop }
 }
 
 /** One call of the model that both serve. */

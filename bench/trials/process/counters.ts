@@ -1,8 +1,8 @@
 import { Connection } from '../../harness/http/connection.js'
 import type { RequestSpec } from '../../harness/http/requests.js'
 import { apiRequest } from '../requests.js'
-import { type StatsSweep, sumOverWorkers, sweepStats } from '../stats-body.js'
-import { exactly, figure, playRounds, type Trial, type TrialBar } from '../trial.js'
+import { type StatsSweep, sweepStats } from '../stats-body.js'
+import { exactly, figure, over, playRounds, type Trial, type TrialBar } from '../trial.js'
 
 const WORKERS = 2
 const REQUESTS = 20_000
@@ -106,18 +106,19 @@ function compareCounts(account: ClientCounts, sweep: StatsSweep): TrialBar[] {
     const [least, most] = [due + sweep.settled, due + sweep.asked]
     return { name, value, unit: '', limit: `${least}..${most}`, met: value >= least && value <= most }
   }
-  const total = sumOverWorkers(sweep, (body) => body.requests.total)
-  const ofOperations = sumOverWorkers(sweep, (body) =>
-    Object.values(body.operations).reduce((sum, row) => sum + row.count, 0),
+  const { sum } = over(sweep.workers)
+  const total = sum(({ requests }) => requests.total)
+  const ofOperations = sum((body) =>
+    Object.values(body.operations).reduce((count, row) => count + row.count, 0),
   )
-  const aborted = sumOverWorkers(sweep, (body) => body.requests.aborted)
+  const aborted = sum(({ requests }) => requests.aborted)
   return [
     ...[...account.operations].sort().map(([operation, due]) => {
-      const counted = sumOverWorkers(sweep, (body) => body.operations[operation]?.count)
+      const counted = sum(({ operations }) => operations[operation]?.count ?? 0)
       return (operation === 'stats' ? withReads : exactly)(`count of ${operation}`, counted, due)
     }),
     ...['2xx', '3xx', '4xx', '5xx'].map((kind) => {
-      const counted = sumOverWorkers(sweep, (body) => body.requests.by_status[kind])
+      const counted = sum(({ requests }) => requests.by_status[kind] ?? 0)
       return (kind === '2xx' ? withReads : exactly)(
         `answers ${kind}`,
         counted,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isWriterAlive, journalName } from '../../../src/ledger/journal/segment-format.js'
-import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import type { AdminClient } from '../../performance/federation/trust.js'
-import { awaitRecovery } from '../process/recovery.js'
+import { KeptConnections } from '../kept-connections.js'
+import { KilledServer } from '../process/killed-server.js'
 import { atLeast, atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
 import { LedgerReader } from './ledger-books.js'
 import {
@@ -15,27 +15,22 @@ import {
   SLOW_MODEL,
 } from './ledger-stage.js'
 
-const WORKERS = 2
 const PER_SECOND = 300
-const CONNECTIONS = 96
 const CREDITS = 1_000_000
 const CLOSED_WITHIN_MS = 5_000
 
 /** Keeps calling at a fixed rate, whatever dies, and notes down the calls that were answered. */
 class SteadyCaller {
+  readonly connections: KeptConnections
   readonly answered: string[] = []
-  unanswered = 0
   /** Answers that were neither 200 nor a lost connection. */
   refused = 0
-  readonly #port: number
   readonly #request: Buffer
-  readonly #connections: (Connection | null)[] = Array.from({ length: CONNECTIONS }, () => null)
-  #next = 0
   #running = false
   #pacing: Promise<unknown> = Promise.resolve()
 
   constructor(port: number, key: string) {
-    this.#port = port
+    this.connections = new KeptConnections(port)
     this.#request = chatCall(key, SLOW_MODEL)
   }
 
@@ -49,28 +44,10 @@ class SteadyCaller {
     await this.#pacing
   }
 
-  drop(): void {
-    for (const connection of this.#connections) connection?.drop()
-  }
-
-  /** One call on the next connection; none when that one still waits for its last answer. */
   async #call(): Promise<void> {
-    const slot = this.#next++ % CONNECTIONS
-    let connection = this.#connections[slot] ?? null
-    if (connection?.busy === true) return
-    try {
-      if (connection?.usable !== true) {
-        connection = await Connection.open(this.#port)
-        this.#connections[slot] = connection
-      }
-      const { status, body } = await connection.send(this.#request)
-      if (status === 200) this.answered.push((JSON.parse(body.toString()) as { id: string }).id)
-      else this.refused++
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error
-      this.unanswered++
-      this.#connections[slot] = null
-    }
+    const answer = await this.connections.ask(this.#request)
+    if (answer?.status === 200) this.answered.push((JSON.parse(answer.body.toString()) as { id: string }).id)
+    else if (answer !== null) this.refused++
   }
 }
 
@@ -114,43 +91,23 @@ export const ledgerKill: Trial = {
   roundLimitS: 60,
   run: async (context) => {
     const { staging, rounds } = context
-    const port = await staging.freePort()
     const dataFolder = staging.freshFolder()
-    const settings = { workers: WORKERS, port, dataFolder, environment: exactEnvironment(staging) }
-    let server = await staging.start(settings)
-    const { admin, id, key } = await createOrganization(server.origin, CREDITS)
+    const server = await KilledServer.start(staging, dataFolder, exactEnvironment(staging))
+    const { origin, port } = server.running
+    const { admin, id, key } = await createOrganization(origin, CREDITS)
     const books = new LedgerReader(dataFolder)
     const caller = new SteadyCaller(port, key)
-
-    /** Both resolve with how long it took until the open calls of the dead were closed. */
-    const killGroup = async (): Promise<number> => {
-      const killed = server.pids
-      server.killGroup()
-      await server.allGone()
-      server = staging.spawn(settings)
-      const closing = untilClosed(books, server.spawnedAt)
-      await server.ready
-      await awaitRecovery(port, server.spawnedAt, WORKERS, killed)
-      await caller.pause()
-      return closing
-    }
-    const killWorker = async (): Promise<number> => {
-      const victim = server.workers[Math.floor(Math.random() * WORKERS)]!
-      process.kill(victim, 'SIGKILL')
-      const killedAt = performance.now()
-      // What still runs has left nothing behind.
-      while (isWriterAlive(journalName(0, victim, 0))) await sleep(1)
-      const closing = untilClosed(books, killedAt)
-      await awaitRecovery(port, killedAt, WORKERS, [victim])
-      await caller.pause()
-      return closing
-    }
-    const play = async (round: number): Promise<{ readonly who: string; readonly closedMs: number }> => {
+    const play = async (round: number) => {
       caller.start()
       await sleep(300 + Math.random() * 500)
-      return round % 2 === 0
-        ? { who: 'group', closedMs: await killGroup() }
-        : { who: 'worker', closedMs: await killWorker() }
+      const who = round % 2 === 0 ? 'group' : 'worker'
+      const kill = who === 'group' ? await server.killGroup() : server.killWorker()
+      // What still runs has left nothing behind.
+      while (kill.killed.some((pid) => isWriterAlive(journalName(0, pid, 0)))) await sleep(1)
+      const closing = untilClosed(books, kill.since)
+      await server.recovered(kill)
+      await caller.pause()
+      return { who, closedMs: await closing }
     }
     const kills = await playRounds(
       context,
@@ -159,8 +116,8 @@ export const ledgerKill: Trial = {
         `${who} killed, ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
     )
     const found = await checkLedger(books, admin, id, caller)
-    caller.drop()
-    await server.stop()
+    caller.connections.drop()
+    await server.running.stop()
     await books.close()
     const slowest = 'slowest until all open calls of the dead were closed, after the kill or the new start'
     return {
@@ -174,7 +131,7 @@ export const ledgerKill: Trial = {
       figures: [
         figure('kills', rounds),
         figure('calls answered', caller.answered.length),
-        figure('calls without an answer', caller.unanswered),
+        figure('calls without an answer', caller.connections.lost),
         figure('calls refused', caller.refused),
         figure('rows in the ledger', found.rows),
       ],
