@@ -1,28 +1,22 @@
 /** `npm run bench`: runs the chosen scenarios against the built server, prints the report and keeps it. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { SEQUENCE_SEED } from './harness/figures/sequence.js'
 import { describeMachine, describeSource } from './harness/machine/machine.js'
 import { planPinning } from './harness/machine/pinning.js'
 import { UsageError } from './harness/option-values.js'
 import { Progress } from './harness/progress.js'
-import { ChildProcesses } from './harness/server/child-processes.js'
+import { builtServer, newReportFolder, openWorkplace, PROJECT_FOLDER, reportName } from './harness/project.js'
+import type { ChildProcesses } from './harness/server/child-processes.js'
 import { LAB_COMMANDS, labCommandHelp } from './loadlab/lab-commands.js'
 import { plannedSeconds, runScenario } from './performance/campaign.js'
 import { wrkVersion } from './performance/drive-wrk.js'
 import { errorTotal, type RoundFigures } from './performance/figures.js'
-import { installPeer, PEER_LABEL } from './performance/gateway/peer.js'
+import { installPeer } from './performance/gateway/peer.js'
 import { type BenchOptions, readOptions, usage } from './performance/options.js'
-import { type BenchReport, renderMarkdown } from './performance/report.js'
+import { type BenchReport, renderMarkdown, runRecord } from './performance/report.js'
 import { type Scenario, scenarios } from './performance/scenarios.js'
-import type { CampaignSettings } from './performance/sides.js'
 import { type ScenarioSummary, summarize } from './performance/summary.js'
 
-/** This file runs as dist/bench/run.js. */
-const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
-const SERVER_PROGRAM = join(PROJECT, 'dist', 'src', 'main.js')
 const INTERRUPTED = 130
 
 async function runBenchmark(args: readonly string[]): Promise<number> {
@@ -30,94 +24,40 @@ async function runBenchmark(args: readonly string[]): Promise<number> {
   if (options.help) return printText(usage(labCommandHelp()))
   if (options.list) return printText(scenarios.map(listLine).join(''))
   const toolVersion = generatorVersion(options)
-  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
-
-  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const serverProgram = builtServer()
+  const { tempFolder, children } = openWorkplace('bench')
   // Children keep their own temporary files in there too, so one removal leaves nothing behind.
   process.env.TMPDIR = tempFolder
-  const children = new ChildProcesses()
-  leaveNothingBehind(children, tempFolder)
+  stopOnSignal(children)
   try {
-    const report = await measureScenarios(options, toolVersion, args, tempFolder, children)
-    writeReport(report, options)
-    return Object.values(report.rounds).flat().some(hasErrors) ? 1 : 0
+    const pinning = planPinning(options.workers)
+    const peerProgram = options.peer ? installPeer(PROJECT_FOLDER) : null
+    const settings = { ...options, toolVersion, pinning, serverProgram, tempFolder, peerProgram }
+    const chosen = scenarios.filter((scenario) => options.scenarios.includes(scenario.name))
+    const machine = describeMachine(tempFolder)
+    const startedAt = new Date().toISOString()
+    const total = chosen.reduce((sum, scenario) => sum + plannedSeconds(scenario, settings), 0)
+    const progress = new Progress(total, process.stderr)
+    const summaries: ScenarioSummary[] = []
+    const rounds: Record<string, RoundFigures[]> = {}
+    for (const scenario of chosen) {
+      const measured = await runScenario({ scenario, settings, children }, progress)
+      rounds[scenario.name] = measured
+      summaries.push(summarize(scenario, options.connections ?? scenario.connections, measured))
+    }
+    progress.clear()
+    const run = runRecord(settings, args, startedAt, machine)
+    writeReport({ run, scenarios: summaries, rounds }, options)
+    return Object.values(rounds).flat().some(hasErrors) ? 1 : 0
   } finally {
     await children.stopAll()
   }
 }
 
-async function measureScenarios(
-  options: BenchOptions,
-  toolVersion: string,
-  args: readonly string[],
-  tempFolder: string,
-  children: ChildProcesses,
-): Promise<BenchReport> {
-  const settings = campaignSettings(options, tempFolder)
-  const chosen = scenarios.filter((scenario) => options.scenarios.includes(scenario.name))
-  const machine = describeMachine(tempFolder)
-  const startedAt = new Date().toISOString()
-  const total = chosen.reduce((sum, scenario) => sum + plannedSeconds(scenario, settings), 0)
-  const progress = new Progress(total, process.stderr)
-  const summaries: ScenarioSummary[] = []
-  const rounds: Record<string, RoundFigures[]> = {}
-  for (const scenario of chosen) {
-    const measured = await runScenario({ scenario, settings, children }, progress)
-    rounds[scenario.name] = measured
-    summaries.push(summarize(scenario, options.connections ?? scenario.connections, measured))
-  }
-  progress.clear()
-  return {
-    run: {
-      startedAt,
-      finishedAt: new Date().toISOString(),
-      command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
-      tool: options.generator,
-      toolVersion,
-      workers: options.workers,
-      poolThreadsPerWorker: 1,
-      peer: options.peer ? PEER_LABEL : null,
-      rounds: options.rounds,
-      warmupSeconds: options.warmupSeconds,
-      measureSeconds: options.durationSeconds,
-      warmupRule: warmupRule(options),
-      order: 'the sides alternate, the order reversed in every second round; scenarios as listed',
-      sequenceSeed: SEQUENCE_SEED,
-      pinning: settings.pinning,
-      machine,
-      source: describeSource(PROJECT),
-    },
-    scenarios: summaries,
-    rounds,
-  }
-}
-
-function campaignSettings(options: BenchOptions, tempFolder: string): CampaignSettings {
-  return {
-    tool: options.generator,
-    workers: options.workers,
-    rounds: options.rounds,
-    warmupSeconds: options.warmupSeconds,
-    measureSeconds: options.durationSeconds,
-    connections: options.connections,
-    pinning: planPinning(options.workers),
-    serverProgram: SERVER_PROGRAM,
-    tempFolder,
-    peerProgram: options.peer ? installPeer(PROJECT) : null,
-  }
-}
-
-function warmupRule(options: BenchOptions): string {
-  const seconds = `${options.warmupSeconds} s of the same load before every measurement`
-  return options.generator === 'wrk'
-    ? `${seconds}, as a run of its own`
-    : `${seconds}, which then runs on without a pause`
-}
-
 /** The generator with its version, as the report names it. Throws `UsageError` when it is not installed. */
 function generatorVersion(options: BenchOptions): string {
   if (options.generator === 'autocannon') {
-    return `autocannon ${describeSource(PROJECT).libraries.autocannon ?? ''}, latencies from its response event`
+    return `autocannon ${describeSource(PROJECT_FOLDER).libraries.autocannon ?? ''}, latencies from its response event`
   }
   const version = wrkVersion()
   if (version === null) throw new UsageError('--generator wrk: there is no wrk on the PATH')
@@ -128,9 +68,8 @@ function generatorVersion(options: BenchOptions): string {
 function writeReport(report: BenchReport, options: BenchOptions): void {
   const markdown = renderMarkdown(report)
   const json = `${JSON.stringify(report)}\n`
-  const name = report.run.startedAt.replace(/\.\d+Z$/, '').replaceAll(':', '-')
-  const folder = join(PROJECT, 'bench', 'reports', name)
-  mkdirSync(folder, { recursive: true })
+  const name = reportName(report.run.startedAt)
+  const folder = newReportFolder(name)
   writeFileSync(join(folder, 'results.json'), json)
   writeFileSync(join(folder, 'report.md'), markdown)
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, json)
@@ -150,12 +89,7 @@ function printText(text: string): number {
   return 0
 }
 
-/** However this process ends, no child and no temporary file stays. */
-function leaveNothingBehind(children: ChildProcesses, tempFolder: string): void {
-  process.once('exit', () => {
-    children.killAll()
-    rmSync(tempFolder, { recursive: true, force: true })
-  })
+function stopOnSignal(children: ChildProcesses): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       process.stderr.write('\nbench: interrupted, stopping what was started\n')

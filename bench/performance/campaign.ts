@@ -64,7 +64,7 @@ async function runRound(
 }
 
 function sideSeconds(settings: CampaignSettings): number {
-  return settings.warmupSeconds + settings.measureSeconds + OVERHEAD_SECONDS
+  return settings.warmupSeconds + settings.durationSeconds + OVERHEAD_SECONDS
 }
 
-const soloSeconds = (settings: CampaignSettings): number => Math.max(1, settings.measureSeconds / 2)
+const soloSeconds = (settings: CampaignSettings): number => Math.max(1, settings.durationSeconds / 2)

@@ -1,11 +1,13 @@
 /** The report as data and as Markdown. */
 
 import { bulletList, markdownTable } from '../harness/figures/markdown.js'
+import { SEQUENCE_SEED } from '../harness/figures/sequence.js'
 import type { MedianRange } from '../harness/figures/statistics.js'
-import type { MachineRecord, SourceRecord } from '../harness/machine/machine.js'
-import type { Pinning } from '../harness/machine/pinning.js'
+import { describeSource, type MachineRecord } from '../harness/machine/machine.js'
+import { PROJECT_FOLDER } from '../harness/project.js'
 import type { RoundFigures } from './figures.js'
-import type { GeneratorName } from './job.js'
+import { PEER_LABEL } from './gateway/peer.js'
+import type { CampaignSettings } from './sides.js'
 import {
   GENERATOR_CEILING,
   type ItemCost,
@@ -14,31 +16,43 @@ import {
   type StreamSummary,
 } from './summary.js'
 
-interface RunRecord {
-  readonly startedAt: string
-  readonly finishedAt: string
-  readonly command: string
-  readonly tool: GeneratorName
-  readonly toolVersion: string
-  readonly workers: number
-  readonly poolThreadsPerWorker: number
-  /** The other gateway and its version; null when none ran. */
-  readonly peer: string | null
-  readonly rounds: number
-  readonly warmupSeconds: number
-  readonly measureSeconds: number
-  readonly warmupRule: string
-  readonly order: string
-  readonly sequenceSeed: number
-  readonly pinning: Pinning
-  readonly machine: MachineRecord
-  readonly source: SourceRecord
-}
+export type RunRecord = ReturnType<typeof runRecord>
 
 export interface BenchReport {
   readonly run: RunRecord
   readonly scenarios: readonly ScenarioSummary[]
   readonly rounds: Readonly<Record<string, readonly RoundFigures[]>>
+}
+
+/** How a run was made that ends now. */
+export function runRecord(
+  settings: CampaignSettings,
+  args: readonly string[],
+  startedAt: string,
+  machine: MachineRecord,
+) {
+  const { generator, toolVersion, workers, rounds, warmupSeconds, durationSeconds, pinning } = settings
+  const warmup = `${warmupSeconds} s of the same load before every measurement`
+  return {
+    startedAt,
+    finishedAt: new Date().toISOString(),
+    command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
+    tool: generator,
+    toolVersion,
+    workers,
+    poolThreadsPerWorker: 1,
+    /** The other gateway and its version; null when none ran. */
+    peer: settings.peer ? PEER_LABEL : null,
+    rounds,
+    warmupSeconds,
+    measureSeconds: durationSeconds,
+    warmupRule: `${warmup}, ${generator === 'wrk' ? 'as a run of its own' : 'which then runs on without a pause'}`,
+    order: 'the sides alternate, the order reversed in every second round; scenarios as listed',
+    sequenceSeed: SEQUENCE_SEED,
+    pinning,
+    machine,
+    source: describeSource(PROJECT_FOLDER),
+  }
 }
 
 /** The whole report in Markdown, its tables padded so that they read well in a terminal too. */

@@ -11,18 +11,14 @@ import type { LoadTarget } from '../harness/server/sluice-server.js'
 import { figuresOfLoad, figuresOfLoop, type SideFigures } from './figures.js'
 import type { LoopFigures, LoopJob, LoopWork } from './floor-loop.js'
 import type { FloorJob, FloorReady } from './floor-server.js'
-import type { GeneratorMessage, GeneratorName, LoadJob } from './job.js'
+import type { GeneratorMessage, LoadJob } from './job.js'
+import type { BenchOptions } from './options.js'
 import { type SampledReply, sampleReply } from './sample-reply.js'
 import type { Scenario } from './scenarios.js'
 
-export interface CampaignSettings {
-  readonly tool: GeneratorName
-  readonly workers: number
-  readonly rounds: number
-  readonly warmupSeconds: number
-  readonly measureSeconds: number
-  /** Null: each scenario's own. */
-  readonly connections: number | null
+export interface CampaignSettings extends BenchOptions {
+  /** The generator with its version, as the report names it. */
+  readonly toolVersion: string
   readonly pinning: Pinning
   /** Path of the built server. */
   readonly serverProgram: string
@@ -164,8 +160,8 @@ async function startCopies(
 
 /** Bare threads doing `work`, one per worker: our server runs with one pool thread, and one loop, per worker. */
 export function loopFloor({ settings, children }: ScenarioRun, work: LoopWork): MeasuredSide {
-  const { workers, warmupSeconds, measureSeconds, pinning } = settings
-  const job: LoopJob = { work, threads: workers, warmupSeconds, measureSeconds }
+  const { workers, warmupSeconds, durationSeconds, pinning } = settings
+  const job: LoopJob = { work, threads: workers, warmupSeconds, measureSeconds: durationSeconds }
   const program = new URL('./floor-loop.js', import.meta.url)
   return async () =>
     figuresOfLoop(
@@ -184,14 +180,14 @@ export async function runLoad(
 ): Promise<SideFigures> {
   const ids = scenario.ids ?? NO_IDS
   const job: LoadJob = {
-    tool: settings.tool,
+    tool: settings.generator,
     origin: target.origin,
     requests: scenario.requests,
     // The first id of the sequence went into the sampled reply.
     ids: { ...ids, next: ids.next + 1 },
     connections: settings.connections ?? scenario.connections,
     warmupSeconds: settings.warmupSeconds,
-    measureSeconds: settings.measureSeconds,
+    measureSeconds: settings.durationSeconds,
     serverPids: target.pids,
     upstreamPids: [],
     poll: null,

@@ -1,15 +1,7 @@
 /** What is written down about a trial, as JSON and as text. */
 import type { Trial, TrialBar, TrialFigure, TrialOutcome } from './trial.js'
 
-/** `fault` replaces the outcome when the trial itself broke. */
-export interface TrialFinding {
-  readonly trial: string
-  readonly rounds: number
-  readonly seconds: number
-  readonly passed: boolean
-  readonly outcome: Required<TrialOutcome> | null
-  readonly fault: Error | null
-}
+export type TrialFinding = ReturnType<typeof judgeTrial>
 
 /** Turns an outcome or a broken trial into a finding. A trial without any bar has not passed. */
 export function judgeTrial(trial: Trial, rounds: number, seconds: number, result: TrialOutcome | Error) {
@@ -20,13 +12,9 @@ export function judgeTrial(trial: Trial, rounds: number, seconds: number, result
     seconds,
     passed: !broken && result.bars.length > 0 && result.bars.every((bar) => bar.met),
     outcome: broken ? null : { figures: [], notes: [], ...result },
+    /** When the trial itself broke. */
     fault: broken ? result : null,
   }
-}
-
-/** The form of a finding that goes into the JSON file. */
-export function findingJson(finding: TrialFinding): Record<string, unknown> {
-  return { ...finding, fault: finding.fault?.message ?? null }
 }
 
 /** At most three decimals, and no more digits than the value is worth. */

@@ -1,18 +1,48 @@
+/** The command line of the trials: runs the chosen ones, one after the other, and writes down what they found. */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../harness/machine/machine.js'
 import { onGeneratorCore, planCores } from '../harness/machine/pinning.js'
-import { UsageError } from '../harness/option-values.js'
+import { namesOption, readFlags, UsageError, wholeOption } from '../harness/option-values.js'
+import { builtServer } from '../harness/project.js'
 import { CATALOGUE } from './catalogue.js'
-import { findingJson, formatFinding, judgeTrial, type TrialFinding } from './findings.js'
-import { HELP, readOptions, type TrialsCommand } from './options.js'
+import { formatFinding, judgeTrial, type TrialFinding } from './findings.js'
 import { Staging } from './staging.js'
 import type { Trial, TrialOutcome } from './trial.js'
 
-const BUILT_SERVER = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+const HELP = `node dist/bench/trials/run.js [options]
 
-type RunCommand = Extract<TrialsCommand, { kind: 'run' }>
+Drives the built server through robustness trials over real sockets.
+
+  --trial a,b    only these trials (default: all; --list names them)
+  --rounds n     rounds of each trial, 1 to 1000 (default: each trial's own)
+  --json file    also write the figures to this file
+  --server file  drive this server's main.js instead of the one built with this program
+  --list         name the trials and leave
+  --help         print this and leave
+
+Exit code: 0 every bar met, 1 a bar missed or a trial broken, 2 bad options.
+`
+
+const NAMES = CATALOGUE.map(({ name }) => name)
+
+type TrialsOptions = ReturnType<typeof readOptions>
+
+/** Reads the command line. Throws `UsageError`. */
+function readOptions(args: readonly string[]) {
+  const given = readFlags(args, 'trial rounds json server', 'list help')
+  const names = given.trial === undefined ? NAMES : namesOption('trial', given.trial, NAMES)
+  return {
+    help: given.help,
+    list: given.list,
+    trials: names.map((name) => CATALOGUE[NAMES.indexOf(name)]!),
+    /** Null: each trial's own number. */
+    rounds: given.rounds === undefined ? null : wholeOption('rounds', given.rounds, 1, 1, 1_000),
+    json: given.json ?? null,
+    /** The server to drive; null: the one that was built together with this program. */
+    server: given.server ?? null,
+  }
+}
 
 function progress(line: string): void {
   process.stderr.write(`${line}\n`)
@@ -41,7 +71,7 @@ async function withTimeLimit(limitS: number, work: Promise<TrialOutcome>): Promi
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-async function runTrial(trial: Trial, request: RunCommand, staging: Staging): Promise<TrialFinding> {
+async function runTrial(trial: Trial, request: TrialsOptions, staging: Staging): Promise<TrialFinding> {
   const { cores } = staging
   const rounds = request.rounds ?? trial.rounds
   const start = performance.now()
@@ -59,9 +89,9 @@ async function runTrial(trial: Trial, request: RunCommand, staging: Staging): Pr
   }
 }
 
-async function runAll(request: RunCommand): Promise<boolean> {
+async function runAll(request: TrialsOptions): Promise<boolean> {
   const cores = planCores()
-  const staging = new Staging(request.server ?? BUILT_SERVER, cores)
+  const staging = new Staging(request.server ?? builtServer(), cores)
   clearAtEnd(staging)
   if (!cores) progress('no taskset or a single core: server and generator share what there is')
   const machine = describeMachine(tmpdir())
@@ -75,19 +105,25 @@ async function runAll(request: RunCommand): Promise<boolean> {
   }
   if (request.json !== null) {
     const pinned = cores !== null
-    const record = { started, machine, pinned, findings: findings.map(findingJson) }
+    const record = {
+      started,
+      machine,
+      pinned,
+      findings: findings.map((one) => ({ ...one, fault: one.fault?.message ?? null })),
+    }
     writeFileSync(request.json, `${JSON.stringify(record, null, 2)}\n`)
   }
   return findings.length === request.trials.length && findings.every((finding) => finding.passed)
 }
 
+const listLine = ({ name, summary }: Trial): string => `${name.padEnd(20)} ${summary}\n`
+
 async function main(): Promise<number> {
   try {
     const request = readOptions(process.argv.slice(2))
-    if (request.kind === 'help') process.stdout.write(HELP)
-    else if (request.kind === 'list') {
-      for (const trial of CATALOGUE) process.stdout.write(`${trial.name.padEnd(20)} ${trial.summary}\n`)
-    } else return (await runAll(request)) ? 0 : 1
+    if (request.help) process.stdout.write(HELP)
+    else if (request.list) process.stdout.write(CATALOGUE.map(listLine).join(''))
+    else return (await runAll(request)) ? 0 : 1
     return 0
   } catch (error) {
     if (!(error instanceof UsageError)) throw error

@@ -1,11 +1,8 @@
 /** `npm run bench -- profiles` and `profile <name>`. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { planPinning } from '../../harness/machine/pinning.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
-import { ChildProcesses } from '../../harness/server/child-processes.js'
+import { openWorkplace } from '../../harness/project.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
 import { startMock } from '../../performance/gateway/gateway-sides.js'
 import { driveText } from '../drivers/drive-report.js'
@@ -16,8 +13,6 @@ import { startLabServer } from '../runner/lab-server.js'
 import { type CriterionResult, judgeGateway, judgePractice, kneeText } from './criteria.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
-
-const SERVER_PROGRAM = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 
 const profileUsage = `npm run bench -- profile <name> [options]
 
@@ -69,13 +64,7 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
     process.stdout.write(profileUsage)
     return 0
   }
-  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
-  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-profile-'))
-  const children = new ChildProcesses()
-  process.once('exit', () => {
-    children.killAll()
-    rmSync(tempFolder, { recursive: true, force: true })
-  })
+  const { tempFolder, children } = openWorkplace('profile')
   const state = new RunningProfile()
   try {
     const work = () => runProfile(asked, children, tempFolder, state)
@@ -136,7 +125,7 @@ async function runProfile(
   const environment = forPractice
     ? { SLUICE_SEED_ITEMS: String(profile.seedItems) }
     : gatewayEnvironment(tempFolder, upstream)
-  const server = await startLabServer(children, SERVER_PROGRAM, pinning, tempFolder, environment)
+  const server = await startLabServer(children, pinning, tempFolder, environment)
   const context = {
     origin: server.origin,
     control: server.control,

@@ -1,15 +1,12 @@
 /** `npm run bench -- compare`: every installed tool, in random order, against the server that knows the truth. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import { renderRequest, resolveDestination } from '../../harness/http/requests.js'
 import { describeMachine, describeSource, systemLimits } from '../../harness/machine/machine.js'
 import { planPinning } from '../../harness/machine/pinning.js'
 import { UsageError } from '../../harness/option-values.js'
 import { Progress } from '../../harness/progress.js'
-import { ChildProcesses } from '../../harness/server/child-processes.js'
+import { newReportFolder, openWorkplace, PROJECT_FOLDER, reportName } from '../../harness/project.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { API_KEY } from '../../performance/gateway/calls.js'
 import { INTERRUPTED } from '../drivers/running.js'
 import type { ComparisonRun, ToolRecord } from '../report/repetition.js'
@@ -24,9 +21,6 @@ import { COMPARE_SCENARIOS } from './scenarios.js'
 import { planSweep, runSweep } from './sweep.js'
 import { verdictTable } from './table.js'
 
-/** This file runs as dist/bench/loadlab/runner/compare.js. */
-const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url))
-const SERVER_PROGRAM = join(PROJECT, 'dist', 'src', 'main.js')
 const WARMUP_S = 2
 const WARMUP_RULE = `the server is warmed up once, ${WARMUP_S} s of load before the first run; every tool starts cold, as its users start it`
 
@@ -38,29 +32,16 @@ export async function compareCommand(args: readonly string[]): Promise<number> {
     return 0
   }
   const { installed, records } = findTools(options)
-  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-compare-'))
-  const children = new ChildProcesses()
+  const { tempFolder, children } = openWorkplace('compare')
   const stopping = stopOnSignal()
-  process.once('exit', () => {
-    children.killAll()
-    rmSync(tempFolder, { recursive: true, force: true })
-  })
   const server = await connectLabServer(options, children, tempFolder)
   try {
-    const run = await runComparison({
-      options,
-      args,
-      installed,
-      records,
-      server,
-      children,
-      tempFolder,
-      stopping,
-    })
+    const context = { options, args, installed, records, server, children, tempFolder, stopping }
+    const run = await runComparison(context)
     if (run.repetitions.length === 0) throw new Error('nothing was measured')
     // Loaded late: it brings a plotting library that measuring must not wait for.
     const { writeReport } = await import('../report/write-report.js')
-    const folder = join(PROJECT, 'bench', 'reports', run.id)
+    const folder = newReportFolder(run.id)
     writeReport(run, folder)
     process.stdout.write(closingText(run, folder, options, stopping.asked))
     return stopping.asked ? INTERRUPTED : 0
@@ -122,12 +103,12 @@ async function runComparison(comparison: ComparisonContext): Promise<ComparisonR
   for (const { reason } of discardDisturbed(repetitions).discarded)
     process.stderr.write(`bench: discarded before any result was looked at: ${reason}\n`)
   return {
-    id: `${startedAt.replace(/\.\d+Z$/, '').replaceAll(':', '-')}-compare`,
+    id: `${reportName(startedAt)}-compare`,
     startedAt,
     finishedAt: new Date().toISOString(),
     command: ['npm run bench -- compare', ...comparison.args].join(' '),
     machine,
-    source: describeSource(PROJECT),
+    source: describeSource(PROJECT_FOLDER),
     pinning: {
       ...pinning,
       warnings: [
@@ -172,9 +153,8 @@ function findTools(options: CompareOptions): { installed: InstalledTool[]; recor
 async function connectLabServer(options: CompareOptions, children: ChildProcesses, tempFolder: string) {
   const running = await runningServer(options.origin, options.control)
   if (running !== null) return running
-  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
   const environment = { SLUICE_API_KEY: API_KEY }
-  return await startLabServer(children, SERVER_PROGRAM, planPinning(1), tempFolder, environment)
+  return await startLabServer(children, planPinning(1), tempFolder, environment)
 }
 
 /** Both operations, so that neither meets cold code in the first repetition. */

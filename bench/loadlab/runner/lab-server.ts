@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pinning } from '../../harness/machine/pinning.js'
+import { builtServer } from '../../harness/project.js'
 import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { freePort } from '../../harness/server/program.js'
 import { LabControl } from './control.js'
@@ -47,14 +48,13 @@ export async function runningServer(origin: string, controlOrigin: string): Prom
  */
 export async function startLabServer(
   children: ChildProcesses,
-  program: string,
   pinning: Pinning,
   tempFolder: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<LabServer> {
   const controlPort = await freePort()
   const server = await children.startServer({
-    program,
+    program: builtServer(),
     options: ['--lab'],
     workers: 1,
     dataFolder: mkdtempSync(join(tempFolder, 'lab-data-')),
