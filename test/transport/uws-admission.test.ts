@@ -1,7 +1,6 @@
 /** What a caller and the server see while the admission of a call is waited for. */
 import { type Test, test } from 'tap'
 import type { Reply, Route } from '../../src/transport/exchange.js'
-import { request } from '../support/clients/raw-http.js'
 import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -50,23 +49,22 @@ test('the sender of a large body is held back until its call is admitted, and th
   const connection = await connected(t, port)
   let sent = false
   const sending = connection
-    .send(request({ method: 'POST', target: '/locked', body: Buffer.alloc(LIMIT) }))
+    .send({ method: 'POST', target: '/locked', body: Buffer.alloc(LIMIT) })
     .then(() => {
       sent = true
     })
   await eventually(() => decisions.length === 1)
   // Another call goes through meanwhile; as many turns as it takes, the large body stays where it is.
   for (let n = 0; n < 20; n++) {
-    const other = await connected(t, port, request({ target: '/nowhere' }))
+    const other = await connected(t, port, { target: '/nowhere' })
     t.equal((await other.read()).status, 404)
   }
   t.equal(sent, false, 'most of it is still with the sender')
   t.strictSame(answered, [])
   decisions[0]!.open(null)
-  t.strictSame(JSON.parse((await connection.read()).body.toString()), { bytes: LIMIT })
+  t.strictSame(JSON.parse((await connection.read()).text), { bytes: LIMIT })
   await sending
-  await connection.send(request({ target: '/nowhere' }))
-  t.equal((await connection.read()).status, 404, 'the connection serves on')
+  t.equal((await connection.ask({ target: '/nowhere' })).status, 404, 'the connection serves on')
   t.equal(ledger.open, 0)
 })
 
@@ -75,13 +73,13 @@ test('a call that is refused after a wait is never answered by its route, howeve
   for (const [at, size] of [0, 3, 100_000, 5 * MIB].entries()) {
     const connection = await connected(t, port)
     connection.pause()
-    const sending = connection.send(request({ method: 'POST', target: '/locked', body: Buffer.alloc(size) }))
+    const sending = connection.send({ method: 'POST', target: '/locked', body: Buffer.alloc(size) })
     await eventually(() => decisions.length === at + 1)
     decisions[at]!.open(NOT_YOU)
     connection.resume()
     const reply = await connection.read()
     t.equal(reply.status, 401)
-    t.strictSame(JSON.parse(reply.body.toString()), { who: 'not you' })
+    t.strictSame(JSON.parse(reply.text), { who: 'not you' })
     await sending.catch(() => {})
     connection.destroy()
     await ledger.balanced()
@@ -93,7 +91,7 @@ test('a call that is refused after a wait is never answered by its route, howeve
 test('a caller that leaves while its admission is waited for is settled once, and nothing is answered', async (t) => {
   const { port, ledger, server, decisions, answered, defects } = await bench(t)
   for (const [at, decided] of [null, NOT_YOU].entries()) {
-    const connection = await connected(t, port, request({ method: 'POST', target: '/locked', body: 'abc' }))
+    const connection = await connected(t, port, { method: 'POST', target: '/locked', body: 'abc' })
     await eventually(() => decisions.length === at + 1)
     t.equal(server.inFlight(), 1)
     connection.destroy()
@@ -108,7 +106,7 @@ test('a caller that leaves while its admission is waited for is settled once, an
 
 test('the deadline of a call counts while its admission is waited for', async (t) => {
   const { port, ledger, decisions, answered } = await bench(t)
-  const connection = await connected(t, port, request({ method: 'POST', target: '/hasty', body: 'abc' }))
+  const connection = await connected(t, port, { method: 'POST', target: '/hasty', body: 'abc' })
   t.equal((await connection.read()).status, 504)
   decisions[0]!.open(null)
   await ledger.balanced()
@@ -118,7 +116,7 @@ test('the deadline of a call counts while its admission is waited for', async (t
 
 test('a defect while the admission is waited for cuts the call', async (t) => {
   const { port, ledger, answered, defects } = await bench(t)
-  const connection = await connected(t, port, request({ method: 'POST', target: '/broken', body: 'abc' }))
+  const connection = await connected(t, port, { method: 'POST', target: '/broken', body: 'abc' })
   t.equal(await connection.ended(), 'fin')
   await ledger.balanced()
   t.match(defects, [{ message: 'on purpose' }])

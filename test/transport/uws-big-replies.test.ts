@@ -1,8 +1,8 @@
 // Runs in a process of its own: it measures memory.
 import { type Test, test } from 'tap'
 import type { Reply, Route } from '../../src/transport/exchange.js'
-import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { askRaw, type RawConnection, turn } from '../support/clients/raw-http.js'
+import { connected, pausedReader, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -54,9 +54,7 @@ async function bench(t: Test): Promise<Bench> {
 /** Opens a reader that asks and then reads nothing; resolves when the answer is stuck. */
 async function stuck(t: Test, { port, ledger }: Bench, target: string): Promise<RawConnection> {
   const arrived = ledger.arrived
-  const connection = await connected(t, port)
-  connection.pause()
-  await connection.send(request({ target }))
+  const connection = await pausedReader(t, port, { target })
   await eventually(() => ledger.arrived > arrived)
   await turn()
   return connection
@@ -91,12 +89,11 @@ const READS: Record<string, Buffer> = {
 for (const [target, expected] of Object.entries(READS)) {
   test(`a slow reader of ${target} gets exactly its ${expected.byteLength} bytes`, async (t) => {
     const { port, ledger } = await bench(t)
-    const connection = await connected(t, port, request({ target }))
+    const connection = await connected(t, port, { target })
     t.ok((await readSlowly(connection, expected.byteLength)).equals(expected), 'the same bytes')
     await ledger.balanced()
     t.match(ledger.last, { status: 200, bytesOut: expected.byteLength, aborted: false })
-    await connection.send(request({ target: '/ping' }))
-    t.equal((await connection.read()).body.toString(), 'pong', 'and the connection goes on')
+    t.equal((await connection.ask({ target: '/ping' })).text, 'pong', 'and the connection goes on')
   })
 }
 

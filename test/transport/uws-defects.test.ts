@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import type { Reply, ResponseBody, Route } from '../../src/transport/exchange.js'
-import { askRaw, request } from '../support/clients/raw-http.js'
+import { askRaw } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
 
@@ -49,12 +49,8 @@ async function play(t: Test, one: Case): Promise<void> {
     testRoute(new Ledger(), 'GET', '/ping', () => ({ ...fine, body: 'pong' })),
   ]
   const { port, defects, server } = await startEdge(t, routes)
-  const connection = await connected(
-    t,
-    port,
-    request({ method: 'POST', target: '/defect', body: one.body ?? '' }),
-  )
-  if (one.answered) t.equal((await connection.read()).body.toString(), 'fine')
+  const connection = await connected(t, port, { method: 'POST', target: '/defect', body: one.body ?? '' })
+  if (one.answered) t.equal((await connection.read()).text, 'fine')
   else t.equal((await connection.rest()).byteLength, 0, 'the call is cut without an answer')
   t.equal(defects.length, 1, 'the log is told once')
   t.ok(defects[0] instanceof Error)

@@ -81,31 +81,30 @@ for (const [name, { bytes, status }] of Object.entries(REFUSED)) {
     t.equal(reply.status, status)
     t.equal(reply.header('connection'), 'close')
     t.equal(reply.framing, 'until-close', 'without a length')
-    t.match(reply.body.toString(), /<hr><i>uWebSockets\/20 Server<\/i>$/)
+    t.match(reply.text, /<hr><i>uWebSockets\/20 Server<\/i>$/)
     t.equal(ledger.arrived, 0, 'no route hears of it')
   })
 }
 
 test('limit: a broken length is counted as our 400, but the page is that of uWS', async (t) => {
   const { port, ledger } = await bench(t)
-  const connection = await connected(
-    t,
-    port,
-    request({ method: 'POST', target: '/echo', headers: [['Content-Length', 'abc']] }),
-  )
+  const connection = await connected(t, port, {
+    method: 'POST',
+    target: '/echo',
+    headers: [['Content-Length', 'abc']],
+  })
   const reply = await connection.read()
   t.equal(reply.status, 400)
-  t.match(reply.body.toString(), /uWebSockets/)
+  t.match(reply.text, /uWebSockets/)
   t.match(ledger.last, { status: 400 })
 })
 
 test('limit: 98 header fields, Host included, are the most', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(
-    t,
-    port,
-    request({ target: '/ping', headers: Array.from({ length: 97 }, (_, i) => [`X-${i}`, 'v']) }),
-  )
+  const connection = await connected(t, port, {
+    target: '/ping',
+    headers: Array.from({ length: 97 }, (_, i) => [`X-${i}`, 'v']),
+  })
   t.equal((await connection.read()).status, 200)
 })
 
@@ -149,11 +148,7 @@ test('limit: a caller with two requests behind its last one, all in one packet, 
 
 test('limit: Connection: abcde closes, because any five letters do, and does not say so', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(
-    t,
-    port,
-    request({ target: '/ping', headers: [['Connection', 'abcde']] }),
-  )
+  const connection = await connected(t, port, { target: '/ping', headers: [['Connection', 'abcde']] })
   t.equal((await connection.read()).header('connection'), '')
   t.equal(await connection.ended(1_000), 'fin')
 })
@@ -173,34 +168,30 @@ test('limit: Expect: 100-continue is always answered 100 at once, also when the 
     },
   ] as const
   for (const { status, parts } of cases) {
-    const connection = await connected(t, port, request(parts))
+    const connection = await connected(t, port, parts)
     t.equal((await connection.read()).status, 100)
     t.equal((await connection.read()).status, status)
   }
-  const patient = await connected(
-    t,
-    port,
-    request({ method: 'POST', target: '/echo', headers: [expect, ['Content-Length', '3']] }),
-  )
+  const patient = await connected(t, port, {
+    method: 'POST',
+    target: '/echo',
+    headers: [expect, ['Content-Length', '3']],
+  })
   t.equal((await patient.read()).status, 100)
   await patient.send('abc')
-  t.equal((await patient.read()).body.toString(), 'abc', 'a caller that waits for the 100 is served')
+  t.equal((await patient.read()).text, 'abc', 'a caller that waits for the 100 is served')
 })
 
 test('limit: an unknown expectation is ignored, not 417', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(
-    t,
-    port,
-    request({ target: '/ping', headers: [['Expect', 'the unexpected']] }),
-  )
+  const connection = await connected(t, port, { target: '/ping', headers: [['Expect', 'the unexpected']] })
   t.equal((await connection.read()).status, 200)
 })
 
 test('limit: a caller that ends its side gets no answer that is not ready in the same turn', async (t) => {
   const { port, ledger } = await bench(t)
   const asked = async (target: string): Promise<string> => {
-    const connection = await connected(t, port, request({ target }))
+    const connection = await connected(t, port, { target })
     connection.finish()
     return (await connection.rest()).toString()
   }
@@ -220,16 +211,15 @@ test('limit: an empty Host, and a field without a name, are let through', async 
 
 test('limit: bytes from 0x80 on are cut from both ends of a header value', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(
-    t,
-    port,
-    request({ target: '/header', headers: [['X-One', '\xe9\xffmiddle\xe9']] }),
-  )
-  t.equal((await connection.read()).body.toString(), '"middle"')
+  const connection = await connected(t, port, {
+    target: '/header',
+    headers: [['X-One', '\xe9\xffmiddle\xe9']],
+  })
+  t.equal((await connection.read()).text, '"middle"')
   await connection.send(
     request({ method: 'POST', target: '/echo', headers: [['Content-Length', '\xff3']], body: 'abc' }),
   )
-  t.equal((await connection.read()).body.toString(), 'abc', 'and so they hide from the guard')
+  t.equal((await connection.read()).text, 'abc', 'and so they hide from the guard')
 })
 
 const LAX_CHUNKS: Record<string, { readonly body: string; readonly read: string }> = {
@@ -247,10 +237,9 @@ for (const [name, { body, read }] of Object.entries(LAX_CHUNKS)) {
     const { port } = await bench(t, true)
     const connection = await connected(t, port)
     const headers = [['Transfer-Encoding', 'chunked']] as const
-    await connection.send(request({ method: 'POST', target: '/echo', headers, body }))
-    const reply = await connection.read()
+    const reply = await connection.ask({ method: 'POST', target: '/echo', headers, body })
     t.equal(reply.status, 200)
-    t.equal(reply.body.toString(), read)
+    t.equal(reply.text, read)
   })
 }
 
@@ -259,8 +248,7 @@ test('limit: with allow_chunked, a trailer makes the answer 505 although the han
   const connection = await connected(t, port)
   const headers = [['Transfer-Encoding', 'chunked']] as const
   const body = '3\r\nabc\r\n0\r\nX-Trailer: v\r\n\r\n'
-  await connection.send(request({ method: 'POST', target: '/echo', headers, body }))
-  t.equal((await connection.read()).status, 505)
+  t.equal((await connection.ask({ method: 'POST', target: '/echo', headers, body })).status, 505)
   t.match(ledger.last, { status: 200 })
 })
 

@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
 import type { Reply, ResponseSink } from '../../src/transport/exchange.js'
 import { connectRaw, type RawConnection, type RawReply, request, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, pausedReader, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
 import { type Gate, gate } from '../support/timing/gate.js'
@@ -52,7 +52,7 @@ async function bench(t: Test): Promise<Bench> {
 
 /** A connection that has been served once and is kept alive. */
 async function keptAlive(t: Test, port: number): Promise<RawConnection> {
-  const connection = await connected(t, port, request({ target: '/ping' }))
+  const connection = await connected(t, port, { target: '/ping' })
   const reply = await connection.read()
   t.equal(reply.header('connection'), '')
   return connection
@@ -64,7 +64,7 @@ async function ask(
   target: string,
   body?: string,
 ): Promise<RawReply> {
-  await connection.send(request({ method, target, ...(body === undefined ? {} : { body }) }))
+  await connection.send({ method, target, ...(body === undefined ? {} : { body }) })
   return connection.read({ head: method === 'HEAD' })
 }
 
@@ -83,7 +83,7 @@ test('open connections are counted, idle ones included', async (t) => {
 test('calls in flight are counted while they wait', async (t) => {
   const { port, server, waiting } = await bench(t)
   t.equal(server.inFlight(), 0)
-  const connection = await connected(t, port, request({ target: '/late' }))
+  const connection = await connected(t, port, { target: '/late' })
   await eventually(() => waiting.length === 1)
   t.equal(server.inFlight(), 1)
   waiting[0]!.open(jsonReply(200, {}))
@@ -140,13 +140,13 @@ test('while draining new connections are refused', async (t) => {
 test('what is in flight when the drain begins is finished, says close and closes', async (t) => {
   const { port, server, waiting, ledger } = await bench(t)
   const connection = await keptAlive(t, port)
-  await connection.send(request({ target: '/late' }))
+  await connection.send({ target: '/late' })
   await eventually(() => waiting.length === 1)
   server.drain()
   t.equal(server.inFlight(), 1)
   waiting[0]!.open(jsonReply(200, { late: true }))
   const reply = await connection.read()
-  t.equal(reply.body.toString(), '{"late":true}')
+  t.equal(reply.text, '{"late":true}')
   t.equal(reply.header('connection'), 'close')
   t.equal(await connection.ended(1_000), 'fin')
   t.equal(ledger.open, 0)
@@ -169,7 +169,7 @@ test('a body that is half-way when the drain begins is read to its end', async (
 test('a stream that runs when the drain begins goes on to its own end', async (t) => {
   const { port, server, sinks, ledger } = await bench(t)
   const connection = await keptAlive(t, port)
-  await connection.send(request({ target: '/stream' }))
+  await connection.send({ target: '/stream' })
   await eventually(() => sinks.length === 1)
   server.drain()
   sinks[0]!.write('still here, ')
@@ -177,7 +177,7 @@ test('a stream that runs when the drain begins goes on to its own end', async (t
   sinks[0]!.write('done')
   sinks[0]!.end()
   const reply = await connection.read()
-  t.equal(reply.body.toString(), 'hello, still here, done')
+  t.equal(reply.text, 'hello, still here, done')
   await ledger.balanced(2)
   t.match(ledger.last, { status: 200, aborted: false })
   const next = await ask(connection, 'GET', '/ping')
@@ -189,35 +189,34 @@ test('a stream that starts while draining says close in its head', async (t) => 
   const { port, server, sinks } = await bench(t)
   const connection = await keptAlive(t, port)
   server.drain()
-  await connection.send(request({ target: '/stream' }))
+  await connection.send({ target: '/stream' })
   await eventually(() => sinks.length === 1)
   sinks[0]!.end()
   const reply = await connection.read()
   t.equal(reply.header('connection'), 'close')
-  t.equal(reply.body.toString(), 'hello, ')
+  t.equal(reply.text, 'hello, ')
 })
 
 test('closing cuts what is in flight, lets streams say their last words, and leaves nothing behind', async (t) => {
   const { port, server, waiting, sinks, ledger, defects } = await bench(t)
   const idle = await keptAlive(t, port)
   const silent = await connected(t, port)
-  const late = await connected(t, port, request({ target: '/late' }))
-  const stream = await connected(t, port, request({ target: '/stream' }))
-  const stuck = await connected(t, port)
-  stuck.pause()
-  await stuck.send(request({ target: '/stuck' }))
-  const sending = await connected(
-    t,
-    port,
-    request({ method: 'POST', target: '/ping', headers: [['Content-Length', '9']], body: 'abc' }),
-  )
+  const late = await connected(t, port, { target: '/late' })
+  const stream = await connected(t, port, { target: '/stream' })
+  const stuck = await pausedReader(t, port, { target: '/stuck' })
+  const sending = await connected(t, port, {
+    method: 'POST',
+    target: '/ping',
+    headers: [['Content-Length', '9']],
+    body: 'abc',
+  })
   await eventually(() => ledger.arrived === 5 && waiting.length === 1 && sinks.length === 1)
   let gone = 0
   sinks[0]!.onAbort(() => gone++)
   server.drain()
   server.close()
   const reply = await stream.read()
-  t.equal(reply.body.toString(), 'hello, goodbye')
+  t.equal(reply.text, 'hello, goodbye')
   t.equal(await stream.ended(1_000), 'fin')
   const refused = await late.read()
   t.match([refused.status, refused.header('connection')], [Number, 'close'], 'who still waits is told')

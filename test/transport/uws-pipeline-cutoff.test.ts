@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
 import { chunked, type RawConnection, request, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, pausedReader, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {
@@ -221,9 +221,7 @@ test('an answer that is larger than the socket takes at once is whole, and its c
 test('what is behind an answer that the socket has not taken yet cuts it, and is not run', async (t) => {
   const { port, effects } = await bench(t)
   for (const fragments of [[Buffer.concat([get('/huge', CLOSE), EFFECT])], [get('/huge', CLOSE), EFFECT]]) {
-    const connection = await connected(t, port)
-    connection.pause()
-    await connection.send(...fragments)
+    const connection = await pausedReader(t, port, ...fragments)
     await turn()
     connection.resume()
     await connection.ended(1_000)
@@ -235,9 +233,7 @@ test('what is behind an answer that the socket has not taken yet cuts it, and is
 test('a reader that takes its time gets the whole of its last answer', async (t) => {
   const { port, ledger } = await bench(t)
   for (const connectionHeader of ['close', 'TE, close']) {
-    const connection = await connected(t, port)
-    connection.pause()
-    await connection.send(get('/huge', ['Connection', connectionHeader]))
+    const connection = await pausedReader(t, port, get('/huge', ['Connection', connectionHeader]))
     for (let i = 0; i < 50; i++) await turn()
     connection.resume()
     const { body } = await connection.read()

@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
 import { chunked, type RequestParts, request, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, pausedReader, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -43,14 +43,12 @@ async function sendAllThenRead(
   port: number,
   parts: RequestParts,
 ): Promise<{ readonly status: number; readonly body: unknown }> {
-  const connection = await connected(t, port)
-  connection.pause()
-  await connection.send(request({ method: 'POST', target: '/echo', ...parts }))
+  const connection = await pausedReader(t, port, { method: 'POST', target: '/echo', ...parts })
   connection.resume()
   const reply = await connection.read()
   t.equal(await connection.ended(), 'fin')
   t.equal(connection.unread.byteLength, 0, 'nothing follows the answer')
-  return { status: reply.status, body: JSON.parse(reply.body.toString()) }
+  return { status: reply.status, body: JSON.parse(reply.text) }
 }
 
 for (const size of [LIMIT + 1, 200_000, MIB, 5 * MIB, 12 * MIB]) {
@@ -96,12 +94,11 @@ test('a caller that waits with its body sees the whole 413 at once', async (t) =
   for (const length of [LIMIT + 1, 999_999_999_999_999]) {
     const connection = await connected(t, port)
     const headers = [['Content-Length', `${length}`]] as const
-    await connection.send(request({ method: 'POST', target: '/echo', headers }))
-    const reply = await connection.read({ deadlineMs: 1_000 })
+    const reply = await connection.ask({ method: 'POST', target: '/echo', headers }, { deadlineMs: 1_000 })
     t.equal(reply.status, 413, `${length} bytes`)
     t.equal(reply.framing, 'length')
     t.equal(reply.header('connection'), 'close')
-    t.strictSame(JSON.parse(reply.body.toString()), TOO_LARGE)
+    t.strictSame(JSON.parse(reply.text), TOO_LARGE)
     t.equal(connection.unread.byteLength, 0, 'and nothing behind it')
     connection.destroy()
     await ledger.balanced()
@@ -114,7 +111,7 @@ test('a caller that stops sending when it sees the 413 is let go after a while',
   const { port, ledger, server } = await bench(t)
   const connection = await connected(t, port)
   const headers = [['Content-Length', '1000000']] as const
-  await connection.send(request({ method: 'POST', target: '/echo', headers, body: Buffer.alloc(1_000) }))
+  await connection.send({ method: 'POST', target: '/echo', headers, body: Buffer.alloc(1_000) })
   t.equal((await connection.read({ deadlineMs: 1_000 })).status, 413)
   t.equal(await connection.ended(8_000), 'fin')
   t.equal(connection.unread.byteLength, 0)
@@ -127,7 +124,7 @@ test('a caller that never stops sending is cut, and its answer was there to be r
   const { port, ledger } = await bench(t)
   const connection = await connected(t, port)
   const headers = [['Content-Length', '999999999999']] as const
-  await connection.send(request({ method: 'POST', target: '/echo', headers }))
+  await connection.send({ method: 'POST', target: '/echo', headers })
   t.equal((await connection.read({ deadlineMs: 1_000 })).status, 413)
   const piece = Buffer.alloc(MIB)
   let sent = 0
@@ -150,7 +147,7 @@ test('a caller whose body is not complete at the deadline is answered 408, and i
   const reply = await connection.read()
   t.equal(reply.status, 408)
   t.equal(reply.header('connection'), 'close')
-  t.strictSame(JSON.parse(reply.body.toString()), { fault: 'request-timeout' })
+  t.strictSame(JSON.parse(reply.text), { fault: 'request-timeout' })
   await connection.send(bytes.subarray(-1_000))
   t.equal(await connection.ended(1_000), 'fin', 'the rest is still taken')
   await ledger.balanced()
@@ -162,9 +159,9 @@ test('refusing a large body does not hold up others', async (t) => {
   const { port } = await bench(t)
   const lazy = await connected(t, port)
   const headers = [['Content-Length', '1000000']] as const
-  await lazy.send(request({ method: 'POST', target: '/echo', headers }))
-  const other = await connected(t, port, request({ method: 'POST', target: '/echo', body: 'abc' }))
-  t.strictSame(JSON.parse((await other.read()).body.toString()), { bytes: 3 })
+  await lazy.send({ method: 'POST', target: '/echo', headers })
+  const other = await connected(t, port, { method: 'POST', target: '/echo', body: 'abc' })
+  t.strictSame(JSON.parse((await other.read()).text), { bytes: 3 })
 })
 
 test('a refusal by admission is seen by a caller that sends everything first, and the connection goes on', async (t) => {
@@ -172,14 +169,14 @@ test('a refusal by admission is seen by a caller that sends everything first, an
   const connection = await connected(t, port)
   for (const body of ['', 'abc', Buffer.alloc(LIMIT)]) {
     connection.pause()
-    await connection.send(request({ method: 'POST', target: '/full', body }))
+    await connection.send({ method: 'POST', target: '/full', body })
     connection.resume()
     const reply = await connection.read()
     t.equal(reply.status, 503)
     t.equal(reply.header('connection'), '')
   }
-  await connection.send(request({ method: 'POST', target: '/echo', body: 'abc' }))
-  t.strictSame(JSON.parse((await connection.read()).body.toString()), { bytes: 3 })
+  await connection.send({ method: 'POST', target: '/echo', body: 'abc' })
+  t.strictSame(JSON.parse((await connection.read()).text), { bytes: 3 })
   t.equal(ledger.arrived, 4)
   t.equal(ledger.open, 0)
 })
@@ -190,7 +187,7 @@ test('a caller that leaves while its body is thrown away is settled once', async
     const before = ledger.arrived
     const connection = await connected(t, port)
     const headers = [['Content-Length', '1000000']] as const
-    await connection.send(request({ method: 'POST', target: '/echo', headers, body: 'abc' }))
+    await connection.send({ method: 'POST', target: '/echo', headers, body: 'abc' })
     await eventually(() => ledger.arrived > before)
     connection[how]()
     await ledger.balanced(before + 1)

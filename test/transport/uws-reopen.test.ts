@@ -2,7 +2,7 @@
 
 import { type Test, test } from 'tap'
 import type { HttpCall, StreamMeter } from '../../src/transport/exchange.js'
-import { connectRaw, request } from '../support/clients/raw-http.js'
+import { connectRaw } from '../support/clients/raw-http.js'
 import { freePort } from '../support/servers/listen.js'
 import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -44,12 +44,11 @@ test('a server that was shut keeps its connections, takes no others, and takes t
   const open = await connected(t, port)
   server.stopListening()
   server.stopListening()
-  await open.send(request({ target: '/ping' }))
-  t.equal((await open.read()).status, 200)
+  t.equal((await open.ask({ target: '/ping' })).status, 200)
   await t.rejects(connectRaw(port), { code: 'ECONNREFUSED' })
   server.reopen()
   server.reopen()
-  const again = await connected(t, port, request({ target: '/ping' }))
+  const again = await connected(t, port, { target: '/ping' })
   t.equal((await again.read()).status, 200)
   server.drain()
   server.reopen()
@@ -58,7 +57,7 @@ test('a server that was shut keeps its connections, takes no others, and takes t
 
 test('a dropped call closes its connection without a word and is settled once', async (t) => {
   const { ledger, port, defects } = await bench(t)
-  const open = await connected(t, port, request({ target: '/drop' }))
+  const open = await connected(t, port, { target: '/drop' })
   await open.ended()
   t.equal(open.received, 0)
   await ledger.balanced()
@@ -68,7 +67,7 @@ test('a dropped call closes its connection without a word and is settled once', 
 
 test('whoever asks is told of connections, and of the call that is settled', async (t) => {
   const { port, changes, settled } = await bench(t)
-  const open = await connected(t, port, request({ target: '/ping' }))
+  const open = await connected(t, port, { target: '/ping' })
   await open.read()
   t.same(changes, [1])
   t.equal(settled.length, 1)
@@ -108,7 +107,7 @@ test('a stream is timed chunk by chunk, without its fillers', async (t) => {
     { stream: meter },
   )
   const { port } = await startEdge(t, [route], { keepAliveMs: 50 })
-  const open = await connected(t, port, request({ target: '/stream' }))
+  const open = await connected(t, port, { target: '/stream' })
   const { body } = await open.read()
   t.match(body.toString(), /^a(:\n\n)+b$/)
   await ledger.balanced()

@@ -52,7 +52,7 @@ test('a request may be cut in two anywhere behind its request line', async (t) =
   for (let at = LINE_END; at < POST.byteLength; at++) {
     await connection.send(...split(POST, [at]))
     const reply = await connection.read()
-    if (reply.status === 200 && reply.body.toString() === JSON.stringify(SEEN)) count++
+    if (reply.status === 200 && reply.text === JSON.stringify(SEEN)) count++
     else t.fail(`cut at ${at}: ${reply.status} ${reply.body}`)
   }
   t.equal(count, POST.byteLength - LINE_END)
@@ -68,7 +68,7 @@ test('a request may arrive byte by byte behind its request line', async (t) => {
     POST.subarray(0, LINE_END),
     ...split(POST.subarray(LINE_END), 1),
   )
-  t.strictSame(JSON.parse((await connection.read()).body.toString()), SEEN)
+  t.strictSame(JSON.parse((await connection.read()).text), SEEN)
   await connection.send(POST)
   t.equal((await connection.read()).status, 200, 'and the connection goes on')
 })
@@ -80,7 +80,7 @@ test('a large body arrives whole from many fragments, and from one', async (t) =
   for (const fragments of [[bytes], split(bytes, 1_000), split(bytes, 7_919)]) {
     const connection = await connected(t, port, ...fragments)
     const reply = await connection.read()
-    t.equal(JSON.parse(reply.body.toString()).body, body, `${fragments.length} fragments`)
+    t.equal(JSON.parse(reply.text).body, body, `${fragments.length} fragments`)
   }
 })
 
@@ -141,7 +141,7 @@ test('pipelined requests whose answers need no waiting are answered in order', a
   for (const [i, id] of ids.entries()) {
     const kind = i % verbs.length
     const reply = await connection.read({ head: kind === 3 })
-    if (kind < 2) t.equal(JSON.parse(reply.body.toString()).id, id)
+    if (kind < 2) t.equal(JSON.parse(reply.text).id, id)
     else t.equal(reply.status, [204, 200, 404][kind - 2], `request ${id}`)
   }
   t.equal(connection.unread.byteLength, 0)
@@ -161,8 +161,7 @@ for (const value of BROKEN) {
     for (const method of ['DELETE', 'POST', 'GET']) {
       const connection = await connected(t, port)
       const headers = [['Content-Length', value]] as const
-      await connection.send(request({ method, target: '/things/7', headers, body: 'abc' }))
-      const reply = await connection.read()
+      const reply = await connection.ask({ method, target: '/things/7', headers, body: 'abc' })
       t.equal(reply.status, 400, method)
       t.equal(reply.header('connection'), 'close')
       t.equal(await connection.ended(), 'fin')
@@ -200,7 +199,7 @@ test('what follows a refused request is not served', async (t) => {
     const bad = request({ target: '/things/7', ...parts })
     await connection.send(bad)
     await turn()
-    await connection.send(request({ method: 'DELETE', target: '/things/8' }))
+    await connection.send({ method: 'DELETE', target: '/things/8' })
     await connection.ended()
     t.match(connection.unread.toString(), /^HTTP\/1\.1 4(00|11) /)
   }
@@ -272,19 +271,14 @@ const CONNECTION_VALUES = {
 for (const [value, closes] of Object.entries(CONNECTION_VALUES)) {
   test(`Connection: ${value} ${closes ? 'is answered with close, and closes' : 'does not close'}`, async (t) => {
     const { port } = await bench(t)
-    const connection = await connected(
-      t,
-      port,
-      request({ target: '/things/1', headers: [['Connection', value]] }),
-    )
+    const connection = await connected(t, port, { target: '/things/1', headers: [['Connection', value]] })
     const reply = await connection.read()
     t.equal(reply.status, 200)
     t.equal(reply.header('connection'), closes ? 'close' : '')
     if (closes) {
       t.equal(await connection.ended(1_000), 'fin')
     } else {
-      await connection.send(request({ target: '/things/1' }))
-      t.equal((await connection.read()).status, 200)
+      t.equal((await connection.ask({ target: '/things/1' })).status, 200)
     }
   })
 }

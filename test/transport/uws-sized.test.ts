@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { type Test, test } from 'tap'
 import type { ByteSource, Reply, Route, SizedResponseBody } from '../../src/transport/exchange.js'
-import { type RawConnection, request, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge } from '../support/servers/native-edge.js'
+import { type RawConnection, turn } from '../support/clients/raw-http.js'
+import { connected, pausedReader, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -75,11 +75,10 @@ test('a quick reader gets every byte, and the connection serves on', async (t) =
   const { port, sources, ledger } = await bench(t)
   const connection = await connected(t, port)
   for (let round = 0; round < 2; round++) {
-    await connection.send(request({ target: '/file' }))
+    await connection.send({ target: '/file' })
     t.equal(hashOf(await readAll(connection)), hashOf(EXPECTED))
   }
-  await connection.send(request({ target: '/ping' }))
-  t.equal((await connection.read()).body.toString(), 'pong')
+  t.equal((await connection.ask({ target: '/ping' })).text, 'pong')
   await ledger.balanced(2)
   t.match(ledger.last, { status: 200, bytesOut: SIZE, aborted: false })
   t.strictSame(
@@ -90,9 +89,7 @@ test('a quick reader gets every byte, and the connection serves on', async (t) =
 
 test('for a reader that does not read the file is not read on, and it loses nothing', async (t) => {
   const { port, sources, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  connection.pause()
-  await connection.send(request({ target: '/file' }))
+  const connection = await pausedReader(t, port, { target: '/file' })
   const source = await eventually(() => sources[0])
   const reads = await stuck(source)
   t.ok(reads * PIECE < SIZE / 2, `${reads} pieces read ahead`)
@@ -105,9 +102,7 @@ test('for a reader that does not read the file is not read on, and it loses noth
 
 test('a reader that leaves lets go of the file', async (t) => {
   const { port, sources, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  connection.pause()
-  await connection.send(request({ target: '/file' }))
+  const connection = await pausedReader(t, port, { target: '/file' })
   const source = await eventually(() => sources[0])
   await stuck(source)
   connection.reset()
@@ -119,9 +114,7 @@ test('a reader that leaves lets go of the file', async (t) => {
 
 test('a reader that is not through at the deadline is cut', async (t) => {
   const { port, sources, ledger } = await bench(t, { deadlineMs: 300 })
-  const connection = await connected(t, port)
-  connection.pause()
-  await connection.send(request({ target: '/file' }))
+  await pausedReader(t, port, { target: '/file' })
   await ledger.balanced()
   t.match(ledger.last, { status: 200, aborted: true })
   await eventually(() => sources[0]?.closed === 1)
@@ -134,10 +127,10 @@ test('a body that cannot be opened cuts the call and nobody else’s', async (t)
     testRoute(ledger, 'GET', '/file', () => ({ status: 200, headers: [], body })),
     testRoute(new Ledger(), 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),
   ])
-  const connection = await connected(t, port, request({ target: '/file' }))
+  const connection = await connected(t, port, { target: '/file' })
   await connection.ended()
   t.equal(defects.length, 1)
   await ledger.balanced()
-  const other = await connected(t, port, request({ target: '/ping' }))
-  t.equal((await other.read()).body.toString(), 'pong')
+  const other = await connected(t, port, { target: '/ping' })
+  t.equal((await other.read()).text, 'pong')
 })

@@ -1,7 +1,7 @@
 // Runs in a process of its own: it measures memory.
 import { test } from 'tap'
-import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'
-import { connected } from '../support/servers/native-edge.js'
+import { askRaw, type RawConnection, turn } from '../support/clients/raw-http.js'
+import { pausedReader } from '../support/servers/native-edge.js'
 import { event, numbers, produce, streamBench, type Told } from '../support/servers/stream-bench.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -24,9 +24,7 @@ for (const [when, pace] of Object.entries(PACES)) {
     test(`a slow reader gets ${count} events of ${bytes} bytes once and in order (resumed ${when})`, async (t) => {
       const told: Told = { refusals: 0 }
       const all = await streamBench(t, { start: produce(count, bytes, told, pace) })
-      const connection = await connected(t, all.port)
-      connection.pause()
-      await connection.send(request({ target: '/stream' }))
+      const connection = await pausedReader(t, all.port, { target: '/stream' })
       await eventually(() => told.refusals > 0)
       t.equal(all.producers[0]!.drains, 0, 'and not yet to go on')
       connection.resume()
@@ -51,8 +49,8 @@ for (const [when, pace] of Object.entries(PACES)) {
       t.match(all.ledger.last, { status: 200, bytesOut: text.length, aborted: false })
       t.ok(all.producers[0]!.drains > 0, 'it was told to go on')
       t.equal(all.producers[0]!.gone, 0)
-      await connection.send(request({ target: '/ping' }))
-      t.equal((await connection.read()).body.toString(), 'pong', 'and the connection goes on')
+      await connection.send({ target: '/ping' })
+      t.equal((await connection.read()).text, 'pong', 'and the connection goes on')
     })
   }
 }
@@ -66,9 +64,7 @@ test('bytes that wait are pushed out although the producer has nothing more to s
       }
     },
   })
-  const connection = await connected(t, all.port)
-  connection.pause()
-  await connection.send(request({ target: '/stream' }))
+  const connection = await pausedReader(t, all.port, { target: '/stream' })
   await eventually(() => written > 0)
   connection.resume()
   await connection.readHead()
@@ -87,9 +83,7 @@ test('what waits for a reader that does not read is what the producer wrote befo
   const before = process.memoryUsage().rss
   const readers: RawConnection[] = []
   for (let i = 0; i < count; i++) {
-    const reader = await connected(t, all.port)
-    reader.pause()
-    await reader.send(request({ target: '/stream' }))
+    const reader = await pausedReader(t, all.port, { target: '/stream' })
     readers.push(reader)
   }
   await eventually(() => told.refusals === count)
@@ -109,9 +103,7 @@ test('a producer that does not stop when told is cut', async (t) => {
     },
   })
   const before = process.memoryUsage().rss
-  const reader = await connected(t, all.port)
-  reader.pause()
-  await reader.send(request({ target: '/stream' }))
+  await pausedReader(t, all.port, { target: '/stream' })
   await all.ledger.balanced()
   t.match(all.ledger.last, { status: 200, aborted: true })
   t.equal(all.producers[0]!.gone, 1)
@@ -130,15 +122,13 @@ test('a producer that ends right after its reader was found slow loses nothing',
       sink.end()
     },
   })
-  const connection = await connected(t, all.port)
-  connection.pause()
-  await connection.send(request({ target: '/stream' }))
+  const connection = await pausedReader(t, all.port, { target: '/stream' })
   await all.ledger.balanced()
   t.match(all.ledger.last, { status: 200, aborted: false })
   connection.resume()
   const reply = await connection.read()
   t.strictSame(
-    numbers(reply.body.toString()),
+    numbers(reply.text),
     Array.from({ length: written }, (_, i) => i),
   )
 })

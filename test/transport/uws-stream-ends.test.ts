@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { askRaw, request, turn } from '../support/clients/raw-http.js'
+import { askRaw, turn } from '../support/clients/raw-http.js'
 import { connected } from '../support/servers/native-edge.js'
 import {
   event,
@@ -69,14 +69,14 @@ for (const late of [false, true]) {
     })
     const connection = await listening(t, all)
     const reply = await connection.read()
-    t.equal(reply.body.toString(), `first\n\n${LAST_WORDS}`)
+    t.equal(reply.text, `first\n\n${LAST_WORDS}`)
     await all.ledger.balanced()
     t.match(all.ledger.last, { status: 200, bytesOut: reply.body.byteLength, aborted: true })
     t.equal(all.producers[0]!.gone, 1)
     t.equal(all.producers[0]!.sink.write('more'), true, 'what comes later is dropped')
     all.producers[0]!.sink.end()
-    await connection.send(request({ target: '/ping' }))
-    t.equal((await connection.read()).body.toString(), 'pong', 'and the connection is still well framed')
+    await connection.send({ target: '/ping' })
+    t.equal((await connection.read()).text, 'pong', 'and the connection is still well framed')
     t.equal(all.ledger.arrived, 2)
   })
 }
@@ -88,7 +88,7 @@ test('a stream without last words just ends', async (t) => {
     deadlineMs: 300,
   })
   const connection = await listening(t, all)
-  t.equal((await connection.read()).body.toString(), 'first')
+  t.equal((await connection.read()).text, 'first')
 })
 
 test('a reader that stops is cut at the deadline, without an end that would look whole', async (t) => {
@@ -98,7 +98,7 @@ test('a reader that stops is cut at the deadline, without an end that would look
   const connection = await connected(t, all.port)
   connection.pause()
   const started = performance.now()
-  await connection.send(request({ target: '/stream' }))
+  await connection.send({ target: '/stream' })
   await eventually(() => told.refusals > 0)
   await all.ledger.balanced()
   const took = performance.now() - started
@@ -157,7 +157,7 @@ const DEFECTS: Record<string, (producer: Producer) => void> = {
 for (const [when, start] of Object.entries(DEFECTS)) {
   test(`a producer that throws ${when} loses its call and nothing else`, async (t) => {
     const all = await streamBench(t, { start, deadlineMs: 1_000 })
-    const connection = await connected(t, all.port, request({ target: '/stream' }))
+    const connection = await connected(t, all.port, { target: '/stream' })
     await connection.ended(3_000)
     await all.ledger.balanced()
     t.match(all.ledger.last, { aborted: true })

@@ -1,7 +1,7 @@
 /** Bodies that are read as a stream, over sockets: what only a connection can show. */
 import { type Test, test } from 'tap'
 import type { BodyReader, HttpCall, IncomingBody, Reply, Route } from '../../src/transport/exchange.js'
-import { request, turn } from '../support/clients/raw-http.js'
+import { turn } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -74,9 +74,8 @@ test('a reader that pauses holds the sender back, and nothing is lost', async (t
   const reply = await connection.read()
   const expected = new Upload(upload.incoming)
   expected.onData(body)
-  t.equal(reply.body.toString(), `${body.length} ${expected.sum}`)
-  await connection.send(request({ target: '/ping' }))
-  t.equal((await connection.read()).body.toString(), 'pong', 'the connection serves on')
+  t.equal(reply.text, `${body.length} ${expected.sum}`)
+  t.equal((await connection.ask({ target: '/ping' })).text, 'pong', 'the connection serves on')
   await ledger.balanced()
   t.match(ledger.last, { status: 200, bytesIn: body.length, aborted: false })
 })
@@ -86,8 +85,7 @@ test('a reader that pauses at the very end leaves a connection that serves on', 
   const connection = await connected(t, port, `${head(3)}abc`)
   t.equal((await connection.read()).status, 200)
   t.match(uploads[0], { bytes: 3, ended: true })
-  await connection.send(request({ target: '/ping' }))
-  t.equal((await connection.read()).body.toString(), 'pong')
+  t.equal((await connection.ask({ target: '/ping' })).text, 'pong')
 })
 
 test('a caller that leaves while it is held back is noticed when it is read again', async (t) => {
@@ -189,6 +187,6 @@ test('a reader that throws cuts its call and nobody else’s', async (t) => {
   await connection.ended()
   t.equal(defects.length, 1)
   await ledger.balanced()
-  const other = await connected(t, port, request({ target: '/ping' }))
-  t.equal((await other.read()).body.toString(), 'pong')
+  const other = await connected(t, port, { target: '/ping' })
+  t.equal((await other.read()).text, 'pong')
 })

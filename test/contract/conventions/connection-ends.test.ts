@@ -17,8 +17,8 @@ const MAKE = request({
 async function items(): Promise<number> {
   const connection = await connectRaw(server.port)
   try {
-    await connection.send(request({ target: '/api/v1/items' }))
-    return (JSON.parse((await connection.read()).body.toString()) as readonly unknown[]).length
+    await connection.send({ target: '/api/v1/items' })
+    return (JSON.parse((await connection.read()).text) as readonly unknown[]).length
   } finally {
     connection.destroy()
   }

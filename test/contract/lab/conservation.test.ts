@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { isAlive } from '../../../bench/harness/machine/proc.js'
 import type { OperationSummary, RunSummary } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
-import { connectRaw, request } from '../../support/clients/raw-http.js'
+import { connectRaw } from '../../support/clients/raw-http.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
@@ -46,7 +46,7 @@ function mixedLoad(server: LabServer): Load {
     while (going) {
       const connection = await connectRaw(server.port)
       // It would be answered long after the caller has left, however slow the machine is.
-      await connection.send(request({ target: '/api/v1/report', headers: [['X-Lab-Fault', 'delay=20000']] }))
+      await connection.send({ target: '/api/v1/report', headers: [['X-Lab-Fault', 'delay=20000']] })
       await new Promise((resolve) => setTimeout(resolve, 20))
       connection.reset()
       tally.left++
@@ -148,7 +148,7 @@ test('gaps are those between all arrivals, whichever workers they met', async (t
   const begun = performance.now()
   for (let i = 0; i < 100; i++) {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, begun + i * 10 - performance.now())))
-    await connections[i % 8]!.send(request({ target: '/api/v1/health' }))
+    await connections[i % 8]!.send({ target: '/api/v1/health' })
     await connections[i % 8]!.read()
   }
   for (const connection of connections) connection.destroy()

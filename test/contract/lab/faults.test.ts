@@ -26,8 +26,7 @@ async function get(
   headers: readonly (readonly [string, string])[] = [],
 ): Promise<Timed> {
   const begun = performance.now()
-  await open.send(request({ target, headers }))
-  const reply = await open.read({ deadlineMs: 10_000 })
+  const reply = await open.ask({ target, headers }, { deadlineMs: 10_000 })
   return { reply, ms: performance.now() - begun }
 }
 
@@ -108,7 +107,7 @@ test('faults of answers', async (t) => {
     )
     const reply = await open.read()
     t.equal(reply.status, 201)
-    t.match(JSON.parse(reply.body.toString()), { name: 'held' })
+    t.match(JSON.parse(reply.text), { name: 'held' })
   })
 
   await t.test('beyond the bound of a hold calls get 503, and the run is marked', async (t) => {
@@ -126,7 +125,7 @@ test('faults of answers', async (t) => {
     const run = await server.begin()
     await server.fault({ kind: 'hold', forMs: 60_000 })
     const [stays, leaves] = [await connection(t, server), await connection(t, server)]
-    await leaves.send(request({ target: HEALTH }))
+    await leaves.send({ target: HEALTH })
     const asked = get(stays)
     await new Promise((resolve) => setTimeout(resolve, 100))
     leaves.reset()
@@ -172,7 +171,7 @@ test('faults of answers', async (t) => {
   await t.test('reset closes the connection without an answer', async (t) => {
     const operations = await during(server, { kind: 'reset' }, async () => {
       const open = await connection(t, server)
-      await open.send(request({ target: HEALTH }))
+      await open.send({ target: HEALTH })
       await open.ended()
       t.equal(open.received, 0)
     })

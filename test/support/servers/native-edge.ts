@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { Route } from '../../../src/transport/exchange.js'
 import type { UwsOptions, UwsServer } from '../../../src/transport/uws.js'
-import { type ConnectOptions, connectRaw, type RawConnection } from '../clients/raw-http.js'
+import { type ConnectOptions, connectRaw, type Fragment, type RawConnection } from '../clients/raw-http.js'
 
 export interface TestEdge {
   readonly port: number
@@ -42,9 +42,17 @@ export async function serveEdge(routes: readonly Route[], options: Partial<UwsOp
 }
 
 /** Opens a connection that ends with the test at the latest, and sends the fragments that are given. */
-export async function connected(t: Test, port: number, ...fragments: readonly (string | Uint8Array)[]) {
+export async function connected(t: Test, port: number, ...fragments: readonly Fragment[]) {
   const connection = await connectedWith(t, port, {})
   if (fragments.length > 0) await connection.send(...fragments)
+  return connection
+}
+
+/** The same for a caller that reads nothing before it resumes. */
+export async function pausedReader(t: Test, port: number, ...fragments: readonly Fragment[]) {
+  const connection = await connected(t, port)
+  connection.pause()
+  await connection.send(...fragments)
   return connection
 }
 

@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { ResponseSink, StreamResponseBody } from '../../../src/transport/exchange.js'
 import type { UwsOptions } from '../../../src/transport/uws.js'
-import { type RawConnection, request } from '../clients/raw-http.js'
+import type { RawConnection } from '../clients/raw-http.js'
 import { eventually } from '../timing/eventually.js'
 import { connected, startEdge, type TestEdge } from './native-edge.js'
 import { Ledger, testRoute } from './test-routes.js'
@@ -59,7 +59,7 @@ export async function streamBench(t: Test, plan: StreamPlan): Promise<StreamBenc
 /** Asks for the stream; resolves when its producer has started. */
 export async function listening(t: Test, all: StreamBench): Promise<RawConnection> {
   const count = all.producers.length
-  const connection = await connected(t, all.port, request({ target: '/stream' }))
+  const connection = await connected(t, all.port, { target: '/stream' })
   await eventually(() => all.producers.length > count)
   return connection
 }
