@@ -74,7 +74,7 @@ export interface ActiveSpan {
 const AFTERMATH_MS = 200
 
 /** When the load was on, and the steps of that time in which no worker stood or had just stood. */
-export interface ObservedLoad {
+interface ObservedLoad {
   /** Null without arrivals to tell it from. */
   readonly active: ActiveSpan | null
   readonly quiet: readonly SeriesStep[]

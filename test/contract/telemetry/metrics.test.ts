@@ -113,8 +113,9 @@ test('the text is Prometheus text: typed, explained, no series twice', async (t)
   for (const { name, help, type } of families) {
     t.ok(help.length > 0, `${name} is explained`)
     t.ok(['COUNTER', 'GAUGE', 'HISTOGRAM'].includes(type), `${name} is a ${type}`)
-    if (type === 'COUNTER') t.match(name, /_total$/)
+    t.equal(name.endsWith('_total'), type === 'COUNTER', `${name}: counters, and only they, end in _total`)
   }
+  t.equal(new Set(families.map(({ name }) => name)).size, families.length, 'each family once')
 })
 
 interface Distribution {
