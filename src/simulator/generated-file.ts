@@ -4,15 +4,17 @@
  */
 import { Fault } from '../base/fault.js'
 import type { Principal } from '../base/principal.js'
-import type { ChatEvent, ChatRequest, Completion, ContentPart } from '../gateway/formats/canonical.js'
+import type { ChatEvent, Completion, ContentPart } from '../gateway/formats/canonical.js'
 import type { ContentBlock } from '../gateway/formats/messages.js'
 import type {
   CompletionReceiver,
+  ProviderCall,
   ProviderFailure,
   StreamReceiver,
 } from '../gateway/providers/port/provider.js'
 import { CallAdapter, StreamAdapter } from '../gateway/providers/port/provider.js'
 import { lastUserText } from './answer/tool-choice.js'
+import { UnsupportedRequest } from './faults.js'
 
 /** Keeps files for callers. */
 export interface GeneratedFiles {
@@ -30,42 +32,42 @@ interface GeneratedFile {
 }
 
 /** A file that is to be stored, for whom and where. */
-export interface FileDraft {
+export interface FileDraft extends FileContent {
   readonly files: GeneratedFiles
   readonly caller: Principal
+}
+
+interface FileContent {
   readonly filename: string
   readonly content: Buffer
 }
 
-type FileContent = Pick<FileDraft, 'filename' | 'content'>
-
-/** A sound or a file of the last user message as it is, otherwise its text; null when there is none of them. */
-export function draftFile({ messages }: ChatRequest): FileContent | null {
+/** A sound or a file of the last user message as it is, otherwise its text. Throws an `UnsupportedRequest` for none. */
+export function draftFile({ request: { messages }, caller }: ProviderCall, files: GeneratedFiles): FileDraft {
   const content = messages.findLast(({ role }) => role === 'user')?.content
-  if (Array.isArray(content)) {
-    for (const part of content as readonly ContentPart[]) {
-      const draft = draftFileOfPart(part)
-      if (draft !== null) return draft
-    }
-  }
+  const parts: readonly ContentPart[] = Array.isArray(content) ? content : []
   const text = lastUserText(messages)
-  return text === '' ? null : { filename: 'message.txt', content: Buffer.from(text) }
+  const found =
+    parts.map(fileOfPart).find((file) => file !== null) ??
+    (text === '' ? null : { filename: 'message.txt', content: Buffer.from(text) })
+  if (found !== null) return { ...found, files, caller }
+  throw new UnsupportedRequest('There is nothing in the last user message to make a file of.')
 }
 
 const DATA_URL = /^data:[^,]{0,256};base64,/i
 
-function draftFileOfPart(part: ContentPart): FileContent | null {
+function fileOfPart(part: ContentPart): FileContent | null {
   if (part.type === 'input_audio') {
     const { data, format } = part.input_audio
-    return decodeDraft(`audio.${/^[\w-]{1,16}$/.test(format) ? format : 'bin'}`, data)
+    return decodeFile(`audio.${/^[\w-]{1,16}$/.test(format) ? format : 'bin'}`, data)
   }
   if (part.type !== 'file' || part.file.file_data === undefined) return null
   const { file_data: data, filename = 'file' } = part.file
   // A file that lies elsewhere is never fetched.
-  return DATA_URL.test(data) ? decodeDraft(filename, data) : null
+  return DATA_URL.test(data) ? decodeFile(filename, data) : null
 }
 
-function decodeDraft(filename: string, base64: string): FileContent | null {
+function decodeFile(filename: string, base64: string): FileContent | null {
   const content = Buffer.from(base64.replace(DATA_URL, ''), 'base64')
   return content.byteLength === 0 ? null : { filename, content }
 }

@@ -8,6 +8,7 @@ import type {
   MessagesApi,
   Provider,
   ProviderCall,
+  ProviderFailure,
   SpeechApi,
   StreamReceiver,
   TargetEndpoint,
@@ -21,7 +22,6 @@ import { constantSampler } from './distribution.js'
 import { type FaultPoint, planningFailure, scheduleFault, UnsupportedRequest } from './faults.js'
 import {
   draftFile,
-  type FileDraft,
   FileGeneratingCompletion,
   FileGeneratingStream,
   type GeneratedFiles,
@@ -72,38 +72,26 @@ export class SimulatedProvider implements Provider {
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
-    try {
-      return this.#startStream(this.#prepare(call, this.#behaviourOf(call)), receiver)
-    } catch (error) {
-      return this.#reject(error, call, receiver)
-    }
+    const prepared = this.#prepare(call)
+    return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startStream(prepared, receiver)
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
-    try {
-      return this.#startCompletion(this.#prepare(call, this.#behaviourOf(call)), receiver)
-    } catch (error) {
-      return this.#reject(error, call, receiver)
-    }
+    const prepared = this.#prepare(call)
+    return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startCompletion(prepared, receiver)
   }
 
   readonly messages: MessagesApi = {
     stream: (call, receiver) => {
-      try {
-        const { prepared, plan } = this.#prepareMessages(call)
-        const writer = new MessagesStreamWriter(receiver, plan)
-        return writer.attach(this.#startStream(prepared, writer))
-      } catch (error) {
-        return this.#reject(error, call, receiver)
-      }
+      const prepared = this.#prepareMessages(call)
+      if ('fault' in prepared) return this.#reject(prepared, receiver)
+      const writer = new MessagesStreamWriter(receiver, prepared.plan)
+      return writer.attach(this.#startStream(prepared, writer))
     },
     complete: (call, receiver) => {
-      try {
-        const { prepared, plan } = this.#prepareMessages(call)
-        return this.#startCompletion(prepared, messagesCompletionReceiver(receiver, plan))
-      } catch (error) {
-        return this.#reject(error, call, receiver)
-      }
+      const prepared = this.#prepareMessages(call)
+      if ('fault' in prepared) return this.#reject(prepared, receiver)
+      return this.#startCompletion(prepared, messagesCompletionReceiver(receiver, prepared.plan))
     },
   }
 
@@ -117,55 +105,55 @@ export class SimulatedProvider implements Provider {
     }
   }
 
-  #startStream(prepared: PreparedCall, receiver: StreamReceiver): CallHandle {
-    const draft = this.#draftFile(prepared)
-    if (draft === null) return new ScheduledStream(this.#options.wheel, prepared, receiver)
-    const adapter = new FileGeneratingStream(draft, receiver)
-    return adapter.attach(new ScheduledStream(this.#options.wheel, prepared, adapter))
-  }
-
-  #startCompletion(prepared: PreparedCall, receiver: CompletionReceiver): CallHandle {
-    const draft = this.#draftFile(prepared)
-    if (draft === null) return new ScheduledCompletion(this.#options.wheel, prepared, receiver)
-    const adapter = new FileGeneratingCompletion(draft, receiver)
-    return adapter.attach(new ScheduledCompletion(this.#options.wheel, prepared, adapter))
-  }
-
-  #reject(error: unknown, call: ProviderCall<RoutedRequest>, receiver: FailureReceiver): CallHandle {
-    const failure = planningFailure(error, call.endpoint.provider.name)
+  #reject(failure: ProviderFailure, receiver: FailureReceiver): CallHandle {
     return new RejectedCall(this.#options.wheel, failure, receiver)
   }
 
-  /** The file that is to be made; null for models that make none. */
-  #draftFile({ call, behaviour }: PreparedCall): FileDraft | null {
-    if (!behaviour.makesFile) return null
-    const draft = draftFile(call.request)
-    if (draft === null) {
-      throw new UnsupportedRequest('There is nothing in the last user message to make a file of.')
-    }
-    return { ...draft, files: this.#options.files, caller: call.caller }
+  #startStream(prepared: PreparedCall, receiver: StreamReceiver): CallHandle {
+    const { wheel } = this.#options
+    if (prepared.draft === null) return new ScheduledStream(wheel, prepared, receiver)
+    const adapter = new FileGeneratingStream(prepared.draft, receiver)
+    return adapter.attach(new ScheduledStream(wheel, prepared, adapter))
   }
 
-  #prepare(call: ProviderCall, behaviour: CompiledBehaviour): PreparedCall {
-    const generator = planAnswer(call, behaviour, this.#options.seed)
-    const calls = this.#stateOf(call.endpoint).calls++
-    const providerName = call.endpoint.provider.name
-    const faults = scheduleFault(behaviour.fault, generator.plan.seed, calls, providerName)
-    return { call, generator, faults, behaviour }
+  #startCompletion(prepared: PreparedCall, receiver: CompletionReceiver): CallHandle {
+    const { wheel } = this.#options
+    if (prepared.draft === null) return new ScheduledCompletion(wheel, prepared, receiver)
+    const adapter = new FileGeneratingCompletion(prepared.draft, receiver)
+    return adapter.attach(new ScheduledCompletion(wheel, prepared, adapter))
+  }
+
+  #prepare(call: ProviderCall): PreparedCall | ProviderFailure {
+    try {
+      return this.#plan(call, this.#behaviourOf(call))
+    } catch (error) {
+      return planningFailure(error, call.endpoint.provider.name)
+    }
   }
 
   /** The same answer to the same words; what the messages format adds is planned beside it. */
-  #prepareMessages(call: ProviderCall<MessagesRequest>): {
-    readonly prepared: PreparedCall
-    readonly plan: MessagesPlan
-  } {
-    const asked = this.#behaviourOf(call)
-    const { chat, searchesWeb } = toChatRequest(call.request, asked.redacts)
-    // Every request of this format names a limit, so it is none to be filled.
-    const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
-    const prepared = this.#prepare({ ...call, request: chat }, behaviour)
-    const { plan: answer } = prepared.generator
-    return { prepared, plan: planMessages({ request: call.request, answer, behaviour, searchesWeb }) }
+  #prepareMessages(
+    call: ProviderCall<MessagesRequest>,
+  ): (PreparedCall & { readonly plan: MessagesPlan }) | ProviderFailure {
+    try {
+      const asked = this.#behaviourOf(call)
+      const { chat, searchesWeb } = toChatRequest(call.request, asked.redacts)
+      // Every request of this format names a limit, so it is none to be filled.
+      const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
+      const prepared = this.#plan({ ...call, request: chat }, behaviour)
+      const answer = prepared.generator.plan
+      return { ...prepared, plan: planMessages({ request: call.request, answer, behaviour, searchesWeb }) }
+    } catch (error) {
+      return planningFailure(error, call.endpoint.provider.name)
+    }
+  }
+
+  #plan(call: ProviderCall, behaviour: CompiledBehaviour): PreparedCall {
+    const generator = planAnswer(call, behaviour, this.#options.seed)
+    const calls = this.#stateOf(call.endpoint).calls++
+    const faults = scheduleFault(behaviour.fault, generator.plan.seed, calls, call.endpoint.provider.name)
+    const draft = behaviour.makesFile ? draftFile(call, this.#options.files) : null
+    return { call, generator, faults, behaviour, draft }
   }
 
   #scheduleAudioFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {
