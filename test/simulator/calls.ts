@@ -2,12 +2,10 @@
 import { ANONYMOUS } from '../../src/base/principal.js'
 import type { ModelEndpoint } from '../../src/gateway/catalog/catalog.js'
 import type {
-  AssistantMessage,
   ChatEvent,
   ChatRequest,
   Completion,
   RoutedRequest,
-  TokenLogprob,
 } from '../../src/gateway/formats/canonical.js'
 import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
@@ -15,6 +13,7 @@ import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
 import type { GeneratedFiles } from '../../src/simulator/generated-file.js'
 import { SimulatedProvider } from '../../src/simulator/simulated-provider.js'
 import { TimerWheel, type WheelClock } from '../../src/simulator/timer-wheel.js'
+import { assembledCompletion } from '../support/clients/chat-assembled.js'
 
 /** Time that stands still until it is moved. Turns are run one by one. */
 export class FakeClock implements WheelClock {
@@ -263,56 +262,11 @@ export const runCompletion = (
 
 /** What a client makes of the events: the whole answer, put together. */
 export function assembleCompletion(events: readonly ChatEvent[]): Completion {
-  let content: string | null = null
-  let reasoning = ''
-  const calls: { id: string; name: string; text: string }[] = []
-  const logprobs: TokenLogprob[] = []
-  let finish: Extract<ChatEvent, { type: 'finish' }> | null = null
-  let usage: Completion['usage'] = null
-  let serviceTier: string | null = null
-  for (const event of events) {
-    if (event.type === 'finish') finish = event
-    else if (event.type === 'usage') usage = event.usage
-    else if (event.type === 'tier') serviceTier = event.serviceTier
-    else {
-      const { delta } = event
-      if (delta.content !== undefined) content = (content ?? '') + delta.content
-      if (delta.reasoning !== undefined) reasoning += delta.reasoning
-      logprobs.push(...(event.logprobs?.content ?? []))
-      for (const call of delta.tool_calls ?? []) {
-        calls[call.index] ??= { id: call.id!, name: call.function.name!, text: '' }
-        calls[call.index]!.text += call.function.arguments ?? ''
-      }
-    }
-  }
-  const message: AssistantMessage = {
-    role: 'assistant',
-    content: content ?? (calls.length > 0 ? null : ''),
-    refusal: null,
-    ...(reasoning !== '' && {
-      reasoning,
-      reasoning_details: [{ type: 'reasoning.text', text: reasoning, index: 0, format: 'unknown' }],
-    }),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, text }) => ({
-        id,
-        type: 'function' as const,
-        function: { name, arguments: text },
-      })),
-    }),
-  }
-  const asksLogprobs = events.some((event) => event.type === 'delta' && event.logprobs !== undefined)
-  return {
-    choices: [
-      {
-        index: 0,
-        message,
-        finishReason: finish!.reason,
-        native: finish!.native,
-        logprobs: asksLogprobs ? { content: logprobs, refusal: null } : null,
-      },
-    ],
-    usage,
-    serviceTier,
-  }
+  const { choices, ...rest } = assembledCompletion(events)
+  const [choice] = choices
+  const { content, tool_calls: calls } = choice!.message
+  const message = { ...choice!.message, content: calls === undefined ? (content ?? '') : content }
+  const logprobs = events.flatMap((event) => (event.type === 'delta' ? (event.logprobs ?? []) : []))
+  const gathered = { content: logprobs.flatMap((told) => told.content!), refusal: null }
+  return { ...rest, choices: [{ ...choice!, message, logprobs: logprobs.length > 0 ? gathered : null }] }
 }

@@ -40,13 +40,13 @@ export function simulatedSpeech(scheduleFault: ScheduleFault): SpeechApi {
         if (!handle.cancelled) receiver.onEvent({ type: 'usage', usage: speechUsage(call.request.input) })
         if (!handle.cancelled) receiver.onEnd()
       }),
-    complete: (call, receiver) => rejectOperation(call, receiver, 'speech is streamed'),
+    complete: rejectWith('speech is streamed'),
   }
 }
 
 export function simulatedTranscription(scheduleFault: ScheduleFault, seed: number): TranscriptionApi {
   return {
-    stream: (call, receiver) => rejectOperation(call, receiver, 'transcripts come whole'),
+    stream: rejectWith('transcripts come whole'),
     complete: (call, receiver) =>
       startCall(call, receiver, async (handle) => {
         const fault = scheduleFault(call)
@@ -90,14 +90,9 @@ function audioFailure(error: unknown, providerName: string): ProviderFailure {
 }
 
 /** For what the port never asks. */
-function rejectOperation(
-  call: ProviderCall<RoutedRequest>,
-  receiver: FailureReceiver,
-  detail: string,
-): CallHandle {
-  return startCall(call, receiver, async () => {
-    throw new Fault('internal', { detail })
-  })
+function rejectWith(detail: string) {
+  return (call: ProviderCall<RoutedRequest>, receiver: FailureReceiver): CallHandle =>
+    startCall(call, receiver, () => Promise.reject(new Fault('internal', { detail })))
 }
 
 /** Control over one call; its work asks between pieces whether it is still wanted and may go on. */

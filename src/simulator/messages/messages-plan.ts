@@ -12,18 +12,8 @@ import type { CompiledBehaviour } from '../behaviour.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
 import { isThinkingOmitted } from './messages-prompt.js'
 
-export interface MessagesPlan {
-  /** Of the thinking, shown or kept. */
-  readonly signature: string
-  /** Whole blocks between the thinking and the text. */
-  readonly blocksBeforeText: readonly ContentBlock[]
-  /** Of the text. */
-  readonly citations: readonly ContentBlock[]
-  readonly stop: StopInfo
-  /** Figures as a provider of this format tells them, when the answer begins and when it is over. */
-  readonly usageAtStart: MessagesUsage
-  readonly usageAtEnd: MessagesUsage
-}
+/** What the answer itself does not say. */
+export type MessagesPlan = Readonly<ReturnType<typeof planMessages>>
 
 interface MessagesPlanInput {
   readonly request: MessagesRequest
@@ -33,23 +23,29 @@ interface MessagesPlanInput {
 }
 
 /** Plans the rest of an answer; it follows from the request as the answer itself does. */
-export function planMessages(input: MessagesPlanInput): MessagesPlan {
+export function planMessages(input: MessagesPlanInput) {
   const { request, answer, searchesWeb } = input
   const search = searchesWeb ? simulateWebSearch(request, answer.seed) : null
   const signature = randomBase64(answer.seed, LANE_OF_SIGNATURES)
   const stop = planStop(input)
-  const after = toMessagesUsage(input)
+  const usageAtEnd = toMessagesUsage(input)
+  const citations: readonly ContentBlock[] = search === null ? planCitations(request) : [search.citation]
+  const blocksBeforeText: readonly ContentBlock[] = [
+    ...planHiddenThinking(input, signature),
+    ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
+    ...(search?.blocks ?? []),
+  ]
   return {
+    /** Of the thinking, shown or kept. */
     signature,
-    blocksBeforeText: [
-      ...planHiddenThinking(input, signature),
-      ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
-      ...(search?.blocks ?? []),
-    ],
-    citations: search === null ? planCitations(request) : [search.citation],
+    /** Whole blocks between the thinking and the text. */
+    blocksBeforeText,
+    /** Of the text. */
+    citations,
     stop,
-    usageAtStart: { ...after, ...NO_OUTPUT_YET },
-    usageAtEnd: after,
+    /** Figures as a provider of this format tells them, when the answer begins and when it is over. */
+    usageAtStart: { ...usageAtEnd, ...NO_OUTPUT_YET },
+    usageAtEnd,
   }
 }
 
