@@ -2,43 +2,13 @@ import type {
   AssistantMessage,
   ChatEvent,
   Completion,
-  FinishReason,
   ReasoningDetail,
   TokenLogprob,
   ToolCall,
-  Usage,
 } from '../../gateway/formats/canonical.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
+import type { PlannedAnswer, PlannedToolCall } from './answer-limits.js'
 import { ProseGenerator, TOKEN_FORMS, WORD_COUNT } from './prose.js'
-
-/** A tool call whose arguments are cut into tokens already. */
-export interface PlannedToolCall {
-  readonly id: string
-  readonly name: string
-  readonly argumentTokens: readonly string[]
-}
-
-/** Everything an answer will be, decided before its first token. */
-export interface PlannedAnswer {
-  readonly seed: RandomSeed
-  /** Tokens of reasoning, shown or kept. */
-  readonly reasoningTokens: number
-  readonly showsReasoning: boolean
-  /** The tokens of the text when they are known beforehand; null for prose, which is made up as it goes. */
-  readonly fixedTokens: readonly string[] | null
-  /** Length the prose would have without a limit: its last sentence ends there. */
-  readonly proseLength: number
-  /** Tokens of text that are shown. */
-  readonly textTokens: number
-  readonly toolCalls: readonly PlannedToolCall[]
-  readonly finishReason: FinishReason
-  /** The stop sequence that ended the text, unless something else did before. */
-  readonly stopSequence: string | null
-  /** Alternatives per token, or null when log probabilities were not asked for. */
-  readonly topLogprobs: number | null
-  readonly usage: Usage
-  readonly serviceTier: string | null
-}
 
 /**
  * Gives out one answer, either token by token or whole. Both say exactly the same.

@@ -1,7 +1,6 @@
-import type { ChatRequest, FinishReason } from '../../gateway/formats/canonical.js'
+import type { ChatRequest, FinishReason, Usage } from '../../gateway/formats/canonical.js'
 import type { CompiledBehaviour } from '../behaviour.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
-import type { PlannedAnswer, PlannedToolCall } from './answer-generator.js'
 import type { PromptDigest } from './prompt-digest.js'
 import { ProseGenerator } from './prose.js'
 
@@ -13,6 +12,13 @@ export const MAX_ANSWER_TOKENS = 131_072
 
 /** Most log probabilities of one answer, alternatives included: about 5 MB. Further tokens are not said. */
 const MAX_LOGPROBS = 50_000
+
+/** A tool call whose arguments are cut into tokens already. */
+export interface PlannedToolCall {
+  readonly id: string
+  readonly name: string
+  readonly argumentTokens: readonly string[]
+}
 
 /** What one answer says, before limits: text in tokens, or prose of some length, or tool calls. */
 export interface PlannedOutput {
@@ -48,12 +54,11 @@ function maxTextTokens(topLogprobs: number | null): number {
   return topLogprobs === null ? MAX_ANSWER_TOKENS : Math.floor(MAX_LOGPROBS / (topLogprobs + 1))
 }
 
+/** Everything an answer will be, decided before its first token. */
+export type PlannedAnswer = Readonly<ReturnType<typeof applyLimits>>
+
 /** Applies stop sequences, the limit and the content filter, in this order, as a real model would meet them. */
-export function applyLimits(
-  input: PlanInput,
-  output: PlannedOutput,
-  reasoning: ReasoningPlan,
-): PlannedAnswer {
+export function applyLimits(input: PlanInput, output: PlannedOutput, reasoning: ReasoningPlan) {
   const { request, behaviour, digest, seed, limit } = input
   const reasoningTokens = Math.min(reasoning.tokens, limit)
   const left = limit - reasoningTokens
@@ -66,28 +71,40 @@ export function applyLimits(
   const filter = behaviour.fault?.kind === 'content-filter' ? behaviour.fault.after : null
   const textTokens = Math.min(words, filter ?? words)
   const toolCalls = filter === null ? allToolCalls : []
-  const naturalFinish: FinishReason = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+  const naturalFinish = toolCalls.length > 0 ? 'tool_calls' : 'stop'
+  const finishReason: FinishReason = filter !== null ? 'content_filter' : isCut ? 'length' : naturalFinish
+  const completion = reasoningTokens + textTokens + countToolCallTokens(toolCalls)
   return {
     seed,
+    /** Tokens of reasoning, shown or kept. */
     reasoningTokens,
     showsReasoning: reasoning.shown && reasoningTokens > 0,
+    /** The tokens of the text when they are known beforehand; null for prose, which is made up as it goes. */
     fixedTokens: tokens,
+    /** Length the prose would have without a limit: its last sentence ends there. */
     proseLength,
+    /** Tokens of text that are shown. */
     textTokens,
     toolCalls,
-    finishReason: filter !== null ? 'content_filter' : isCut ? 'length' : naturalFinish,
+    finishReason,
+    /** The stop sequence that ended the text, unless something else did before. */
     stopSequence,
+    /** Alternatives per token, or null when log probabilities were not asked for. */
     topLogprobs,
-    usage: {
-      prompt: digest.tokens,
-      completion: reasoningTokens + textTokens + countToolCallTokens(toolCalls),
-      cached: digest.cachedTokens,
-      cacheWrite: 0,
-      promptAudio: digest.audioTokens,
-      reasoning: reasoningTokens,
-      completionAudio: 0,
-    },
+    usage: usageOf(digest, completion, reasoningTokens),
     serviceTier: request.service_tier === 'auto' ? 'default' : (request.service_tier ?? null),
+  }
+}
+
+function usageOf(prompt: PromptDigest, completion: number, reasoning: number): Usage {
+  return {
+    prompt: prompt.tokens,
+    completion,
+    cached: prompt.cachedTokens,
+    cacheWrite: 0,
+    promptAudio: prompt.audioTokens,
+    reasoning,
+    completionAudio: 0,
   }
 }
 
@@ -96,7 +113,7 @@ function applyStopSequences(
   { tokens, proseLength }: PlannedOutput,
   stop: ChatRequest['stop'],
   seed: RandomSeed,
-): Pick<PlannedAnswer, 'proseLength' | 'stopSequence'> & { readonly tokens: readonly string[] | null } {
+) {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? [])
   const cut = stops.length === 0 ? null : cutAtStopSequence(tokens ?? generateProse(seed, proseLength), stops)
   if (cut === null) return { tokens, proseLength, stopSequence: null }

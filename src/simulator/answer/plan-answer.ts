@@ -6,13 +6,14 @@ import { simulatedFailure, UnsupportedRequest } from '../faults.js'
 import { sampleJson } from '../json-sampler/json-sampler.js'
 import { isObject } from '../json-sampler/json-values.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
-import { AnswerGenerator, type PlannedToolCall } from './answer-generator.js'
+import { AnswerGenerator } from './answer-generator.js'
 import {
   applyLimits,
   MAX_ANSWER_TOKENS,
   maxAnswerTokens,
   type PlanInput,
   type PlannedOutput,
+  type PlannedToolCall,
   type ReasoningPlan,
 } from './answer-limits.js'
 import { digestPrompt } from './prompt-digest.js'

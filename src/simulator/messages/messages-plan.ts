@@ -6,7 +6,7 @@ import type {
   MessagesUsage,
   StopInfo,
 } from '../../gateway/formats/messages.js'
-import type { PlannedAnswer } from '../answer/answer-generator.js'
+import type { PlannedAnswer } from '../answer/answer-limits.js'
 import { randomAlphanumerics } from '../answer/prose.js'
 import type { CompiledBehaviour } from '../behaviour.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
