@@ -22,41 +22,42 @@ void test('a policy with subject, condition or both can be saved', async (t) => 
   t.strictSame(defects({}, keyOf(1, { disabled: true })), [], 'a disabled key may be enabled again')
 })
 
-const REFUSED: Readonly<Record<string, readonly [string[], ReturnType<typeof defects>]>> = {
-  'neither subject nor condition': [
-    ['subject must be set when there is no condition'],
-    defects({ subject: null }),
-  ],
-  'an empty subject': [['subject must not be empty'], defects({ subject: '' })],
-  'a long subject': [['subject must have at most 512 characters'], defects({ subject: 'a'.repeat(513) })],
-  'an empty audience': [['audience must not be empty'], defects({ audience: '' })],
-  'a long audience': [['audience must have at most 512 characters'], defects({ audience: 'a'.repeat(513) })],
-  'empty checks': [
-    ['claim_checks.scopes must not be empty', 'claim_checks.token_type must not be empty'],
-    defects({ claimChecks: { scopes: '', tokenType: '' } }),
-  ],
-  'an unknown issuer': [['issuer_id must be an issuer of the organization'], defects({}, keyOf(1), null)],
-  'an issuer of another organization': [
-    ['issuer_id must be an issuer of the organization'],
-    defects({}, keyOf(1), issuerOf(1, { organizationId: idOf(2) })),
-  ],
-  'an unknown key': [['api_key_hash must be a key of the organization'], defects({}, null)],
-  'a key of another organization': [
-    ['api_key_hash must be a key of the organization'],
-    defects({}, keyOf(1, { organizationId: idOf(2) })),
-  ],
-  'a deleted key': [
-    ['api_key_hash must be a key of the organization'],
-    defects({}, keyOf(1, { deletedAt: 1 })),
-  ],
-  'a personal key': [['api_key_hash must be a workspace key'], defects({}, keyOf(1, { kind: 'personal' }))],
-  'a management key': [
-    ['api_key_hash must be a workspace key'],
-    defects({}, keyOf(1, { kind: 'management' })),
-  ],
-}
+const ISSUER = 'issuer_id must be an issuer of the organization'
+const KEY = 'api_key_hash must be a key of the organization'
+const WORKSPACE_KEY = 'api_key_hash must be a workspace key'
+const long = 'a'.repeat(513)
 
-for (const [what, [wanted, found]] of Object.entries(REFUSED)) {
+/** Each: what is wrong, what is found, what ought to be. */
+const REFUSED: readonly (readonly [what: string, found: string[], ...wanted: string[]])[] = [
+  [
+    'neither subject nor condition',
+    defects({ subject: null }),
+    'subject must be set when there is no condition',
+  ],
+  ['an empty subject', defects({ subject: '' }), 'subject must not be empty'],
+  ['a long subject', defects({ subject: long }), 'subject must have at most 512 characters'],
+  ['an empty audience', defects({ audience: '' }), 'audience must not be empty'],
+  ['a long audience', defects({ audience: long }), 'audience must have at most 512 characters'],
+  [
+    'empty checks',
+    defects({ claimChecks: { scopes: '', tokenType: '' } }),
+    'claim_checks.scopes must not be empty',
+    'claim_checks.token_type must not be empty',
+  ],
+  ['an unknown issuer', defects({}, keyOf(1), null), ISSUER],
+  [
+    'an issuer of another organization',
+    defects({}, keyOf(1), issuerOf(1, { organizationId: idOf(2) })),
+    ISSUER,
+  ],
+  ['an unknown key', defects({}, null), KEY],
+  ['a key of another organization', defects({}, keyOf(1, { organizationId: idOf(2) })), KEY],
+  ['a deleted key', defects({}, keyOf(1, { deletedAt: 1 })), KEY],
+  ['a personal key', defects({}, keyOf(1, { kind: 'personal' })), WORKSPACE_KEY],
+  ['a management key', defects({}, keyOf(1, { kind: 'management' })), WORKSPACE_KEY],
+]
+
+for (const [what, found, ...wanted] of REFUSED) {
   void test(`a policy with ${what} cannot be saved, and the field is named`, async (t) => {
     t.strictSame(found, wanted)
   })

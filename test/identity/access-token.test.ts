@@ -5,7 +5,7 @@ import { parseSubjectToken } from '../../src/federation/subject-token.js'
 import { AccessTokenAuthority, type AccessTokenGrant } from '../../src/identity/access-token.js'
 import { createSealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
-import { issuerKey, NOW, tokenOf } from '../support/data/subject-tokens.js'
+import { goodToken, issuerKey, NOW, tokenOf } from '../support/data/subject-tokens.js'
 import { RingInMemory } from '../support/models/federation-memory.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 import { gate } from '../support/timing/gate.js'
@@ -198,6 +198,9 @@ void test('what is no token of ours is refused', async (t) => {
     t.equal(await tokens.keyHashOf(each), null, each.slice(0, 20))
   }
   t.equal(await tokens.keyHashOf('a'.repeat(100_000)), null)
+  for (const alg of ['ES256', 'RS256', 'EdDSA']) {
+    t.equal(await tokens.keyHashOf(goodToken(issuerKey(alg, 'k'))), null, `a subject token of ${alg}`)
+  }
   t.ok(tokens.keyHashOf(stranger) instanceof Promise, 'refusals are not remembered')
 })
 

@@ -5,7 +5,7 @@ import { API_KEY, type Json } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 const bench = await FederationServer.start({ after: (end) => void after(end) })
-const { manage } = { manage: bench.manage.bind(bench) }
+const manage = bench.manage.bind(bench)
 const NOWHERE = '01890000-0000-7000-8000-000000000000'
 const NOT_FOUND = { error: { code: 404, message: 'Resource not found' } }
 const theirs = (await manage('POST', '/organizations', { name: 'theirs', plan: 'business' })).json as Json

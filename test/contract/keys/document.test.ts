@@ -11,7 +11,7 @@ import {
   documentFaults,
   type OpenApiDocument,
 } from '../../support/schemas/openapi-validator.js'
-import { type AccountApi, type ApiReply, accountApi } from '../../support/servers/account-api.js'
+import { type AccountApi, accountApi } from '../../support/servers/account-api.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
 function document(): OpenApiDocument {
@@ -29,7 +29,7 @@ test('the document is a good one', async (t) => {
   t.strictSame(await documentFaults(document()), [])
 })
 
-async function answers({ manage }: AccountApi): Promise<[operation: string, reply: ApiReply][]> {
+async function answers({ manage }: AccountApi): Promise<[operation: string, reply: HttpReply][]> {
   const key = await manage('POST', '/keys', { name: 'x', limit: 5 })
   const path = `/keys/${key.json.data.hash}`
   const organization = await manage('POST', '/organizations', { name: 'x' })
@@ -54,6 +54,6 @@ test('every answer is what the document says', async (t) => {
   const rules = new DocumentRules(document())
   for (const [operation, reply] of await answers(await accountApi(t))) {
     t.ok(reply.status < 300, operation)
-    t.strictSame(rules.replyFaults(operation, reply as unknown as HttpReply), [], operation)
+    t.strictSame(rules.replyFaults(operation, reply), [], operation)
   }
 })

@@ -2,15 +2,16 @@
 
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { errorBody } from '../../support/servers/account-api.js'
-import { type FileApi, type FileReply, fileApi } from '../../support/servers/file-api.js'
+import { type FileApi, fileApi } from '../../support/servers/file-api.js'
 
 const PATH = '/api/v1/scim/group-mappings'
 const NOT_FOUND = errorBody(404, 'Resource not found')
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Calls as the management key. */
-const asked = (api: FileApi, method: string, path: string, body?: unknown): Promise<FileReply> =>
+const asked = (api: FileApi, method: string, path: string, body?: unknown): Promise<HttpReply> =>
   api.call(api.managementKey, method, path, body === undefined ? {} : { body })
 
 async function mapped(api: FileApi, more: object = {}): Promise<{ id: string; scim_group_id: string }> {

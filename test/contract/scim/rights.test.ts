@@ -2,13 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import { hashKey } from '../../../src/identity/api-keys.js'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { errorBody } from '../../support/servers/account-api.js'
-import { type FileApi, type FileReply, fileApi } from '../../support/servers/file-api.js'
+import { type FileApi, fileApi } from '../../support/servers/file-api.js'
 
 const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
 
-const asked = (api: FileApi, method: string, path: string, body?: unknown): Promise<FileReply> =>
+const asked = (api: FileApi, method: string, path: string, body?: unknown): Promise<HttpReply> =>
   api.call(api.managementKey, method, path, body === undefined ? {} : { body })
 
 /** Whether the personal key of `user_1` may do what concerns its workspace. */
@@ -19,7 +20,7 @@ async function mayDownload(api: FileApi, key = api.personalKey): Promise<boolean
   return status === 200
 }
 
-const deliver = (api: FileApi, group: string, members: readonly string[]): Promise<FileReply> =>
+const deliver = (api: FileApi, group: string, members: readonly string[]): Promise<HttpReply> =>
   asked(api, 'PUT', `${GROUPS}/${group}`, { display_name: 'Platform', members })
 
 async function map(api: FileApi, group: string, role: string, workspace = api.workspaceId): Promise<string> {

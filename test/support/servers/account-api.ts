@@ -1,5 +1,4 @@
 /** The operations on accounts, as they are served: real store, real pipeline, in-memory transport. */
-import type { OutgoingHttpHeaders } from 'node:http'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
@@ -8,19 +7,12 @@ import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
 import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
+import type { HttpReply } from '../clients/http-client.js'
 import { openStore } from '../data/open-store.js'
 import { type Lifetime, tempFolder } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
 import { FakeClock } from '../timing/fake-clock.js'
 import { pipelineOf } from './pipeline.js'
-
-export interface ApiReply {
-  readonly status: number
-  readonly headers: OutgoingHttpHeaders
-  readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
-  readonly json: any
-}
 
 export interface AccountApi {
   readonly clock: FakeClock
@@ -30,9 +22,9 @@ export interface AccountApi {
   /** Everything that was logged, as text. */
   logged(): string
   /** Calls a path below `/api/v1` with a bearer; `''` means none. */
-  call(key: string, method: string, path: string, body?: unknown): Promise<ApiReply>
+  call(key: string, method: string, path: string, body?: unknown): Promise<HttpReply>
   /** The same with the management key. */
-  manage(method: string, path: string, body?: unknown): Promise<ApiReply>
+  manage(method: string, path: string, body?: unknown): Promise<HttpReply>
 }
 
 /** An operation that is as open as inference is: any valid key may call it. */
@@ -63,13 +55,11 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
     authority: createAuthority(accounts, clock, () => new Map()),
     bodyLimit: 64 * 1024,
   })
-  const call: AccountApi['call'] = async (key, method, path, body) => {
+  const call: AccountApi['call'] = (key, method, path, body) => {
     const headers: [string, string][] = key === '' ? [] : [['Authorization', `Bearer ${key}`]]
     const sent = typeof body === 'string' ? body : JSON.stringify(body)
     const url = `/api/v1${path}`
-    const reply = await inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
-    const text = reply.body.toString()
-    return { ...reply, text, json: text === '' ? null : JSON.parse(text) }
+    return inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
   }
   const managementKey = founded.managementKey!
   return {

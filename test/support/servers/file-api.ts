@@ -1,5 +1,4 @@
 /** Files and directory groups as they are served: real store, real pipeline, in-memory transport. */
-import type { IncomingHttpHeaders } from 'node:http'
 import { fileEndpoints } from '../../../src/features/files/endpoints.js'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
@@ -8,20 +7,13 @@ import { createAuthority, type PermissionOverrides } from '../../../src/identity
 import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import type { Store } from '../../../src/store/store.js'
+import type { HttpReply } from '../clients/http-client.js'
 import { type FormPart, formOf } from '../clients/incoming-body.js'
 import { openStore } from '../data/open-store.js'
 import { type Lifetime, tempFolder } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
 import { FakeClock } from '../timing/fake-clock.js'
 import { pipelineOf } from './pipeline.js'
-
-export interface FileReply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
-  readonly json: any
-}
 
 interface FileCall {
   readonly headers?: readonly (readonly [string, string])[]
@@ -46,8 +38,8 @@ export interface FileApi {
   readonly foreignManagementKey: string
   readonly foreignWorkspaceId: string
   readonly lines: readonly Record<string, unknown>[]
-  call(key: string, method: string, path: string, more?: FileCall): Promise<FileReply>
-  upload(key: string, parts: readonly FormPart[], query?: string, agent?: string): Promise<FileReply>
+  call(key: string, method: string, path: string, more?: FileCall): Promise<HttpReply>
+  upload(key: string, parts: readonly FormPart[], query?: string, agent?: string): Promise<HttpReply>
   /** A file that the server has made. */
   made(content: string | Uint8Array, more?: Partial<NewFileDetails>): Promise<FileRecord>
 }
@@ -82,14 +74,11 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
     authority: createAuthority(accounts, clock, () => permissions, null, store.scim),
     bodyLimit: 64 * 1024,
   })
-  const call: FileApi['call'] = async (key, method, url, { headers = [], body } = {}) => {
+  const call: FileApi['call'] = (key, method, url, { headers = [], body } = {}) => {
     const sent = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body)
     const bearer = key === '' ? [] : [['Authorization', `Bearer ${key}`] as const]
     const given = { method, url, headers: [...bearer, ...headers] }
-    const reply = await inject(sent === undefined ? given : { ...given, body: sent as Uint8Array })
-    const { status, headers: received, body: bytes } = reply
-    const isJson = received['content-type'] === 'application/json' && bytes.length > 0
-    return { status, headers: received, body: bytes, json: isJson ? JSON.parse(bytes.toString()) : null }
+    return inject(sent === undefined ? given : { ...given, body: sent as Uint8Array })
   }
   const made = async (key: string, path: string, body: object) =>
     (await call(key, 'POST', `/api/v1/${path}`, { body })).json

@@ -1,7 +1,6 @@
 /** One request to routes behind the native edge, over a socket of its own: no server outlives its answer. */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Route } from '../../../src/transport/exchange.js'
-import { httpClient } from '../clients/http-client.js'
+import { type HttpReply, httpClient } from '../clients/http-client.js'
 import { serveEdge } from './native-edge.js'
 
 interface InjectedRequest {
@@ -12,14 +11,8 @@ interface InjectedRequest {
   readonly body?: string | Uint8Array
 }
 
-interface InjectedReply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
 /** Rejects when the connection ends without a whole answer. */
-export type Inject = (request: InjectedRequest) => Promise<InjectedReply>
+export type Inject = (request: InjectedRequest) => Promise<HttpReply>
 
 export function injector(routes: readonly Route[]): Inject {
   return async ({ method, url, headers = [], body }) => {
