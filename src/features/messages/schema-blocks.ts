@@ -26,14 +26,18 @@ const words = z.string().nullable()
 const citing = z.looseObject(optional({ enabled: z.boolean() })).nullable()
 const fileId = boundedString(1, 256)
 
+/** A kind of block that may be cached: members it must have, and those it may have. */
+function blockOf<
+  const T extends string,
+  M extends z.ZodRawShape,
+  O extends z.ZodRawShape = Record<never, never>,
+>(type: T, members: M, others: O = {} as O) {
+  return z.looseObject({ type: z.literal(type), ...members, ...optional(others), ...cached })
+}
+
 export const textBlock = nameSchema(
   'MessagesTextBlock',
-  z.looseObject({
-    type: z.literal('text'),
-    text: z.string(),
-    ...optional({ citations: z.array(open).nullable() }),
-    ...cached,
-  }),
+  blockOf('text', { text: z.string() }, { citations: z.array(open).nullable() }),
 )
 
 const LYING = noteOptions('has a media_type that contradicts its data')
@@ -50,7 +54,7 @@ const imageSource = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('file'), file_id: fileId }),
 ])
 
-const image = z.looseObject({ type: z.literal('image'), source: imageSource, ...cached })
+const image = blockOf('image', { source: imageSource })
 
 const documentSource = z.discriminatedUnion('type', [
   z
@@ -65,21 +69,17 @@ const documentSource = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('file'), file_id: fileId }),
 ])
 
-const document = z.looseObject({
-  type: z.literal('document'),
-  source: documentSource,
-  ...optional({ title: words, context: words, citations: citing }),
-  ...cached,
-})
+const document = blockOf(
+  'document',
+  { source: documentSource },
+  { title: words, context: words, citations: citing },
+)
 
-const searchResult = z.looseObject({
-  type: z.literal('search_result'),
-  title: z.string(),
-  source: z.string(),
-  content: z.array(textBlock),
-  ...optional({ citations: citing }),
-  ...cached,
-})
+const searchResult = blockOf(
+  'search_result',
+  { title: z.string(), source: z.string(), content: z.array(textBlock) },
+  { citations: citing },
+)
 
 const inResult = z.discriminatedUnion('type', [
   textBlock,
@@ -89,12 +89,11 @@ const inResult = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('tool_reference'), tool_name: toolName }),
 ])
 
-const toolResult = z.looseObject({
-  type: z.literal('tool_result'),
-  tool_use_id: callId,
-  ...optional({ content: z.union([z.string(), z.array(inResult)]), is_error: z.boolean() }),
-  ...cached,
-})
+const toolResult = blockOf(
+  'tool_result',
+  { tool_use_id: callId },
+  { content: z.union([z.string(), z.array(inResult)]), is_error: z.boolean() },
+)
 
 const toolUse = z.looseObject({
   type: z.literal(['tool_use', 'server_tool_use']),
@@ -107,11 +106,9 @@ const toolUse = z.looseObject({
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
 const redacted = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
 
-const webSearchResult = z.looseObject({
-  type: z.literal('web_search_tool_result'),
+const webSearchResult = blockOf('web_search_tool_result', {
   tool_use_id: callId,
   content: z.union([z.array(open), open]),
-  ...cached,
 })
 
 /** Results of tools that a provider ran, as they stand in answers. Our own have a neutral name and a branded one. */
@@ -134,14 +131,9 @@ const serverResult = z.looseObject({
   ...cached,
 })
 
-const compaction = z.looseObject({
-  type: z.literal('compaction'),
-  content: z.string().nullable(),
-  ...optional({ encrypted_content: words }),
-  ...cached,
-})
+const compaction = blockOf('compaction', { content: z.string().nullable() }, { encrypted_content: words })
 
-const containerUpload = z.looseObject({ type: z.literal('container_upload'), file_id: fileId, ...cached })
+const containerUpload = blockOf('container_upload', { file_id: fileId })
 
 /** Of the user and the assistant; which of the two says what is a matter of the rules. */
 export const block = nameSchema(
@@ -221,42 +213,31 @@ const userLocation = z.looseObject({
   type: z.literal('approximate'),
   ...optional({ city: words, region: words, country: words, timezone: words }),
 })
-const webSearch = {
-  name: z.literal('web_search'),
-  ...optional({
-    max_uses: mostUses,
-    allowed_domains: names.nullable(),
-    blocked_domains: names.nullable(),
-    user_location: userLocation.nullable(),
-  }),
-  ...shared,
+
+/** A tool that both sides know: the names of its kind and its own, and what it may be told beside. */
+function knownTool<
+  const T extends readonly [string, ...string[]],
+  const N extends string,
+  M extends z.ZodRawShape,
+>(types: T, name: N, members: M) {
+  return z.looseObject({ type: z.literal(types), name: z.literal(name), ...members, ...shared })
 }
 
+const webSearch = optional({
+  max_uses: mostUses,
+  allowed_domains: names.nullable(),
+  blocked_domains: names.nullable(),
+  user_location: userLocation.nullable(),
+})
+const advisor = { model: boundedString(1, 256), ...optional({ max_uses: mostUses }) }
+
 const known = [
-  z.looseObject({ type: z.literal('bash_20250124'), name: z.literal('bash'), ...shared }),
-  z.looseObject({
-    type: z.literal('text_editor_20250124'),
-    name: z.literal('str_replace_editor'),
-    ...shared,
-  }),
-  z.looseObject({ type: z.literal(['web_search_20250305', 'web_search_20260209']), ...webSearch }),
-  z.looseObject({
-    type: z.literal('advisor_20260301'),
-    name: z.literal('advisor'),
-    model: boundedString(1, 256),
-    ...optional({ max_uses: mostUses }),
-    ...shared,
-  }),
-  z.looseObject({
-    type: z.literal(['tool_search_tool_bm25_20251119', 'tool_search_tool_bm25']),
-    name: z.literal('tool_search_tool_bm25'),
-    ...shared,
-  }),
-  z.looseObject({
-    type: z.literal(['tool_search_tool_regex_20251119', 'tool_search_tool_regex']),
-    name: z.literal('tool_search_tool_regex'),
-    ...shared,
-  }),
+  knownTool(['bash_20250124'], 'bash', {}),
+  knownTool(['text_editor_20250124'], 'str_replace_editor', {}),
+  knownTool(['web_search_20250305', 'web_search_20260209'], 'web_search', webSearch),
+  knownTool(['advisor_20260301'], 'advisor', advisor),
+  knownTool(['tool_search_tool_bm25_20251119', 'tool_search_tool_bm25'], 'tool_search_tool_bm25', {}),
+  knownTool(['tool_search_tool_regex_20251119', 'tool_search_tool_regex'], 'tool_search_tool_regex', {}),
 ] as const
 
 const KNOWN_TYPES = ['custom', ...known.flatMap(({ shape }) => [...shape.type.values])]

@@ -6,7 +6,6 @@ import {
   type ChatMessage,
   type ChatRequest,
   type Completion,
-  type ContentPart,
   type InferenceOperation,
   NO_USAGE,
   type RoutedRequest,
@@ -114,13 +113,34 @@ export interface PromptSample {
   readonly framing: number
 }
 
-export function samplePrompt(
-  text: string,
-  attachments: number,
-  { messages, tools }: { readonly messages: readonly unknown[]; readonly tools?: readonly unknown[] },
-): PromptSample {
-  const framing = messages.length * MESSAGE_TOKENS + attachments * ATTACHMENT_TOKENS
-  return { text, tools: tools === undefined ? '' : JSON.stringify(tools), framing }
+/** What is read of a request for counting; the names are the same in both formats of text. */
+interface PromptMembers {
+  readonly messages: readonly { readonly content?: unknown }[]
+  readonly tools?: readonly unknown[]
+}
+
+/** `lines` are the texts of the request. */
+export function samplePrompt(lines: readonly string[], { messages, tools }: PromptMembers): PromptSample {
+  return {
+    text: lines.join('\n'),
+    tools: tools === undefined ? '' : JSON.stringify(tools),
+    framing: messages.length * MESSAGE_TOKENS + countAttachments(messages) * ATTACHMENT_TOKENS,
+  }
+}
+
+/** What the gateway does not look into; parts within parts do not count. */
+const ATTACHMENTS: ReadonlySet<string> = new Set([
+  ...['image_url', 'input_audio', 'video_url', 'input_video', 'file'],
+  ...['image', 'document', 'container_upload'],
+])
+
+function countAttachments(messages: PromptMembers['messages']): number {
+  let found = 0
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue
+    for (const { type } of content as readonly { readonly type: string }[]) if (ATTACHMENTS.has(type)) found++
+  }
+  return found
 }
 
 /** Approximate by nature: each provider cuts text in its own way. */
@@ -168,10 +188,8 @@ export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = O
     serviceTier,
   }),
   sampleOf: sampleCompletion,
-  estimate: (request, sample, count) => {
-    const text = request.messages.map(chatMessageText).join('\n')
-    return estimateUsage(samplePrompt(text, countAttachments(request), request), sample, count)
-  },
+  estimate: (request, sample, count) =>
+    estimateUsage(samplePrompt(request.messages.map(chatMessageText), request), sample, count),
 } satisfies InferenceFormat<ChatRequest, ChatEvent, Completion>)
 
 function sampleDelta({ delta }: ChatEvent & { readonly type: 'delta' }, said: OutputSample): void {
@@ -202,13 +220,4 @@ function chatMessageText(message: ChatMessage): string {
 
 function toolCallsText(calls: readonly ToolCall[]): string {
   return calls.map(({ function: { name, arguments: given } }) => name + given).join('')
-}
-
-function countAttachments({ messages }: ChatRequest): number {
-  let count = 0
-  for (const { content } of messages) {
-    if (Array.isArray(content))
-      count += (content as readonly ContentPart[]).filter(({ type }) => type !== 'text').length
-  }
-  return count
 }

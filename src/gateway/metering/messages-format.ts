@@ -76,20 +76,6 @@ export async function estimateInputTokens(request: MessagesRequest, count: Count
 }
 
 function sampleMessages(request: MessagesRequest): PromptSample {
-  const texts = [
-    contentText(request.system ?? ''),
-    ...request.messages.map(({ content }) => contentText(content)),
-  ]
-  return samplePrompt(texts.join('\n'), countAttachments(request), request)
-}
-
-const ATTACHED: ReadonlySet<string> = new Set(['image', 'document', 'container_upload'])
-
-function countAttachments({ messages }: MessagesRequest): number {
-  let found = 0
-  for (const { content } of messages) {
-    if (typeof content === 'string') continue
-    for (const { type } of content) if (ATTACHED.has(type)) found++
-  }
-  return found
+  const { system = '', messages } = request
+  return samplePrompt([system, ...messages.map(({ content }) => content)].map(contentText), request)
 }
