@@ -1,24 +1,17 @@
 /** contract/practice 1: OPTIONS and CORS when CORS is switched on (Fetch standard, CORS protocol). */
-import { after, test } from 'tap'
-import { type HttpClient, type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpClient, HttpReply } from '../../support/clients/http-client.js'
 import { KNOWN_PATHS } from '../../support/models/practice-operations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const LISTED = 'https://a.example'
 const ALSO_LISTED = 'http://localhost:3000'
 const STRANGER = 'https://evil.example'
 
-const [listed, open] = await Promise.all([
-  startPracticeServer({ env: { SLUICE_CORS_ORIGINS: `${LISTED}, ${ALSO_LISTED}` } }),
-  startPracticeServer({ env: { SLUICE_CORS_ORIGINS: '*' } }),
+const [{ client: toListed }, { client: toOpen }] = await Promise.all([
+  practiceServer({ env: { SLUICE_CORS_ORIGINS: `${LISTED}, ${ALSO_LISTED}` } }),
+  practiceServer({ env: { SLUICE_CORS_ORIGINS: '*' } }),
 ])
-const toListed = httpClient(listed.baseUrl)
-const toOpen = httpClient(open.baseUrl)
-after(async () => {
-  toListed.close()
-  toOpen.close()
-  await Promise.all([listed.stop(), open.stop()])
-})
 for (const client of [toListed, toOpen]) await client.write('POST', '/api/v1/items', { name: 'x' })
 
 function preflight(client: HttpClient, path: string, origin: string, method: string): Promise<HttpReply> {

@@ -1,24 +1,17 @@
 /** contract/practice 1: the body limit, the CPU pool's limit, and what an operator may set about them. */
-import { after, test } from 'tap'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS, type BodyOperation } from '../../support/models/practice-operations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const KIB_64 = 65_536
 const SMALL = 100
 
-const [server, small, narrow] = await Promise.all([
-  startPracticeServer(),
-  startPracticeServer({ env: { SLUICE_BODY_LIMIT: String(SMALL) } }),
-  startPracticeServer({ env: { SLUICE_WORKERS: '1', SLUICE_HASH_QUEUE_ROUNDS: '1' } }),
+const [{ client }, { client: toSmall }, { client: toNarrow }] = await Promise.all([
+  practiceServer(),
+  practiceServer({ env: { SLUICE_BODY_LIMIT: String(SMALL) } }),
+  practiceServer({ env: { SLUICE_WORKERS: '1', SLUICE_HASH_QUEUE_ROUNDS: '1' } }, 32),
 ])
-const client = httpClient(server.baseUrl)
-const toSmall = httpClient(small.baseUrl)
-const toNarrow = httpClient(narrow.baseUrl, 32)
-after(async () => {
-  for (const each of [client, toSmall, toNarrow]) each.close()
-  await Promise.all([server.stop(), small.stop(), narrow.stop()])
-})
 for (const each of [client, toSmall]) await each.write('POST', '/api/v1/items', { name: 'first' })
 
 /** A valid body, filled up with spaces. */

@@ -1,6 +1,7 @@
 /** contract/practice 1: unknown paths, other methods, HEAD, OPTIONS, repeated and unknown parameters. */
 import { test } from 'tap'
 import { sendBytes } from '../../support/clients/byte-socket.js'
+import { words } from '../../support/data/words.js'
 import { KNOWN_PATHS } from '../../support/models/practice-operations.js'
 import { refused, violation } from '../../support/models/violations.js'
 import { practiceServer } from '../../support/servers/practice-server.js'
@@ -11,26 +12,11 @@ for (const name of ['one', 'two', 'three']) await client.write('POST', '/api/v1/
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']
 const NOT_FOUND = { error: { code: 404, message: 'Resource not found' } }
 
-const UNKNOWN_PATHS = [
-  '/',
-  '/favicon.ico',
-  '/api',
-  '/api/v1',
-  '/api/v1/',
-  '/api/v1/nope',
-  '/api/v1/items/',
-  '/api/v1/items/1/',
-  '/api/v1/items/1/2',
-  '/api/v1/Items',
-  '/api/v1/health/',
-  '/api/v1/health/x',
-  '/api/v2/health',
-  '/api/v1/search/x?q=x',
-  '/api/v1//items',
-  '//api/v1/items',
-  '/items',
-  '/metrics/x',
-]
+const UNKNOWN_PATHS = words(
+  '/ /favicon.ico /api /api/v1 /api/v1/ /api/v1/nope /api/v1/items/ /api/v1/items/1/ /api/v1/items/1/2',
+  '/api/v1/Items /api/v1/health/ /api/v1/health/x /api/v2/health /api/v1/search/x?q=x /api/v1//items',
+  '//api/v1/items /items /metrics/x',
+)
 
 test('an unknown path answers 404 in the gateway dialect, under /api/v1 and elsewhere, to every method', async (t) => {
   for (const path of UNKNOWN_PATHS) {

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { type HttpReply, type HttpRequest, httpClient } from '../../support/clients/http-client.js'
+import type { HttpReply, HttpRequest } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS } from '../../support/models/practice-operations.js'
 import {
   DocumentRules,
@@ -11,7 +11,7 @@ import {
   operationsOf,
   type Parameter,
 } from '../../support/schemas/openapi-validator.js'
-import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const { client } = await practiceServer({ env: { SLUICE_SEED_ITEMS: '120' } }, 16)
 const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocument
@@ -136,8 +136,8 @@ test('real replies are what the document says, for every operation and status', 
 const SHEDDING = GOOD.filter(({ operation }) => !/health|stats|metrics/.test(operation))
 
 test('a full server answers 503 as the document says', async (t) => {
-  const full = await startPracticeServer({ env: { SLUICE_WORKERS: '1', SLUICE_MAX_IN_FLIGHT: '1' } })
-  const near = httpClient(full.baseUrl, 4)
+  const env = { SLUICE_WORKERS: '1', SLUICE_MAX_IN_FLIGHT: '1' }
+  const { client: near } = await practiceServer({ env }, 4, t)
   for (const { operation, status: _, ...request } of SHEDDING) {
     const faults: string[] = []
     let shed: HttpReply | null = null
@@ -156,26 +156,21 @@ test('a full server answers 503 as the document says', async (t) => {
     else faults.push(...rules.replyFaults(operation, shed))
     t.strictSame(faults, [], operation)
   }
-  near.close()
-  await full.stop()
 })
 
 test('a full CPU pool answers 503 as the document says', async (t) => {
-  const narrow = await startPracticeServer({ env: { SLUICE_WORKERS: '1', SLUICE_HASH_QUEUE_ROUNDS: '1' } })
-  const near = httpClient(narrow.baseUrl, 16)
+  const env = { SLUICE_WORKERS: '1', SLUICE_HASH_QUEUE_ROUNDS: '1' }
+  const { client: near } = await practiceServer({ env }, 16, t)
   const replies = await Promise.all(
     Array.from({ length: 16 }, () => near.write('POST', '/api/v1/hash', { data: '', rounds: 100_000 })),
   )
   const shed = replies.filter(({ status }) => status === 503)
   t.ok(shed.length > 0)
   for (const reply of replies) t.strictSame(rules.replyFaults('hash', reply), [])
-  near.close()
-  await narrow.stop()
 })
 
 test('a call that takes too long is answered as the document says', async (t) => {
-  const hasty = await startPracticeServer({ env: { SLUICE_CALL_DEADLINE_MS: '100' } })
-  const near = httpClient(hasty.baseUrl, 24)
+  const { client: near } = await practiceServer({ env: { SLUICE_CALL_DEADLINE_MS: '100' } }, 24, t)
   const replies = await Promise.all(Array.from({ length: 16 }, () => near.get('/api/v1/report')))
   const late = replies.filter(({ status }) => status !== 200)
   t.ok(late.length > 0, 'some were late')
@@ -190,8 +185,6 @@ test('a call that takes too long is answered as the document says', async (t) =>
     t.equal(reply.status, 408, `${name}: 99 bytes of the body never come`)
     t.strictSame(rules.replyFaults(name, reply), [], name)
   }
-  near.close()
-  await hasty.stop()
 })
 
 function target(path: string, parameter: Parameter, value: number): string {

@@ -1,19 +1,10 @@
 /** contract/practice 4, `POST /hash`. */
 import { pbkdf2Sync } from 'node:crypto'
-import { after, test } from 'tap'
-import { httpClient } from '../../support/clients/http-client.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { test } from 'tap'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const SALT = 'päpper 🧂'
-const [server, salted] = await Promise.all([
-  startPracticeServer(),
-  startPracticeServer({ env: { SLUICE_HASH_SALT: SALT, SLUICE_WORKERS: '1' } }),
-])
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await Promise.all([server.stop(), salted.stop()])
-})
+const { client } = await practiceServer({}, 16)
 
 interface Hash {
   readonly hash: string
@@ -22,9 +13,7 @@ interface Hash {
 }
 
 function derived(data: string, rounds: number, salt = 'load-test'): string {
-  return pbkdf2Sync(Buffer.from(data, 'utf8'), Buffer.from(salt, 'utf8'), rounds, 32, 'sha256').toString(
-    'hex',
-  )
+  return pbkdf2Sync(data, salt, rounds, 32, 'sha256').toString('hex')
 }
 
 const TEXTS = [
@@ -92,8 +81,7 @@ test('Server-Timing names the queue and the derivation, and elapsed_ms is the de
 })
 
 test('time spent waiting for a thread counts as queue, not as elapsed', async (t) => {
-  const narrow = await startPracticeServer({ env: { SLUICE_WORKERS: '1' } })
-  const near = httpClient(narrow.baseUrl, 8)
+  const { client: near } = await practiceServer({ env: { SLUICE_WORKERS: '1' } }, 8, t)
   const replies = await Promise.all(
     Array.from({ length: 6 }, () => near.write('POST', '/api/v1/hash', { data: 'x', rounds: 100_000 })),
   )
@@ -105,15 +93,13 @@ test('time spent waiting for a thread counts as queue, not as elapsed', async (t
   const others = elapsed.reduce((sum, ms) => sum + ms, 0) - Math.max(...elapsed)
   t.ok(longest > Math.min(...elapsed) * 3, `the last waits for several others: ${queues.join()}`)
   t.ok(longest < others * 3 + 1000, `but not much longer than they take: ${longest} ms for ${others} ms`)
-  near.close()
-  await narrow.stop()
 })
 
 test('the salt can be set', async (t) => {
-  const near = httpClient(salted.baseUrl, 1)
+  const env = { SLUICE_HASH_SALT: SALT, SLUICE_WORKERS: '1' }
+  const { client: near } = await practiceServer({ env }, 1, t)
   const { hash } = (await near.write('POST', '/api/v1/hash', { data: 'x', rounds: 7 })).json as Hash
   t.equal(hash, derived('x', 7, SALT))
-  near.close()
 })
 
 test('many hashes at once are each their own', async (t) => {

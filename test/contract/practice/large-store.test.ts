@@ -1,16 +1,10 @@
 /** contract/practice 4 over a store that is larger than any page, row or slice of its implementation. */
-import { after, test } from 'tap'
-import { httpClient } from '../../support/clients/http-client.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { test } from 'tap'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 /** More than 4096 pages of 16 items. */
 const ITEMS = 70_000
-const server = await startPracticeServer({ env: { SLUICE_SEED_ITEMS: String(ITEMS) } })
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer({ env: { SLUICE_SEED_ITEMS: String(ITEMS) } }, 16)
 
 async function idsAt(path: string): Promise<number[]> {
   return ((await client.get(path)).json as { id: number }[]).map(({ id }) => id)

@@ -2,7 +2,7 @@
 import { test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker, statsPerWorker } from '../../support/clients/worker-connections.js'
-import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 interface Item {
   readonly name: string
@@ -111,7 +111,7 @@ test('a creation names the address of the new item', async (t) => {
 })
 
 test('ids start at 1 and grow by one, whichever worker creates', async (t) => {
-  const fresh = await startPracticeServer()
+  const { server: fresh } = await practiceServer({}, 1, t)
   const clients = await clientPerWorker(fresh.baseUrl)
   try {
     const ids: number[] = []
@@ -147,6 +147,5 @@ test('ids start at 1 and grow by one, whichever worker creates', async (t) => {
     )
   } finally {
     for (const each of clients) each.close()
-    await fresh.stop()
   }
 })

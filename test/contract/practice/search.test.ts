@@ -2,9 +2,9 @@
 import { test } from 'tap'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
 import { sendBytes } from '../../support/clients/byte-socket.js'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { clientPerWorker } from '../../support/clients/worker-connections.js'
-import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const { server, client } = await practiceServer({}, 16)
 
@@ -283,8 +283,7 @@ test('a search agrees with a plain search over the same texts', async (t) => {
 })
 
 test('a search over many items, while they change, visits every one that stays', async (t) => {
-  const seeded = await startPracticeServer({ env: { SLUICE_SEED_ITEMS: '20000' } })
-  const near = httpClient(seeded.baseUrl, 8)
+  const { client: near } = await practiceServer({ env: { SLUICE_SEED_ITEMS: '20000' } }, 8, t)
   const changes = Array.from({ length: 60 }, (_, i) =>
     near.write('PUT', `/api/v1/items/${i * 300 + 1}`, { name: `changed ${i}` }),
   )
@@ -299,6 +298,4 @@ test('a search over many items, while they change, visits every one that stays',
       [19_999],
     )
   }
-  near.close()
-  await seeded.stop()
 })

@@ -1,6 +1,7 @@
 /** contract/practice 2: every rule of every body field, one table per field. */
 import { test } from 'tap'
 import type { HttpReply } from '../../support/clients/http-client.js'
+import { words } from '../../support/data/words.js'
 import { BODY_OPERATIONS, ITEM_OPERATIONS } from '../../support/models/practice-operations.js'
 import { refused, type Violation, violation } from '../../support/models/violations.js'
 import { practiceServer } from '../../support/servers/practice-server.js'
@@ -108,20 +109,7 @@ for (const operation of ITEM_OPERATIONS) {
   })
 
   test(`${name} takes every price within the bounds, in any JSON spelling`, async (t) => {
-    const spellings = [
-      '0',
-      '0.0',
-      '0e10',
-      '-0',
-      '1',
-      '1e3',
-      '1E3',
-      '1e+3',
-      '1000e-3',
-      '0.1',
-      '999999.99',
-      '1000000',
-    ]
+    const spellings = words('0 0.0 0e10 -0 1 1e3 1E3 1e+3 1000e-3 0.1 999999.99 1000000')
     const precise = ['1e6', '1000000.0', '123456.789012345', '5e-324', '0.30000000000000004']
     for (const json of [...spellings, ...precise]) {
       const reply = await send(operation, `{"name":"x","price":${json}}`)
@@ -165,19 +153,7 @@ test('hash checks the rounds', async (t) => {
 })
 
 test('hash takes every whole number of rounds within the bounds, in any JSON spelling', async (t) => {
-  for (const json of [
-    '1',
-    '1.0',
-    '2',
-    '1e1',
-    '1E1',
-    '10.00e0',
-    '100e-1',
-    '0.5e1',
-    '199999',
-    '200000',
-    '2e5',
-  ]) {
+  for (const json of words('1 1.0 2 1e1 1E1 10.00e0 100e-1 0.5e1 199999 200000 2e5')) {
     const reply = await send(HASH, `{"data":"x","rounds":${json}}`)
     t.equal(reply.status, 200, json)
     t.equal((reply.json as { rounds: number }).rounds, Number(json), json)

@@ -1,6 +1,7 @@
 /** contract/practice 2: what counts as JSON, and the traps around it. */
 import { test } from 'tap'
 import type { HttpReply } from '../../support/clients/http-client.js'
+import { words } from '../../support/data/words.js'
 import {
   BODY_OPERATIONS,
   type BodyOperation,
@@ -99,19 +100,7 @@ for (const operation of BODY_OPERATIONS) {
   })
 
   test(`${name} refuses invalid UTF-8 anywhere in the body`, async (t) => {
-    const sequences = [
-      'ff',
-      'c3',
-      'c328',
-      'e282',
-      'c080',
-      'eda080',
-      'edb080',
-      'f4908080',
-      'f8888080',
-      '80',
-      'fe',
-    ]
+    const sequences = words('ff c3 c328 e282 c080 eda080 edb080 f4908080 f8888080 80 fe')
     for (const hex of sequences) {
       const broken = Buffer.from(hex, 'hex')
       const field = textField(operation)

@@ -1,60 +1,22 @@
 /** contract/practice 1 and 2: integers and text in path and query. */
-import { after, test } from 'tap'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
+import { words } from '../../support/data/words.js'
 import { type IntegerParameter, QUERY_INTEGERS } from '../../support/models/practice-operations.js'
 import { refused, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const SEEDED = 150
-const server = await startPracticeServer({ env: { SLUICE_SEED_ITEMS: String(SEEDED) } })
-const client = httpClient(server.baseUrl, 32)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer({ env: { SLUICE_SEED_ITEMS: String(SEEDED) } }, 32)
 
 /** Text that is no integer, as it stands in a target. */
 const NO_INTEGERS = [
-  '%20',
-  '%207',
-  '7%20',
-  '%2B7',
-  '7.0',
-  '7.',
-  '.7',
-  '1e1',
-  '1E1',
-  '0x10',
-  '0b1',
-  '0o7',
-  '7n',
-  '1_000',
-  '1,000',
-  '--1',
-  '-',
-  '-%201',
-  '1-',
+  ...words('%20 %207 7%20 %2B7 7.0 7. .7 1e1 1E1 0x10 0b1 0o7 7n 1_000 1,000 --1 - -%201 1-'),
+  ...words('%097 7%0A 7%00 %00 NaN Infinity -Infinity 1e400 null true [7] %227%22 %ff 7%ff % %7 7%2F8'),
   '%D9%A3', // ٣, a digit, but no plain decimal one
   '%EF%BC%97', // ７
   '%E2%88%927', // −7 with the mathematical minus
   '%C2%A07', // a no-break space
-  '%097',
-  '7%0A',
-  '7%00',
-  '%00',
-  'NaN',
-  'Infinity',
-  '-Infinity',
-  '1e400',
-  'null',
-  'true',
-  '[7]',
-  '%227%22',
-  '%ff',
-  '7%ff',
-  '%',
-  '%7',
-  '7%2F8',
 ]
 /** In a query these are no integers either: a plus stands for a space, and nothing is no number. */
 const NO_QUERY_INTEGERS = [...NO_INTEGERS, '', '+7', '7+']
@@ -185,18 +147,7 @@ test('a needle has 1 to 50 code points', async (t) => {
 })
 
 test('a needle whose percent-encoding is no UTF-8 is no string', async (t) => {
-  const encoded = [
-    '%ff',
-    'a%ff',
-    '%ffa',
-    '%C3',
-    '%C3a',
-    '%e2%82',
-    '%c0%80',
-    '%ed%a0%80',
-    '%f8%88%80%80%80',
-    '%80',
-  ]
+  const encoded = words('%ff a%ff %ffa %C3 %C3a %e2%82 %c0%80 %ed%a0%80 %f8%88%80%80%80 %80')
   for (const text of encoded) {
     refused(t, await client.get(`/api/v1/search?q=${text}`), [violation.noString(Q)], text)
   }

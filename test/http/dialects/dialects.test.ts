@@ -6,6 +6,7 @@ import { gateway } from '../../../src/http/dialects/gateway.js'
 import { oauth } from '../../../src/http/dialects/oauth.js'
 import { practice } from '../../../src/http/dialects/practice.js'
 import type { Reply } from '../../../src/transport/exchange.js'
+import { words } from '../../support/data/words.js'
 import { KINDS, WIRE } from './fault-kinds.js'
 
 const DIALECTS: readonly ErrorDialect[] = [practice, gateway, oauth, anthropic]
@@ -204,17 +205,10 @@ test('oauth says the same bytes for every invalid grant', async (t) => {
   t.strictSame(one, two)
 })
 
-const MESSAGES_TYPES = [
-  'invalid_request_error',
-  'authentication_error',
-  'billing_error',
-  'permission_error',
-  'not_found_error',
-  'rate_limit_error',
-  'api_error',
-  'overloaded_error',
-  'timeout_error',
-]
+const MESSAGES_TYPES = words(
+  'invalid_request_error authentication_error billing_error permission_error not_found_error',
+  'rate_limit_error api_error overloaded_error timeout_error',
+)
 
 test('anthropic says {type: error, error: {type, message}, request_id}', async (t) => {
   for (const kind of KINDS) {

@@ -1,6 +1,6 @@
 /** Starts the built server the way users do: a real process on a free port, with a store of its own. */
 import { fileURLToPath } from 'node:url'
-import tap from 'tap'
+import tap, { type Test } from 'tap'
 import { ServerProcess } from '../../../src/base/server-process.js'
 import { type HttpClient, httpClient } from '../clients/http-client.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
@@ -71,14 +71,15 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
   }
 }
 
-/** A server and a client of it with at most `sockets` connections; both end with the test file. */
+/** A server and a client of it with at most `sockets` connections; both end with `test`, or with the test file. */
 export async function practiceServer(
   options: PracticeServerOptions = {},
   sockets?: number,
+  test: Pick<Test, 'teardown'> = tap,
 ): Promise<{ readonly server: PracticeServer; readonly client: HttpClient }> {
   const server = await startPracticeServer(options)
   const client = httpClient(server.baseUrl, sockets)
-  tap.after(async () => {
+  test.teardown(async () => {
     client.close()
     await server.stop()
   })
