@@ -1,12 +1,12 @@
 /** A control listener of one page: the files of the live page, and events that a test makes up. */
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { LiveEvent } from '../../src/lab/live-event.js'
 import { findPageAsset, PAGE_POLICY } from '../../src/lab/page/page.js'
 import type { SeriesStep } from '../../src/lab/run-summary.js'
 import { judgeReport } from '../../src/lab/verdict/judge.js'
 import { formatValidityReport } from '../../src/lab/verdict/validity-report.js'
+import type { Lifetime } from '../support/data/temp-folder.js'
+import { listen } from '../support/servers/listen.js'
 import { EXAMPLE } from './verdict/reference-runs.js'
 
 export interface LiveServer {
@@ -16,11 +16,10 @@ export interface LiveServer {
   readonly send: (event: LiveEvent) => void
   /** Ends every reader's stream, as a restart would. */
   readonly endStreams: () => void
-  readonly close: () => void
 }
 
 /** Readers get `first` when they connect. */
-export async function startLiveServer(first: () => LiveEvent): Promise<LiveServer> {
+export async function startLiveServer(lifetime: Lifetime, first: () => LiveEvent): Promise<LiveServer> {
   const readers = new Set<ServerResponse>()
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -39,20 +38,15 @@ export async function startLiveServer(first: () => LiveEvent): Promise<LiveServe
       'Content-Security-Policy': PAGE_POLICY,
     })
     response.end(file?.body)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/lab`,
+    url: `http://127.0.0.1:${await listen(lifetime, server)}/lab`,
     requestedPaths: asked,
     send: (event) => {
       for (const reader of readers) reader.write(`data: ${JSON.stringify(event)}\n\n`)
     },
     endStreams: () => {
       for (const reader of readers) reader.end()
-    },
-    close: () => {
-      server.closeAllConnections()
-      server.close()
     },
   }
 }

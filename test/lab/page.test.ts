@@ -20,10 +20,7 @@ tap.teardown(() => browser?.close())
 async function openPage(t: Test, server: LiveServer): Promise<BrowserTab> {
   browser ??= new HeadlessBrowser(CHROMIUM!)
   const tab = await browser.open(server.url)
-  t.teardown(async () => {
-    await tab.close()
-    server.close()
-  })
+  t.teardown(() => tab.close())
   return tab
 }
 
@@ -56,7 +53,7 @@ test('every file of the page is there, loads nothing from outside, and its scrip
 })
 
 test('a page without a run says how to start one', SKIP, async (t) => {
-  const server = await startLiveServer(() => EMPTY_EVENT)
+  const server = await startLiveServer(t, () => EMPTY_EVENT)
   const tab = await openPage(t, server)
   await tab.until(`!document.getElementById('empty').hidden`)
   t.equal(await tab.evaluate('document.title'), 'Sluice lab')
@@ -66,7 +63,7 @@ test('a page without a run says how to start one', SKIP, async (t) => {
 })
 
 test('a run is shown as it happens: head, figures, charts, stalls, verdict', SKIP, async (t) => {
-  const server = await startLiveServer(() => liveEvent(4500))
+  const server = await startLiveServer(t, () => liveEvent(4500))
   const tab = await openPage(t, server)
   await tab.until(PAINTED)
   t.match(await tab.evaluate(text('run')), /hold, round 1.*open loop, 200\/s constant, 20 connections/)
@@ -99,7 +96,7 @@ test('a run is shown as it happens: head, figures, charts, stalls, verdict', SKI
 
 test('after a lost connection the page goes on, and no step is there twice', SKIP, async (t) => {
   let connections = 0
-  const server = await startLiveServer(() => liveEvent(++connections === 1 ? 4000 : 4700))
+  const server = await startLiveServer(t, () => liveEvent(++connections === 1 ? 4000 : 4700))
   const tab = await openPage(t, server)
   const count = `echarts.getInstanceByDom(document.getElementById('series'))?.getOption()?.series?.[0]?.data.length`
   await tab.until(`${count} === 40`)
@@ -109,7 +106,9 @@ test('after a lost connection the page goes on, and no step is there twice', SKI
 })
 
 test('words from outside are text and nothing else', SKIP, async (t) => {
-  const server = await startLiveServer(() => liveEvent(3000, { label: '<img src=x onerror="window.hit=1">' }))
+  const server = await startLiveServer(t, () =>
+    liveEvent(3000, { label: '<img src=x onerror="window.hit=1">' }),
+  )
   const tab = await openPage(t, server)
   await tab.until(PAINTED)
   t.match(await tab.evaluate(text('run')), '<img src=x')

@@ -4,6 +4,7 @@ import tap, { test } from 'tap'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
 import { mockCompletion } from '../../support/servers/chat-bench.js'
 import { askChat, CANARY_PROMPT, type Json, startGateway } from '../../support/servers/gateway-server.js'
+import { listen } from '../../support/servers/listen.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 /** A collector that keeps what it is sent, as JSON. */
@@ -16,12 +17,7 @@ const collector = createServer((request, response) => {
     response.setHeader('Content-Type', 'application/json').end('{}')
   })
 })
-await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
-tap.teardown(() => {
-  collector.closeAllConnections()
-  collector.close()
-})
-const { port } = collector.address() as { port: number }
+const port = await listen(tap, collector)
 
 const upstream = await mockUpstream(tap)
 const server = await startGateway({
@@ -43,13 +39,8 @@ const server = await startGateway({
     },
   },
 })
-let stopped = false
-const stop = async (): Promise<void> => {
-  if (!stopped) {
-    stopped = true
-    await server.stop()
-  }
-}
+let stopped: Promise<unknown> | null = null
+const stop = () => (stopped ??= server.stop())
 tap.teardown(stop)
 
 const BODY = {
@@ -116,18 +107,8 @@ for (const stream of [false, true]) {
         return [name, Number(duration)]
       }),
     )
-    t.same(Object.keys(phases), [
-      'auth',
-      'plan',
-      'admit',
-      'queue',
-      'connect',
-      'first',
-      'failed',
-      'pause',
-      'overhead',
-      'total',
-    ])
+    const names = 'auth plan admit queue connect first failed pause overhead total'
+    t.equal(Object.keys(phases).join(' '), names)
     for (const [name, ms] of Object.entries(phases)) t.ok(ms >= 0 && ms < 5000, `${name} ${ms}`)
     const { queue = 0, connect = 0, first = 0, failed = 0, pause = 0, total = 0, overhead = 0 } = phases
     const sum = queue + connect + first + failed + pause + overhead

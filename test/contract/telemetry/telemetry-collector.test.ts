@@ -1,54 +1,22 @@
 /** A collector that is slow, broken or away must not be felt by callers, nor by whoever stops the server. */
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { createServer } from 'node:http'
+import { createServer as createSocketServer } from 'node:net'
 import { type Test, test } from 'tap'
 import { askChat, CANARY_PROMPT, startGateway } from '../../support/servers/gateway-server.js'
+import { freePort, listen } from '../../support/servers/listen.js'
 
-/** Listens for the length of a test. */
-async function listening(t: Test, server: Server | ReturnType<typeof createSocketServer>): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
+const hangingUp = createSocketServer((socket) => void socket.destroy())
+const unavailable = createServer((request, response) => {
+  request.resume()
+  response.writeHead(503, { 'Retry-After': '60' }).end()
+})
 
 /** How collectors fail: each starts one and says where. */
 const COLLECTORS: readonly (readonly [what: string, start: (t: Test) => Promise<number>])[] = [
-  [
-    'never answers',
-    (t) => {
-      const server = createServer(() => {})
-      t.teardown(() => server.closeAllConnections())
-      return listening(t, server)
-    },
-  ],
-  [
-    'answers 503 and asks for patience',
-    (t) =>
-      listening(
-        t,
-        createServer((request, response) => {
-          request.resume()
-          response.writeHead(503, { 'Retry-After': '60' }).end()
-        }),
-      ),
-  ],
-  [
-    'hangs up',
-    (t) =>
-      listening(
-        t,
-        createSocketServer((socket) => void socket.destroy()),
-      ),
-  ],
-  [
-    'is not there',
-    async (t) => {
-      const server = createSocketServer()
-      const port = await listening(t, server)
-      await new Promise((resolve) => server.close(resolve))
-      return port
-    },
-  ],
+  ['never answers', (t) => listen(t, createServer())],
+  ['answers 503 and asks for patience', (t) => listen(t, unavailable)],
+  ['hangs up', (t) => listen(t, hangingUp)],
+  ['is not there', () => freePort()],
 ]
 
 for (const [what, start] of COLLECTORS) {

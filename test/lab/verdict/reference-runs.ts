@@ -74,14 +74,7 @@ function heldService(arrivals: number, held: number, stallMs: number, seconds: n
     if (above >= held / arrivals) return 0.03
     return open ? stallMs - above * seconds * 1000 : stallMs - above * arrivals * 5
   }
-  const percentiles = {
-    p50: at(0.5),
-    p75: at(0.75),
-    p90: at(0.9),
-    p95: at(0.95),
-    p99: at(0.99),
-    'p99.9': at(0.999),
-  }
+  const percentiles = Object.fromEntries([50, 75, 90, 95, 99, 99.9].map((p) => [`p${p}`, at(p / 100)]))
   const mean = (held * stallMs * (open ? 0.5 : 1)) / arrivals + 0.03
   return quantilesOf(arrivals, percentiles, mean, stallMs)
 }

@@ -28,76 +28,74 @@ export function fastService(count: number): DistributionSummary {
   )
 }
 
-interface RunFigures {
-  readonly seconds: number
-  readonly arrivals: number
-  readonly inFlight?: number
-  readonly aborted?: number
-  readonly service?: DistributionSummary
-  readonly inFlightMean?: number
-  readonly cv?: number
-  readonly dispersion?: number
-  readonly connections?: number
-  readonly opened?: number
-  readonly shareBusy?: number | null
-  readonly statuses?: Record<string, number>
-  readonly faults?: Record<string, number>
-  readonly lateness?: DistributionSummary
-  readonly stalls?: readonly RunStall[]
-  readonly marks?: readonly string[]
-  readonly expect?: RunSummary['expect']
-  readonly lag?: DistributionSummary
+/** What a run has unless a test says otherwise: nothing went wrong. */
+const CLEAN = {
+  inFlight: 0,
+  aborted: 0,
+  inFlightMean: 0,
+  cv: 0.05,
+  dispersion: 0.05,
+  connections: 20,
+  shareBusy: null as number | null,
+  faults: {} as Readonly<Record<string, number>>,
+  lateness: EMPTY_DISTRIBUTION,
+  stalls: [] as readonly RunStall[],
+  marks: [] as readonly string[],
+  expect: null as RunSummary['expect'],
+  lag: quantilesOf(800, { p50: 0.1, p99: 1.2 }),
 }
 
-export function runOf(figures: RunFigures): RunSummary {
+type RunFigures = Partial<typeof CLEAN> & {
+  readonly seconds: number
+  readonly arrivals: number
+  /** All that were completed, when absent. */
+  readonly statuses?: Readonly<Record<string, number>>
+  readonly service?: DistributionSummary
+  /** As many as there are, when absent. */
+  readonly opened?: number
+}
+
+export function runOf(given: RunFigures): RunSummary {
+  const figures = { ...CLEAN, ...given }
+  const { seconds, connections, opened = connections, shareBusy, lag, marks, stalls, expect } = figures
   const operation = operationOf(figures)
   return {
     id: '7f3a',
     label: 'reference',
-    expect: figures.expect ?? null,
+    expect,
     state: 'stopped',
     seed: 1,
     delays: 'quasi',
-    window: {
-      fromNs: '1000000000',
-      toNs: String(1_000_000_000 + figures.seconds * 1e9),
-      seconds: figures.seconds,
-    },
-    marks: figures.marks ?? [],
+    window: { fromNs: '1000000000', toNs: String(1_000_000_000 + seconds * 1e9), seconds },
+    marks,
     total: operation,
     operations: { hello: operation },
-    connections: {
-      peak: figures.connections ?? 20,
-      opened: figures.opened ?? figures.connections ?? 20,
-      closed: figures.connections ?? 20,
-      mean: figures.connections ?? 20,
-      shareBusy: figures.shareBusy ?? null,
-    },
-    workers: [{ worker: 1, cpuShare: 0.3, lag: figures.lag ?? quantilesOf(800, { p50: 0.1, p99: 1.2 }) }],
-    stalls: figures.stalls ?? [],
+    connections: { peak: connections, opened, closed: connections, mean: connections, shareBusy },
+    workers: [{ worker: 1, cpuShare: 0.3, lag }],
+    stalls,
     environment: {},
   }
 }
 
-function operationOf(figures: RunFigures): OperationSummary {
-  const inFlight = figures.inFlight ?? 0
-  const aborted = figures.aborted ?? 0
-  const completed = figures.arrivals - inFlight - aborted
+function operationOf(figures: RunFigures & typeof CLEAN): OperationSummary {
+  const { seconds, arrivals, inFlight, aborted, faults, lateness, cv, dispersion, inFlightMean } = figures
+  const completed = arrivals - inFlight - aborted
+  const { statuses = { '200': completed }, service = fastService(completed) } = figures
   return {
-    arrivals: figures.arrivals,
+    arrivals,
     completed,
     aborted,
     inFlight,
-    statuses: figures.statuses ?? { '200': completed },
+    statuses,
     bytesIn: 0,
     bytesOut: 0,
-    faults: figures.faults ?? {},
-    rate: figures.arrivals / figures.seconds,
-    service: figures.service ?? fastService(completed),
+    faults,
+    rate: arrivals / seconds,
+    service,
     delayError: EMPTY_DISTRIBUTION,
-    gap: { ...EMPTY_DISTRIBUTION, cv: figures.cv ?? 0.05, dispersion: figures.dispersion ?? 0.05 },
-    concurrency: { seen: EMPTY_DISTRIBUTION, max: 20, mean: figures.inFlightMean ?? 0 },
-    lateness: figures.lateness ?? EMPTY_DISTRIBUTION,
+    gap: { ...EMPTY_DISTRIBUTION, cv, dispersion },
+    concurrency: { seen: EMPTY_DISTRIBUTION, max: 20, mean: inFlightMean },
+    lateness,
     wait: EMPTY_DISTRIBUTION,
     firstChunk: EMPTY_DISTRIBUTION,
     chunkGap: EMPTY_DISTRIBUTION,
