@@ -37,6 +37,7 @@ function delaySequence(
   worker: number,
   random: (seed: number | null) => () => number,
 ): () => number {
+  const draw = shape.shape === 'constant' ? Math.random : uniformDraws(shape.seed, worker)
   switch (shape.shape) {
     case 'random':
       return random(shape.seed === null ? null : shape.seed + worker)
@@ -44,19 +45,14 @@ function delaySequence(
       return quasiRandomDelays(shape.seed, worker)
     case 'constant':
       return () => shape.ms
-    case 'uniform': {
-      const draw = uniformDraws(shape.seed, worker)
+    case 'uniform':
       return () => shape.fromMs + (shape.toMs - shape.fromMs) * draw()
-    }
     case 'log-normal': {
-      const draw = uniformDraws(shape.seed, worker)
       const sigma = Math.log(shape.p99Ms / shape.medianMs) / Z99
       return () => shape.medianMs * Math.exp(sigma * drawNormal(draw))
     }
-    case 'bimodal': {
-      const draw = uniformDraws(shape.seed, worker)
+    case 'bimodal':
       return () => (draw() < shape.slowShare ? shape.slowMs : shape.fastMs)
-    }
   }
 }
 

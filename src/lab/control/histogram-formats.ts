@@ -49,12 +49,11 @@ export function formatHgrm(snapshot: HistogramSnapshot, scale: HistogramUnit): s
     .map(([percent, value]) =>
       formatHgrmRow(value, percent / 100, Math.max(1, Math.ceil((percent / 100) * count))),
     )
-  const last = count === 0 ? [] : [`${padFixed(max)} ${'1.000000000000'} ${String(count).padStart(10)}`]
   return [
     '       Value     Percentile TotalCount 1/(1-Percentile)',
     '',
     ...rows,
-    ...last,
+    ...(count === 0 ? [] : [formatHgrmRow(max, 1, count)]),
     `#[Mean    = ${padFixed(mean)}, StdDeviation   = ${padFixed(standardDeviation(snapshot, scale))}]`,
     `#[Max     = ${padFixed(max)}, Total count    = ${String(count).padStart(12)}]`,
     '#[Buckets =           37, SubBuckets     =           64]',
@@ -63,8 +62,8 @@ export function formatHgrm(snapshot: HistogramSnapshot, scale: HistogramUnit): s
 }
 
 function formatHgrmRow(value: number, share: number, sofar: number): string {
-  const inverse = (1 / (1 - share)).toFixed(2).padStart(14)
-  return `${padFixed(value)} ${share.toFixed(12)} ${String(sofar).padStart(10)} ${inverse}`
+  const row = `${padFixed(value)} ${share.toFixed(12)} ${String(sofar).padStart(10)}`
+  return share === 1 ? row : `${row} ${(1 / (1 - share)).toFixed(2).padStart(14)}`
 }
 
 function padFixed(value: number): string {

@@ -69,7 +69,6 @@ class FaultySink implements ResponseSink {
   #timer: NodeJS.Timeout | null = null
   #ended = false
   #over = false
-  #stalled = false
   #resume: (() => void) | null = null
 
   constructor(sink: ResponseSink, faults: StreamFaults, ports: StreamFaultPorts, closingFrame: () => string) {
@@ -128,8 +127,7 @@ class FaultySink implements ResponseSink {
   /** What happens instead of the next token, if that many have passed. True when it is not to be written any more. */
   #applyTokenFault(): boolean {
     const { stall, cut, error } = this.#faults
-    if (stall !== undefined && stall.token === this.#tokens && !this.#stalled) {
-      this.#stalled = true
+    if (stall !== undefined && stall.token === this.#tokens) {
       this.#ports.onFault('stall-at-token')
       this.#wait(stall.ms)
     }

@@ -9,19 +9,16 @@ const KEPT = 2 ** 17
  */
 export class ArrivalRing {
   readonly #times = new Float64Array(KEPT)
-  #count = 0
-
-  get count(): number {
-    return this.#count
-  }
+  /** All arrivals since the start. */
+  count = 0
 
   add(at: number): void {
-    this.#times[this.#count++ % KEPT] = at
+    this.#times[this.count++ % KEPT] = at
   }
 
   /** Those from `from` on and before `to`; null when some are not kept any more. */
   between(from: number, to: number, toMonotonic: number): ArrivalTimes | null {
-    const oldest = Math.max(0, this.#count - KEPT)
+    const oldest = Math.max(0, this.count - KEPT)
     if (oldest > 0 && this.#times[oldest % KEPT]! >= from) return null
     const first = this.#firstFrom(from, oldest)
     const last = this.#firstFrom(to, first)
@@ -38,7 +35,7 @@ export class ArrivalRing {
   /** Number of the first arrival at or behind a moment. */
   #firstFrom(time: number, least: number): number {
     let low = least
-    let high = this.#count
+    let high = this.count
     while (low < high) {
       const middle = (low + high) >>> 1
       if (this.#times[middle % KEPT]! < time) low = middle + 1

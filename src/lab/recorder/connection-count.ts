@@ -7,15 +7,11 @@ const BUSY_SHARE = 0.95
 export class ConnectionCount {
   /** In-flight calls of the expected tool; null without an expectation. */
   expected: number | null = null
-  #open = 0
+  open = 0
   #since: number
 
   constructor(now: number) {
     this.#since = now
-  }
-
-  get open(): number {
-    return this.#open
   }
 
   /**
@@ -23,7 +19,7 @@ export class ConnectionCount {
    * fewer.
    */
   get busyThreshold(): number {
-    const here = this.expected === null ? 0 : Math.min(this.expected, this.#open)
+    const here = this.expected === null ? 0 : Math.min(this.expected, this.open)
     return here === 0 ? Number.POSITIVE_INFINITY : BUSY_SHARE * here
   }
 
@@ -31,16 +27,16 @@ export class ConnectionCount {
   record(change: number, now: number, window: RecordingWindow): void {
     this.advanceTo(now, window)
     const { connections } = window
-    this.#open += change
+    this.open += change
     if (change > 0) connections.opened++
     else connections.closed++
-    if (this.#open > connections.peak) connections.peak = this.#open
+    if (this.open > connections.peak) connections.peak = this.open
   }
 
   /** Brings the integral of the window up to date. */
   advanceTo(now: number, { connections }: RecordingWindow): void {
     if (now <= this.#since) return
-    connections.area += this.#open * (now - this.#since)
+    connections.area += this.open * (now - this.#since)
     this.#since = now
   }
 }

@@ -89,11 +89,11 @@ export class OperationRecorder {
 
   /** A measure in milliseconds of a call that arrived then. */
   recordDuration(arrivedAt: number, what: RareMeasure, ms: number): void {
-    this.#windowOf(arrivedAt)?.recordDuration(what, ms)
+    this.#windowOf(arrivedAt)?.histogramOf(what).record(ms)
   }
 
   recordCount(arrivedAt: number, what: RareMeasure, n: number): void {
-    this.#windowOf(arrivedAt)?.recordCount(what, n)
+    this.#windowOf(arrivedAt)?.histogramOf(what).recordCount(n)
   }
 
   recordFault(arrivedAt: number, kind: string): void {

@@ -89,13 +89,9 @@ export class OperationWindow {
     return this.service.record(serviceMs)
   }
 
-  /** @param value milliseconds */
-  recordDuration(what: RareMeasure, value: number): void {
-    this.#histogramOf(what).record(value)
-  }
-
-  recordCount(what: RareMeasure, n: number): void {
-    this.#histogramOf(what).recordCount(n)
+  histogramOf(what: RareMeasure): Histogram {
+    this.#rare ??= {}
+    return (this.#rare[what] ??= new Histogram())
   }
 
   recordFault(kind: string): void {
@@ -119,10 +115,5 @@ export class OperationWindow {
       rare: Object.fromEntries(rare),
       ...arrivalFigures.snapshot(toMonotonic),
     }
-  }
-
-  #histogramOf(what: RareMeasure): Histogram {
-    this.#rare ??= {}
-    return (this.#rare[what] ??= new Histogram())
   }
 }

@@ -9,7 +9,6 @@ import type {
 } from '../run-summary.js'
 import { addUp, indexOfDispersion, pickMembers, sumMembers, sumOf } from '../sums.js'
 import {
-  type ArrivalSnapshot,
   OPERATION_COUNTS,
   type OperationWindowSnapshot,
   RARE_MEASURES,
@@ -40,8 +39,12 @@ export function summarizeRun(
 ): RunSummary {
   const seconds = Math.max(0, window.toMs - window.fromMs) / 1000
   const all = parts.flatMap(({ operations }) => operations)
-  const summaryOf = (part: OperationWindowSnapshot, name?: string): OperationSummary =>
-    summarizeOperation(part, seconds, dispersionIndex(series, part, name))
+  const summaryOf = (part: OperationWindowSnapshot, name?: string): OperationSummary => {
+    const { firstAt, lastAt } = part
+    const isKnown = firstAt !== null && lastAt !== null && series.length > 0
+    const counts = isKnown ? arrivalsPerStep(series, firstAt, lastAt, name) : []
+    return summarizeOperation(part, seconds, indexOfDispersion(counts))
+  }
   const operations = mergeByName(all, addUp).map((part) => [part.name, summaryOf(part, part.name)] as const)
   const { stale, marks, ...known } = facts
   return {
@@ -73,7 +76,12 @@ function totalOf(
   return { ...mergeOperations('', operations, addUp), ...mergeArrivals(totals, addUp) }
 }
 
-function summarizeOperation(part: OperationWindowSnapshot, seconds: number, index: number): OperationSummary {
+/** @param dispersion variance over mean of the arrivals per 100 ms, from the first to the last arrival */
+function summarizeOperation(
+  part: OperationWindowSnapshot,
+  seconds: number,
+  dispersion: number,
+): OperationSummary {
   const { arrivals, gap, gapSquares, firstAt, lastAt } = part
   const rare = RARE_MEASURES.map((measure) => {
     return [measure, summarizeDistribution(part.rare[measure] ?? EMPTY_HISTOGRAM, unitOf(measure))] as const
@@ -89,7 +97,7 @@ function summarizeOperation(part: OperationWindowSnapshot, seconds: number, inde
     gap: {
       ...summarizeDistribution(gap),
       cv: coefficientOfVariation(gap.count, gap.sum, gapSquares),
-      dispersion: index,
+      dispersion,
     },
     concurrency: {
       seen: summarizeDistribution(part.seen, THINGS),
@@ -105,16 +113,6 @@ function coefficientOfVariation(count: number, total: number, squares: number): 
   if (count === 0 || total === 0) return 0
   const mean = total / count
   return Math.sqrt(Math.max(0, squares / count - mean * mean)) / mean
-}
-
-/** Variance over mean of the arrivals per 100 ms, from the first to the last arrival; 0 where nothing can be said. */
-function dispersionIndex(
-  series: readonly WorkerSeriesSnapshot[],
-  part: ArrivalSnapshot,
-  operation: string | undefined,
-): number {
-  if (part.firstAt === null || part.lastAt === null || series.length === 0) return 0
-  return indexOfDispersion(arrivalsPerStep(series, part.firstAt, part.lastAt, operation))
 }
 
 function summarizeConnections(

@@ -1,7 +1,7 @@
 /** Everything the checks need, worked out once from a run and a tool's report of it. */
 import type { LoadToolReport, RunSummary, SeriesStep, ValidityCheck } from '../run-summary.js'
 import { countMatching } from '../sums.js'
-import { expectLatency, probabilityOf } from './expected-latency.js'
+import { expectLatency, quantilePoints } from './expected-latency.js'
 import { type ActiveSpan, observeLoad, plannedStalls } from './observed-load.js'
 
 export type ReportEvidence = Readonly<ReturnType<typeof gatherEvidence>>
@@ -47,7 +47,7 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
     /** What the declared schedule must have seen; null when it is unknown or the server recorded nothing. */
     expected: expectLatency({ truth, stalls, pace, seconds, startMs: toolStartMs(truth, report, active) }),
     /** The tool's percentiles, ascending. */
-    claims: latencyClaims(report),
+    claims: quantilePoints(report.percentiles),
     /** Requests that the tool gave up. Tools write `timeout` in several ways. */
     timeouts: countMatching(report.errors, /time.?(d.)?out/i),
     /** p99 of sent − due in milliseconds, as the server computed it from headers or as the tool says; null unknown. */
@@ -73,24 +73,8 @@ function latenessP99({ total }: RunSummary, report: LoadToolReport): number | nu
   return (total.lateness.count > 0 ? total.lateness.percentiles.p99 : report.latenessP99) ?? null
 }
 
-export interface QuantileClaim {
-  /** As the tool's report names it: `p99.9`. */
-  readonly name: string
-  /** 0 to 1. */
-  readonly p: number
-  readonly ms: number
-}
-
 /** The least number of steps of a tool's clock that make a latency more than its rounding. */
 export const LEAST_QUANTA = 10
-
-/** The report's percentiles, ascending by probability; names that are none are left out. */
-function latencyClaims({ percentiles }: LoadToolReport): QuantileClaim[] {
-  return Object.entries(percentiles)
-    .map(([name, ms]) => ({ name, p: probabilityOf(name), ms }))
-    .filter(({ p, ms }) => p > 0 && p < 1 && Number.isFinite(ms))
-    .sort((a, b) => a.p - b.p)
-}
 
 /** What a check found, before it is given its number and name. */
 export type CheckFinding = Pick<ValidityCheck, 'result' | 'reason'>

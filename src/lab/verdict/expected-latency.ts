@@ -86,33 +86,26 @@ function heldShare({ truth, stalls }: ExpectedLatencyInput): number {
  * curve goes on as it rose before: below the median twice as far as from there to the upper quartile, and above the
  * last quantile that no held request is in.
  */
-function baseQuantile(service: DistributionSummary, held: number): (p: number) => number {
-  const recorded = Object.entries(service.percentiles)
-    .map(([name, ms]): CurvePoint => [probabilityOf(name), ms])
-    .filter(([p]) => p > 0 && p < 1)
-    .sort(([a], [b]) => a - b)
-  if (recorded.length < 2) return () => service.mean
-  const at = (p: number) => recorded.find(([q]) => Math.abs(q - p) < 1e-9)?.[1] ?? recorded[0]![1]
-  const least: CurvePoint = [0, Math.max(0, 3 * at(0.5) - 2 * at(0.75))]
+function baseQuantile({ percentiles, mean, max }: DistributionSummary, held: number): (p: number) => number {
+  const recorded = quantilePoints(percentiles)
+  if (recorded.length < 2) return () => mean
+  const at = (p: number) => (recorded.find((point) => Math.abs(point.p - p) < 1e-9) ?? recorded[0]!).ms
+  const least = { p: 0, ms: Math.max(0, 3 * at(0.5) - 2 * at(0.75)) }
   if (held === 0) {
-    const curve = [least, ...recorded, [1, service.max] as const]
+    const curve = [least, ...recorded, { p: 1, ms: max }]
     return (p) => interpolate(curve, p)
   }
   // A request held for a moment only may hide just below the share of the held ones.
-  const clean = [least, ...recorded.filter(([p]) => p <= 1 - 1.02 * held)]
-  return clean.length < 2 ? () => least[1] : (p) => interpolate(clean, p * (1 - held))
+  const clean = [least, ...recorded.filter(({ p }) => p <= 1 - 1.02 * held)]
+  return clean.length < 2 ? () => least.ms : (p) => interpolate(clean, p * (1 - held))
 }
 
-/** A probability and its milliseconds. */
-type CurvePoint = readonly [p: number, ms: number]
-
-/** Straight between the points of an ascending curve, and beyond its end as between the last two. */
-function interpolate(curve: readonly CurvePoint[], p: number): number {
-  const next = curve.findIndex(([q]) => q >= p)
+/** Straight between the points of an ascending curve of two or more, and beyond its end as between the last two. */
+function interpolate(curve: readonly Pick<QuantilePoint, 'p' | 'ms'>[], p: number): number {
+  const next = curve.findIndex((point) => point.p >= p)
   const end = next < 0 ? curve.length - 1 : Math.max(1, next)
-  const [q0, low] = curve[end - 1] ?? [0, 0]
-  const [q1, high] = curve[end] ?? [1, low]
-  return low + ((high - low) * (p - q0)) / (q1 - q0)
+  const [low, high] = [curve[end - 1]!, curve[end]!]
+  return low.ms + ((high.ms - low.ms) * (p - low.p)) / (high.p - low.p)
 }
 
 // ── Replay ──────────────────────────────────────────────────────────────────
@@ -175,7 +168,19 @@ function mergeStops(stops: readonly ServerStop[]): readonly ServerStop[] {
   return merged
 }
 
-/** 0.999 of `p99.9`; NaN for a name that is none. */
-export function probabilityOf(name: string): number {
-  return name.startsWith('p') && name.length > 1 ? Number(name.slice(1)) / 100 : Number.NaN
+export interface QuantilePoint {
+  /** As reports name it: `p99.9`. */
+  readonly name: string
+  /** 0 to 1. */
+  readonly p: number
+  readonly ms: number
+}
+
+/** Named percentiles, ascending by probability; names that are none are left out. */
+export function quantilePoints(percentiles: DistributionSummary['percentiles']): QuantilePoint[] {
+  return Object.entries(percentiles)
+    .filter(([name]) => name.startsWith('p'))
+    .map(([name, ms]) => ({ name, p: Number(name.slice(1)) / 100, ms }))
+    .filter(({ p, ms }) => p > 0 && p < 1 && Number.isFinite(ms))
+    .sort((a, b) => a.p - b.p)
 }

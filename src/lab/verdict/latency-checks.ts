@@ -1,15 +1,7 @@
 /** V3, V4 and V5: can the printed latencies be read, do they fit the rate, and the server's own? */
 import type { LoadToolReport, LoopClass } from '../run-summary.js'
-import {
-  type CheckFinding,
-  fail,
-  LEAST_QUANTA,
-  pass,
-  type QuantileClaim,
-  type ReportEvidence,
-  skip,
-  warn,
-} from './evidence.js'
+import { type CheckFinding, fail, LEAST_QUANTA, pass, type ReportEvidence, skip, warn } from './evidence.js'
+import type { QuantilePoint } from './expected-latency.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** V3: a latency of less than ten steps of the tool's clock is its rounding. */
@@ -94,7 +86,7 @@ export function checkLatencyFloor({ truth, report, claims }: ReportEvidence): Ch
 /** Sentences about latencies that exclude each other. */
 function findLatencyContradictions(
   { mean, max, quantum }: LoadToolReport,
-  claims: readonly QuantileClaim[],
+  claims: readonly QuantilePoint[],
 ): string[] {
   const found: string[] = []
   claims.forEach((claim, index) => {

@@ -1,6 +1,7 @@
 /** What kind of client a run has shown a tool to be. */
 import type { LoopClass } from '../run-summary.js'
-import type { QuantileClaim, ReportEvidence } from './evidence.js'
+import type { ReportEvidence } from './evidence.js'
+import type { QuantilePoint } from './expected-latency.js'
 
 /** From this share of the scheduled arrivals on a client on an even schedule went on sending while the server stood. */
 const OPEN_FROM = 0.95
@@ -44,7 +45,7 @@ function isCensored({ stalls, report, timeouts }: ReportEvidence): boolean {
 function agreesWithSchedule({ expected, claims, report }: ReportEvidence): boolean {
   if (expected === null) return false
   const stalled = claims.filter(({ p }) => expected.stalled(p))
-  const near = ({ p, ms }: QuantileClaim) =>
+  const near = ({ p, ms }: QuantilePoint) =>
     Math.abs(ms - expected.quantile(p)) <= AGREES * expected.quantile(p) + report.quantum
   const { mean } = report
   if (report.corrected) return stalled.some(near) && (mean === undefined || mean >= 0.5 * expected.mean)

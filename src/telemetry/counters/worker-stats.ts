@@ -37,13 +37,9 @@ export interface WorkerSnapshot {
   readonly cpuSeconds: number
 }
 
-interface WorkerStatsOptions {
-  readonly worker: number
-  readonly startedAt: number
-  readonly pool: () => PoolSnapshot
-  readonly upstream: () => UpstreamSnapshot
-  readonly inference: () => readonly InferenceSnapshot[]
-  readonly connections: () => number
+/** Who the worker is, and where a snapshot gets what others count. */
+type WorkerStatsOptions = Pick<WorkerSnapshot, 'worker' | 'startedAt'> & {
+  readonly [K in 'pool' | 'upstream' | 'inference' | 'connections']: () => WorkerSnapshot[K]
 }
 
 const LOOP_PROBE_MS = 10
