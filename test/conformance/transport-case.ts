@@ -3,8 +3,8 @@
 export interface CarriedRequest {
   readonly method: string
   readonly url: string
-  /** In order, repeats allowed. `Host` is added unless `host` is null, `Content-Length` for a body without framing. */
-  readonly headers?: readonly (readonly [name: string, value: string])[]
+  /** Lines, in order, repeats allowed. `Host` is added unless `host` is null, `Content-Length` for a body without framing. */
+  readonly headers?: readonly string[]
   readonly host?: null
   readonly body?: string | Uint8Array
   /** The body goes out in chunks and the coding is declared. */
@@ -29,28 +29,30 @@ export interface Case {
   /** What the ledger hears; `aborted` is false everywhere in this table. */
   readonly bytesIn?: number
   readonly bytesOut?: number
+  /** uWS says it with a page of its own, after it has called the handler, or before and so not counted. */
+  readonly ownPage?: 'counted' | 'uncounted'
 }
 
-/** A GET. */
-export const get = (url: string, headers: CarriedRequest['headers'] = []): CarriedRequest => ({
-  method: 'GET',
-  url,
-  headers,
-})
-/** A HEAD. */
-export const head = (url: string, headers: CarriedRequest['headers'] = []): CarriedRequest => ({
-  method: 'HEAD',
-  url,
-  headers,
-})
+type Headers = readonly string[]
+
+export const get = (url: string, ...headers: Headers): CarriedRequest => ({ method: 'GET', url, headers })
+export const head = (url: string): CarriedRequest => ({ method: 'HEAD', url })
 /** A POST with a body. */
-export const post = (
-  url: string,
-  body: string | Uint8Array,
-  headers: CarriedRequest['headers'] = [],
-): CarriedRequest => ({ method: 'POST', url, body, headers })
+export const post = (url: string, body: string | Uint8Array, ...headers: Headers): CarriedRequest => ({
+  method: 'POST',
+  url,
+  body,
+  headers,
+})
+/** The same in chunks. */
+export const postChunked = (url: string, body: string): CarriedRequest => ({
+  ...post(url, body),
+  chunked: true,
+})
 /** A text of so many bytes. */
 export const filled = (bytes: number): string => 'x'.repeat(bytes)
+/** Three hundred kilobytes in which neighbours differ. */
+export const BIG_BYTES = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7) & 255))
 
 /** A request with this status; what else is known of its answer stands in `more`. */
 export function answered(

@@ -1,6 +1,6 @@
 /** How replies look on the wire: rules 4, 5 and 9 of the native edge. */
-import { answered, type Case, get, head } from './transport-case.js'
-import { BIG_BYTES, BIG_TEXT } from './transport-routes.js'
+import { answered, BIG_BYTES, type Case, get, head } from './transport-case.js'
+import { BIG_TEXT } from './transport-routes.js'
 
 export const REPLY_CASES: readonly Case[] = [
   answered('HEAD answers as GET without a body, with its length', head('/ping'), 200, {

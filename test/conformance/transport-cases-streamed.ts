@@ -1,6 +1,5 @@
 /** Bodies that come or go piece by piece. */
-import { BIG_BYTES } from './transport-bytes.js'
-import { answered, type Case, filled, get, head, post } from './transport-case.js'
+import { answered, BIG_BYTES, type Case, filled, get, head, post, postChunked } from './transport-case.js'
 import { STREAMED_LIMIT } from './transport-streamed-routes.js'
 
 const echoes: Case[] = ['', '/late', '/pauses'].flatMap((path): Case[] => [
@@ -18,7 +17,7 @@ const echoes: Case[] = ['', '/late', '/pauses'].flatMap((path): Case[] => [
   }),
   answered(
     `a body is read as a stream${path}: in chunks of unknown number`,
-    { ...post(`/streamed${path}`, filled(5_000)), chunked: true },
+    postChunked(`/streamed${path}`, filled(5_000)),
     200,
     { allowChunked: true, body: `null ${filled(5_000)}`, bytesIn: 5_000 },
   ),
@@ -36,7 +35,7 @@ const refusals: Case[] = [
   ),
   answered(
     'a stream in chunks that gets beyond the limit is 413 and closes',
-    { ...post('/streamed', filled(STREAMED_LIMIT + 1)), chunked: true },
+    postChunked('/streamed', filled(STREAMED_LIMIT + 1)),
     413,
     { allowChunked: true, close: true },
   ),

@@ -2,10 +2,8 @@
 import type { HttpCall, Reply, Route, StreamResponseBody } from '../../src/transport/exchange.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 import { type Gate, gate } from '../support/timing/gate.js'
-import { BIG_BYTES } from './transport-bytes.js'
+import { BIG_BYTES } from './transport-case.js'
 import { type StreamedStage, streamedStage } from './transport-streamed-routes.js'
-
-export { BIG_BYTES }
 
 /** Most bytes of body that the routes read. */
 export const BODY_LIMIT = 1_000

@@ -1,7 +1,7 @@
 /** Routes that read their body as it comes, or send one of known size piece by piece. */
 import type { HttpCall, Reply, Route, SizedResponseBody } from '../../src/transport/exchange.js'
 import { jsonReply, type Ledger, testRoute } from '../support/servers/test-routes.js'
-import { BIG_BYTES } from './transport-bytes.js'
+import { BIG_BYTES } from './transport-case.js'
 
 export const STREAMED_LIMIT = 400_000
 
