@@ -43,8 +43,7 @@ interface QueuedTask {
   readonly submittedNs: bigint
   readonly resolve: (result: TaskResult<PoolTaskName>) => void
   readonly reject: (error: unknown) => void
-  state: 'waiting' | 'handed' | 'over'
-  /** Index of its flag in shared memory, while it is handed to a thread. */
+  /** Index of its flag in shared memory while a thread has it; otherwise `NO_FLAG`. */
   flag: number
   gone: boolean
   /** How many threads have died while they worked on it. */
@@ -74,6 +73,7 @@ const POOL_FULL = [1, 2, 3].map(
   (retryAfter) => new Fault('unavailable', { retryAfter, detail: 'the CPU pool is full' }),
 )
 const POOL_CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
+const NO_FLAG = -1
 const IDLE_THREAD = { tasks: 0, busyMs: 0 }
 
 /** What the pool says of itself. */
@@ -87,9 +87,9 @@ export class CpuPool {
   /** Settled when every thread has loaded its module, or died of it. */
   readonly #loaded: Promise<unknown>
   #closed = false
-  #queue: QueuedTask[] = []
+  /** Tasks that wait for a thread, in the order in which they came. */
+  readonly #queue = new Set<QueuedTask>()
   #queuedCost = 0
-  #waiting = 0
   #completed = 0
   #rejected = 0
   #dropped = 0
@@ -127,7 +127,7 @@ export class CpuPool {
     caller: Cancellation,
   ): Promise<TaskResult<N>> {
     if (this.#closed) throw POOL_CLOSED
-    if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
+    if (this.#queue.size > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
       this.#rejected++
       throw POOL_FULL[Math.floor(Math.random() * POOL_FULL.length)]!
     }
@@ -140,8 +140,7 @@ export class CpuPool {
         submittedNs,
         resolve,
         reject,
-        state: 'waiting',
-        flag: 0,
+        flag: NO_FLAG,
         gone: false,
         kills: 0,
         losses: 0,
@@ -156,7 +155,7 @@ export class CpuPool {
     return {
       threads: this.#options.threads,
       /** Tasks that wait for a thread. */
-      queue: this.#waiting,
+      queue: this.#queue.size,
       /** Work that waits, in PBKDF2 rounds. */
       queuedCost: this.#queuedCost,
       completed: this.#completed,
@@ -178,29 +177,30 @@ export class CpuPool {
    */
   async close(): Promise<void> {
     this.#closed = true
-    for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#dropTask(entry)
+    for (const entry of this.#queue) this.#dropTask(entry)
     await this.#loaded
     await this.#piscina.destroy()
   }
 
   #enqueue(entry: QueuedTask): void {
-    entry.state = 'waiting'
-    this.#queue.push(entry)
-    this.#waiting++
+    this.#queue.add(entry)
     this.#queuedCost += entry.cost
+  }
+
+  #dequeue(entry: QueuedTask): void {
+    this.#queue.delete(entry)
+    this.#queuedCost -= entry.cost
   }
 
   /** The caller has gone: a waiting task stops counting at once, one in a thread's hands is marked. */
   #onCallerGone(entry: QueuedTask): void {
     entry.gone = true
-    if (entry.state === 'handed') Atomics.store(this.#flags, entry.flag, JobFlag.Cancelled)
-    else if (entry.state === 'waiting') this.#dropTask(entry)
+    if (this.#queue.has(entry)) this.#dropTask(entry)
+    else if (entry.flag !== NO_FLAG) Atomics.store(this.#flags, entry.flag, JobFlag.Cancelled)
   }
 
   #dropTask(entry: QueuedTask): void {
-    entry.state = 'over'
-    this.#waiting--
-    this.#queuedCost -= entry.cost
+    this.#dequeue(entry)
     this.#dropped++
     entry.reject(new Fault('unavailable', { detail: 'the caller left before the task started' }))
   }
@@ -213,22 +213,16 @@ export class CpuPool {
     }
   }
 
-  /**
-   * The oldest task, and those behind it that may share its message. One that a thread has died of goes
-   * alone.
-   */
+  /** The oldest task, and those behind it that may share its message. One that a thread has died of goes alone. */
   #nextBatch(): QueuedTask[] {
     const batch: QueuedTask[] = []
     let cost = 0
-    while (this.#queue.length > 0 && batch.length < SHARED_JOBS) {
-      const entry = this.#queue[0]!
-      if (!entry.gone) {
-        cost += entry.cost
-        if (batch.length > 0 && (cost > SHARED_COST || entry.kills > 0)) break
-        batch.push(entry)
-      }
-      this.#queue.shift()
-      if (entry.kills > 0 && !entry.gone) break
+    for (const entry of this.#queue) {
+      cost += entry.cost
+      if (batch.length > 0 && (cost > SHARED_COST || entry.kills > 0)) break
+      batch.push(entry)
+      this.#dequeue(entry)
+      if (batch.length === SHARED_JOBS || entry.kills > 0) break
     }
     return batch
   }
@@ -242,9 +236,6 @@ export class CpuPool {
   }
 
   #toJob(entry: QueuedTask, flag: number): PoolJob {
-    this.#waiting--
-    this.#queuedCost -= entry.cost
-    entry.state = 'handed'
     entry.flag = flag
     Atomics.store(this.#flags, flag, JobFlag.Resting)
     return { task: entry.task, input: entry.input, flag }
@@ -261,7 +252,7 @@ export class CpuPool {
   }
 
   #settleTask(entry: QueuedTask, report: PoolJobReport): void {
-    entry.state = 'over'
+    entry.flag = NO_FLAG
     const { outcome } = report
     if (outcome === null) {
       this.#dropped++
@@ -289,6 +280,7 @@ export class CpuPool {
     for (const entry of batch) {
       entry.losses++
       if (Atomics.load(this.#flags, entry.flag) === JobFlag.Running) entry.kills++
+      entry.flag = NO_FLAG
       const again = entry.kills < MOST_KILLS && entry.losses < MOST_LOSSES && !entry.gone && !this.#closed
       if (again) this.#enqueue(entry)
       else this.#rejectLost(entry, cause)
@@ -297,7 +289,6 @@ export class CpuPool {
   }
 
   #rejectLost(entry: QueuedTask, cause: unknown): void {
-    entry.state = 'over'
     if (this.#closed) entry.reject(POOL_CLOSED)
     else entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const ALL_TRIES_MS = 90_000
@@ -31,7 +31,7 @@ for (const [about, how] of Object.entries(DEATHS)) {
     })
     // Eight starts and the growing delays between them take a while where other tests want the cores.
     t.match(await server.exited(ALL_TRIES_MS), { code: 1, signal: null })
-    const died = server.log.filter(({ msg }) => msg === 'a worker died')
+    const died = server.logged('a worker died')
     t.equal(died.length, 8, 'after eight tries')
     t.match(server.log.at(-1), { level: 60, msg: 'giving up', reason: /died 8 times in a row/ })
   })
@@ -46,15 +46,14 @@ async function isHealthy(url: string): Promise<boolean> {
 }
 
 function deaths(server: ServerProcess): number {
-  return server.log.filter(({ msg }) => msg === 'a worker died').length
+  return server.logged('a worker died').length
 }
 
 test('a worker that cannot come back ends nothing: the others serve on, and it returns when it can', async (t) => {
   const folder = tempFolder(t)
   const flag = join(folder, 'flag')
   const NODE_OPTIONS = dyingWorkers(folder, `if (require('node:fs').existsSync('${flag}')) process.exit(3)`)
-  const server = ServerProcess.start(t, { folder, env: { SLUICE_WORKERS: '2', NODE_OPTIONS } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '2', NODE_OPTIONS }, folder)
   writeFileSync(flag, '')
   const [victim = 0, other = 0] = server.children()
   process.kill(victim, 'SIGKILL')
@@ -63,7 +62,7 @@ test('a worker that cannot come back ends nothing: the others serve on, and it r
   t.ok(await isHealthy(url))
   rmSync(flag)
   await eventually(() => server.children().length === 2 && server.children().every(isAlive), ALL_TRIES_MS)
-  t.notOk(server.log.some(({ msg }) => msg === 'giving up'))
+  t.same(server.logged('giving up'), [])
 })
 
 test('a server that was ready is not ended by the deaths of all its workers', async (t) => {
@@ -71,12 +70,11 @@ test('a server that was ready is not ended by the deaths of all its workers', as
   const flag = join(folder, 'flag')
   const how = `setInterval(() => { if (require('node:fs').existsSync('${flag}')) process.exit(3) }, 20)`
   const NODE_OPTIONS = dyingWorkers(folder, how)
-  const server = ServerProcess.start(t, { folder, env: { SLUICE_WORKERS: '1', NODE_OPTIONS } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '1', NODE_OPTIONS }, folder)
   writeFileSync(flag, '')
   await eventually(() => deaths(server) >= MANY_DEATHS, ALL_TRIES_MS)
   t.ok(isAlive(server.pid))
-  t.notOk(server.log.some(({ msg }) => msg === 'giving up'))
+  t.same(server.logged('giving up'), [])
   rmSync(flag)
   t.ok(await eventually(() => isHealthy(url), ALL_TRIES_MS), 'and it serves again')
 })

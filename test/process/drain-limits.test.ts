@@ -5,7 +5,7 @@ import { isAlive } from '../../bench/harness/machine/proc.js'
 import { holdUpload } from '../support/clients/held-upload.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** Two signals closer than this are one; what src/process/supervisor.ts says. */
@@ -14,8 +14,7 @@ const SAME_SIGNAL_MS = 300
 const ONE = { SLUICE_WORKERS: '1' }
 
 test('a call that does not end is cut at the drain deadline, and the exit code is still 0', async (t) => {
-  const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '500' } })
-  const { port, url } = await server.ready()
+  const { server, port, url } = await serve(t, { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '500' })
   const client = httpClient(url, 1)
   const held = await holdUpload(t, port)
   await inFlight(client, 'create_item', 1)
@@ -30,10 +29,7 @@ test('a call that does not end is cut at the drain deadline, and the exit code i
 })
 
 test('a worker that is stuck is ended by force after the deadline, which is no clean end', async (t) => {
-  const server = ServerProcess.start(t, {
-    env: { SLUICE_WORKERS: '2', SLUICE_DRAIN_DEADLINE_MS: '100' },
-  })
-  await server.ready()
+  const { server } = await serve(t, { SLUICE_WORKERS: '2', SLUICE_DRAIN_DEADLINE_MS: '100' })
   const children = server.children()
   process.kill(children[0]!, 'SIGSTOP')
   t.match(await server.stop(), { code: 1 })
@@ -42,8 +38,7 @@ test('a worker that is stuck is ended by force after the deadline, which is no c
 })
 
 test('a second signal ends everything at once with exit code 1', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
-  const { port, url } = await server.ready()
+  const { server, port, url } = await serve(t, { SLUICE_WORKERS: '2' })
   const held = await holdUpload(t, port)
   await eventually(async () => {
     const client = httpClient(url)

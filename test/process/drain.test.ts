@@ -6,7 +6,7 @@ import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const ONE = { SLUICE_WORKERS: '1' }
@@ -32,8 +32,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('all workers drain, each with what it has', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '3' })
   const clients = Array.from({ length: 12 }, () => httpClient(url, 1))
   t.after(() => clients.forEach((client) => client.close()))
   for (const client of clients) await client.get('/api/v1/health')
@@ -53,8 +52,7 @@ test('all workers drain, each with what it has', async (t) => {
 })
 
 test('nobody new gets in while the server drains, and who is in is told to leave', async (t) => {
-  const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '5000' } })
-  const { port } = await server.ready()
+  const { server, port } = await serve(t, { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '5000' })
   const held = await holdUpload(t, port)
   const client = await server.client(1)
   await inFlight(client, 'create_item', 1)

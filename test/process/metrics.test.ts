@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { probePort } from '../../src/process/port-probe.js'
 import { httpClient } from '../support/clients/http-client.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** Sum of all samples of a family that carry this label. */
@@ -16,8 +16,7 @@ function workersIn(text: string): string[] {
 }
 
 test('whichever worker is asked, the metrics are those of all, and they add up', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
-  const { url } = await server.ready()
+  const { url } = await serve(t, { SLUICE_WORKERS: '3' })
   const callers = Array.from({ length: 10 }, () => httpClient(url, 1))
   t.after(() => callers.forEach((caller) => caller.close()))
   for (let round = 0; round < 10; round++) {
@@ -36,8 +35,7 @@ test('whichever worker is asked, the metrics are those of all, and they add up',
 test('a worker that is stuck is left out, and does not hold up the figures of the others', async (t) => {
   const metricsPort = await probePort('127.0.0.1', 0)
   const env = { SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
-  const server = ServerProcess.start(t, { env })
-  await server.ready()
+  const { server } = await serve(t, env)
   const metrics = httpClient(`http://127.0.0.1:${metricsPort}`)
   t.after(() => metrics.close())
   t.same(workersIn((await metrics.get('/metrics')).text), ['0', '1'])

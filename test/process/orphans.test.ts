@@ -2,14 +2,13 @@ import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const LEAVE_WITHIN_MS = 3_000
 
 test('workers whose supervisor was killed leave by themselves and free the port', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
-  const { port } = await server.ready()
+  const { server, port } = await serve(t, { SLUICE_WORKERS: '3' })
   const client = await server.client(4)
   await Promise.all(Array.from({ length: 4 }, () => client.get('/api/v1/health')))
   const children = server.children()
@@ -24,8 +23,7 @@ test('workers whose supervisor was killed leave by themselves and free the port'
 })
 
 test('orphans finish short calls and do not wait for long ones', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
-  const { port } = await server.ready()
+  const { server, port } = await serve(t, { SLUICE_WORKERS: '1' })
   const client = await server.client()
   const held = await holdUpload(t, port)
   const report = client.get('/api/v1/report')
@@ -45,8 +43,7 @@ test('orphans finish short calls and do not wait for long ones', async (t) => {
 })
 
 test('a new server can take the place of one that was killed as a whole', async (t) => {
-  const first = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
-  const { port } = await first.ready()
+  const { server: first, port } = await serve(t, { SLUICE_WORKERS: '2' })
   const children = first.children()
   first.signal('SIGKILL')
   await eventually(() => !children.some(isAlive))

@@ -4,7 +4,7 @@ import { type Test, test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { type LogLine, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const KEY = 'sk-reload-test-01234567890123456789'
@@ -24,7 +24,11 @@ interface Reloadable {
   readonly server: ServerProcess
   /** Replaces the file in one step. */
   write(text: string): void
+  /** The same, and tells the server, and waits until all its workers have it. */
+  reload(text: string): Promise<void>
 }
+
+const ARRIVED = 'all workers have the new configuration'
 
 function startWith(t: Test, text: string, workers: number, env: Record<string, string> = {}): Reloadable {
   const path = join(tempFolder(t), 'sluice.yaml')
@@ -36,7 +40,13 @@ function startWith(t: Test, text: string, workers: number, env: Record<string, s
   const server = ServerProcess.start(t, {
     env: { SLUICE_WORKERS: String(workers), SLUICE_CONFIG: path, SLUICE_API_KEY: KEY, ...env },
   })
-  return { server, write }
+  const reload = async (next: string): Promise<void> => {
+    const before = server.logged(ARRIVED).length
+    write(next)
+    server.signal('SIGHUP')
+    await eventually(() => server.logged(ARRIVED).length === before + 1)
+  }
+  return { server, write, reload }
 }
 
 /** Ids of the models, asked on a connection of its own: the kernel chooses a worker anew. */
@@ -55,36 +65,28 @@ async function allSay(t: Test, url: string, models: string): Promise<void> {
   for (let i = 0; i < 20; i++) t.equal(await modelsOf(url), models)
 }
 
-function saying(server: ServerProcess, msg: string): LogLine[] {
-  return server.log.filter((line) => line.msg === msg)
-}
-
-const ARRIVED = 'all workers have the new configuration'
-
 test('SIGHUP brings a new file to every worker, without ending one of them', async (t) => {
-  const { server, write } = startWith(t, fileOf(['a/one']), 3)
+  const { server, reload } = startWith(t, fileOf(['a/one']), 3)
   const { url } = await server.ready()
   const before = server.children()
   await allSay(t, url, 'a/one')
-  for (const [round, models] of [['a/one', 'a/two'], [], ['b/three']].entries()) {
-    write(fileOf(models))
-    server.signal('SIGHUP')
-    await eventually(() => saying(server, ARRIVED).length === round + 1)
+  for (const models of [['a/one', 'a/two'], [], ['b/three']]) {
+    await reload(fileOf(models))
     await allSay(t, url, models.join())
-    t.match(saying(server, ARRIVED).at(-1), { level: 30, workers: 3, models: models.length, providers: 1 })
+    t.match(server.logged(ARRIVED).at(-1), { level: 30, workers: 3, models: models.length, providers: 1 })
   }
   t.same(server.children(), before)
   t.equal(server.stdout.split('sluice listening').length, 2, 'readiness is not said again')
 })
 
 test('a bad file is refused whole, every fault is named, and the old one goes on', async (t) => {
-  const { server, write } = startWith(t, fileOf(['a/one']), 2)
+  const { server, write, reload } = startWith(t, fileOf(['a/one']), 2)
   const { url } = await server.ready()
   write(`${fileOf(['a/two', 'bad'])}\nbody_limit: canary-value\nnonsense: canary-value\n`)
   server.signal('SIGHUP')
-  await eventually(() => saying(server, 'configuration refused: the old one goes on').length === 1)
+  await eventually(() => server.logged('configuration refused: the old one goes on').length === 1)
   await allSay(t, url, 'a/one')
-  const faults = saying(server, 'bad setting')
+  const faults = server.logged('bad setting')
   t.match(
     faults.map(({ level, source, problem }) => `${level} ${source}: ${problem}`),
     [
@@ -95,37 +97,31 @@ test('a bad file is refused whole, every fault is named, and the old one goes on
   )
   t.equal(faults.length, 3)
   t.notMatch(server.stderr, 'canary-value')
-  t.same(saying(server, ARRIVED), [])
-  write(fileOf(['a/two']))
-  server.signal('SIGHUP')
-  await eventually(() => saying(server, ARRIVED).length === 1)
+  t.same(server.logged(ARRIVED), [])
+  await reload(fileOf(['a/two']))
   await allSay(t, url, 'a/two')
 })
 
 test('what needs a restart is named and left as it is, and the rest is taken', async (t) => {
-  const { server, write } = startWith(t, fileOf(['a/one']), 1)
+  const { server, reload } = startWith(t, fileOf(['a/one']), 1)
   const { url } = await server.ready()
-  write(fileOf(['a/two'], 'workers: 2\nmax_in_flight: 5\nlimits: { inference_body_bytes: 5 }\n'))
-  server.signal('SIGHUP')
-  await eventually(() => saying(server, ARRIVED).length === 1)
+  await reload(fileOf(['a/two'], 'workers: 2\nmax_in_flight: 5\nlimits: { inference_body_bytes: 5 }\n'))
   await allSay(t, url, 'a/two')
   // The number of workers comes from the environment, which wins over the file.
-  t.match(saying(server, 'settings have changed that need a restart'), [
+  t.match(server.logged('settings have changed that need a restart'), [
     { level: 40, settings: ['max_in_flight', 'limits'] },
   ])
 })
 
 test('a worker that dies later comes back with the newest file', async (t) => {
-  const { server, write } = startWith(t, fileOf(['a/one']), 1)
+  const { server, reload } = startWith(t, fileOf(['a/one']), 1)
   const { url } = await server.ready()
-  write(fileOf(['a/two']))
-  server.signal('SIGHUP')
-  await eventually(() => saying(server, ARRIVED).length === 1)
+  await reload(fileOf(['a/two']))
   const [pid = 0] = server.children()
   process.kill(pid, 'SIGKILL')
   await eventually(() => !isAlive(pid))
   t.equal(await eventually(() => modelsOf(url)), 'a/two')
-  t.equal(saying(server, ARRIVED).length, 1, 'which is no reload')
+  t.equal(server.logged(ARRIVED).length, 1, 'which is no reload')
 })
 
 test('a signal that comes before the server is ready does not end it, and its file counts', async (t) => {
@@ -135,7 +131,7 @@ test('a signal that comes before the server is ready does not end it, and its fi
   write(fileOf(['a/two']))
   server.signal('SIGHUP')
   const { url } = await server.ready()
-  await eventually(() => saying(server, ARRIVED).length === 1)
+  await eventually(() => server.logged(ARRIVED).length === 1)
   t.equal(await modelsOf(url), 'a/two')
 })
 
@@ -150,7 +146,7 @@ test('a signal that reaches only a worker changes nothing', async (t) => {
 })
 
 test('a stream that has begun goes on to its end, whatever becomes of its model', async (t) => {
-  const { server, write } = startWith(t, fileOf(['a/one']), 1)
+  const { server, reload } = startWith(t, fileOf(['a/one']), 1)
   const { url } = await server.ready()
   const ask = (): Promise<Response> =>
     fetch(`${url}/api/v1/chat/completions`, {
@@ -167,9 +163,7 @@ test('a stream that has begun goes on to its end, whatever becomes of its model'
   t.equal(answer.status, 200)
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   const first = await reader.read()
-  write(fileOf([]))
-  server.signal('SIGHUP')
-  await eventually(() => saying(server, ARRIVED).length === 1)
+  await reload(fileOf([]))
   const refused = await ask()
   t.equal(refused.status, 404, 'the model is gone for new calls')
   await refused.text()

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { httpClient } from '../support/clients/http-client.js'
-import { ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 interface Identity {
@@ -31,8 +31,7 @@ async function everyWorker(url: string, count: number): Promise<Map<number, numb
 }
 
 test('a worker that is killed comes back with its index, and the others serve on meanwhile', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3', SLUICE_SEED_ITEMS: '1' } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '3', SLUICE_SEED_ITEMS: '1' })
   const before = await everyWorker(url, 3)
   t.same(
     [...before.values()].sort((a, b) => a - b),
@@ -46,14 +45,13 @@ test('a worker that is killed comes back with its index, and the others serve on
   t.equal(after.get(0), before.get(0))
   t.equal(after.get(2), before.get(2))
   t.not(after.get(1), before.get(1))
-  const died = server.log.filter(({ msg }) => msg === 'a worker died')
+  const died = server.logged('a worker died')
   t.match(died, [{ level: 50, worker: 1, how: 'SIGKILL', process: 'supervisor' }])
   t.equal(server.stdout.split('\n').length, 2, 'readiness is not said again')
 })
 
 test('all workers may be killed at once', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '2' })
   const before = server.children()
   for (const pid of before) process.kill(pid, 'SIGKILL')
   await eventually(() => before.every((pid) => !isAlive(pid)))
@@ -76,8 +74,7 @@ test('what a killed worker had acknowledged is there, and ids go on', async (t) 
 })
 
 test('a worker that is told to end drains, and another one takes its place', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '1' })
   const [pid = 0] = server.children()
   const client = await server.client()
   const report = client.get('/api/v1/report')
@@ -90,15 +87,11 @@ test('a worker that is told to end drains, and another one takes its place', asy
   await eventually(() => !isAlive(pid))
   const after = await everyWorker(url, 1)
   t.not(after.get(0), pid)
-  t.match(
-    server.log.filter(({ msg }) => msg === 'a worker died'),
-    [{ how: 'exit code 0' }],
-  )
+  t.match(server.logged('a worker died'), [{ how: 'exit code 0' }])
 })
 
 test('an interrupt that reaches only a worker does not end it: the supervisor decides', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '1' })
   const before = server.children()
   for (const pid of before) process.kill(pid, 'SIGINT')
   for (let i = 0; i < 20; i++) t.match(await whoAnswers(url), { pid: before[0] })

@@ -9,15 +9,14 @@ import { probePort } from '../../src/process/port-probe.js'
 import { poolThreadsFor, workersFor } from '../../src/process/topology.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { API_KEY, ServerProcess } from '../support/servers/server-process.js'
+import { API_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const TLS = fileURLToPath(new URL('../../../test/support/tls/', import.meta.url))
 const ONE = { SLUICE_WORKERS: '1' }
 
 test('one line on standard output says where and with what the server listens, and nothing else does', async (t) => {
-  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' } })
-  const { port } = await server.ready()
+  const { server, port } = await serve(t, { SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' })
   t.ok(port > 0, 'a free port was taken for 0')
   const client = await server.client()
   t.equal((await client.get('/api/v1/health')).status, 200)
@@ -35,8 +34,7 @@ const MADE =
 test('the first start makes two keys and shows them once; the store knows only their hashes', async (t) => {
   const folder = tempFolder(t)
   const env = { ...UNCHOSEN, SLUICE_DATA_DIR: join(folder, 'data') }
-  const first = ServerProcess.start(t, { folder, env })
-  const { url } = await first.ready()
+  const { server: first, url } = await serve(t, env, folder)
   const [, apiKey, managementKey] = MADE.exec(first.stdout) ?? []
   const statusOf = async (key: string | undefined, path: string): Promise<number> =>
     (await fetch(`${url}/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } })).status
@@ -48,8 +46,7 @@ test('the first start makes two keys and shows them once; the store knows only t
     t.notOk(first.stderr.includes(key!), 'and the log does not know them')
   const stored = readFileSync(join(folder, 'data', 'data.mdb'))
   for (const key of [apiKey, managementKey]) t.notOk(stored.includes(key!))
-  const second = ServerProcess.start(t, { folder, env })
-  await second.ready()
+  const { server: second } = await serve(t, env, folder)
   t.match(second.stdout, /^sluice listening on /)
 })
 
@@ -125,8 +122,7 @@ test('settings come from a file, and the environment wins', async (t) => {
 })
 
 test('a port that another server holds ends the start with a sentence and exit code 1', async (t) => {
-  const first = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
-  const { port, url } = await first.ready()
+  const { port, url } = await serve(t, { SLUICE_WORKERS: '2' })
   const second = ServerProcess.start(t, { env: { PORT: String(port) } })
   t.match(await second.exited(), { code: 1 })
   t.equal(second.stderr, `sluice: port ${port} on 127.0.0.1 is already in use\n`)
@@ -136,22 +132,40 @@ test('a port that another server holds ends the start with a sentence and exit c
   t.equal((await client.get('/api/v1/health')).status, 200, 'the first one serves on')
 })
 
-test('a port that something else holds ends the start as well', async (t) => {
-  const holder = createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  t.after(() => holder.close())
-  const { port } = holder.address() as { port: number }
-  const server = ServerProcess.start(t, { env: { PORT: String(port) } })
-  t.match(await server.exited(), { code: 1 })
-  t.match(server.stderr, 'is already in use')
-})
+/** Settings that cannot be served, and how the sentence begins that says so; `port` is taken. */
+const REFUSED: Readonly<
+  Record<string, (port: number) => { env: Record<string, string>; says: string | RegExp }>
+> = {
+  'a port that something else holds': (port) => ({
+    env: { PORT: String(port) },
+    says: `sluice: port ${port} on 127.0.0.1 is already in use`,
+  }),
+  'an address that is not ours': () => ({
+    env: { HOST: '192.0.2.1' },
+    says: /^sluice: cannot listen on 192\.0\.2\.1:0: .+\n$/,
+  }),
+  'a metrics address that is taken': (port) => ({
+    env: { SLUICE_METRICS: `127.0.0.1:${port}` },
+    says: `sluice: cannot serve metrics on 127.0.0.1:${port}: `,
+  }),
+  'a file that is neither a TLS key nor a certificate': () => {
+    const file = fileURLToPath(import.meta.url)
+    return { env: { SLUICE_TLS_KEY: file, SLUICE_TLS_CERT: file }, says: /^sluice: cannot use the key /m }
+  },
+}
 
-test('an address that is not ours ends the start with its reason', async (t) => {
-  const server = ServerProcess.start(t, { env: { ...ONE, HOST: '192.0.2.1' } })
-  t.match(await server.exited(), { code: 1 })
-  t.match(server.stderr, /^sluice: cannot listen on 192\.0\.2\.1:0: .+\n$/)
-  t.equal(server.stdout, '')
-})
+for (const [what, settings] of Object.entries(REFUSED)) {
+  test(`${what} ends the start with a sentence and exit code 1`, async (t) => {
+    const holder = createServer()
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+    t.after(() => holder.close())
+    const { env, says } = settings((holder.address() as { port: number }).port)
+    const server = ServerProcess.start(t, { env: { ...ONE, ...env } })
+    t.match(await server.exited(), { code: 1 })
+    t.match(server.stderr, says)
+    t.equal(server.stdout, '')
+  })
+}
 
 test('a data folder that cannot be made ends the start with its reason and leaves nobody behind', async (t) => {
   const folder = tempFolder(t)
@@ -167,8 +181,7 @@ test('a data folder that cannot be made ends the start with its reason and leave
 
 test('TLS is announced as https and spoken', async (t) => {
   const env = { ...ONE, SLUICE_TLS_KEY: join(TLS, 'key.pem'), SLUICE_TLS_CERT: join(TLS, 'cert.pem') }
-  const server = ServerProcess.start(t, { env })
-  const { scheme, port } = await server.ready()
+  const { scheme, port } = await serve(t, env)
   t.equal(scheme, 'https')
   const ca = readFileSync(join(TLS, 'cert.pem'))
   const status = await new Promise((resolve, reject) => {
@@ -179,16 +192,6 @@ test('TLS is announced as https and spoken', async (t) => {
       .end()
   })
   t.equal(status, 200)
-})
-
-test('TLS files that hold neither key nor certificate end the start with exit code 1', async (t) => {
-  const folder = tempFolder(t)
-  const pem = join(folder, 'empty.pem')
-  writeFileSync(pem, 'not a key\n')
-  const env = { ...ONE, SLUICE_TLS_KEY: pem, SLUICE_TLS_CERT: pem }
-  const server = ServerProcess.start(t, { folder, env })
-  t.match(await server.exited(), { code: 1 })
-  t.equal(server.stdout, '')
 })
 
 test('metrics of all workers can be served on an address of their own, and then only there', async (t) => {
@@ -218,21 +221,10 @@ test('metrics can be switched off', async (t) => {
   t.equal((await client.get('/metrics')).status, 404)
 })
 
-test('a metrics address that is taken ends the start with a sentence', async (t) => {
-  const holder = createServer()
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
-  t.after(() => holder.close())
-  const { port } = holder.address() as { port: number }
-  const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_METRICS: `127.0.0.1:${port}` } })
-  t.match(await server.exited(), { code: 1 })
-  t.match(server.stderr, `sluice: cannot serve metrics on 127.0.0.1:${port}: `)
-})
-
 test('a store with files whose database is gone is refused in one sentence, and no file is lost', async (t) => {
   const folder = tempFolder(t)
   const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
-  const first = ServerProcess.start(t, { folder, env })
-  const { url } = await first.ready()
+  const { server: first, url } = await serve(t, env, folder)
   const form = new FormData()
   form.append('file', new Blob(['kept']), 'a.txt')
   const headers = { Authorization: `Bearer ${API_KEY}` }
@@ -254,16 +246,14 @@ test('a store with files whose database is gone is refused in one sentence, and 
 test('files that a replaced database does not know are set aside, and one line of the log says where', async (t) => {
   const folder = tempFolder(t)
   const env = { ...ONE, SLUICE_DATA_DIR: join(folder, 'data') }
-  const first = ServerProcess.start(t, { folder, env })
-  await first.ready()
+  const { server: first } = await serve(t, env, folder)
   await first.stop()
   const id = `file_${'0'.repeat(26)}`
   mkdirSync(join(folder, 'data', 'files', '00'), { recursive: true })
   writeFileSync(join(folder, 'data', 'files', '00', id), 'kept')
-  const second = ServerProcess.start(t, { folder, env })
-  await second.ready()
+  const { server: second } = await serve(t, env, folder)
   const asideFolder = join(folder, 'data', 'files', 'set-aside')
-  const told = second.log.filter(({ msg }) => msg === 'set aside files that the database does not know')
+  const told = second.logged('set aside files that the database does not know')
   t.match(told, [{ setAside: 1, folder: asideFolder }])
   t.equal(told.length, 1)
   t.equal(readFileSync(join(asideFolder, id), 'utf8'), 'kept')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { restrictStoreAccess } from '../../src/process/store-privacy.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { API_KEY, runSluice, ServerProcess } from '../support/servers/server-process.js'
+import { API_KEY, runSluice, type ServerProcess, serve } from '../support/servers/server-process.js'
 
 /** Paths that other users may reach, the folder itself as `.`. */
 function openToOthers(folder: string): string[] {
@@ -13,8 +13,7 @@ function openToOthers(folder: string): string[] {
 
 /** A server that has written everything a store consists of, and has ended. */
 async function usedServer(t: Test, env: Record<string, string>): Promise<ServerProcess> {
-  const server = ServerProcess.start(t, { env })
-  const { url } = await server.ready()
+  const { server, url } = await serve(t, env)
   const headers = { Authorization: `Bearer ${API_KEY}` }
   const form = new FormData()
   form.append('file', new Blob(['kept']), 'a.txt')
@@ -53,8 +52,7 @@ test('a store that was open to others is closed at the start, and the log says s
     chmodSync(path, statSync(path).isDirectory() ? 0o755 : 0o644)
   }
   t.ok(openToOthers(dataDir).length > 6)
-  const again = ServerProcess.start(t, { env })
-  await again.ready()
+  const { server: again } = await serve(t, env)
   t.strictSame(openToOthers(dataDir), [])
   const [told, ...more] = again.log.filter(({ msg }) => msg.includes('other users'))
   t.match(told, { msg: 'took the store from the reach of other users of this machine' })

@@ -80,6 +80,11 @@ export class ServerProcess {
       .map((line) => JSON.parse(line))
   }
 
+  /** The lines of the log with this message. */
+  logged(message: string): LogLine[] {
+    return this.log.filter(({ msg }) => msg === message)
+  }
+
   /** Resolves when the server has said that it listens; rejects when it ends before. */
   ready(): Promise<ReadyLine> {
     return this.#process.untilListening(READY_DEADLINE_MS)
@@ -122,6 +127,16 @@ export class ServerProcess {
     for (const pid of children) killIfAlive(pid)
     await this.#process.closed
   }
+}
+
+/** Starts a server with these settings and waits until it listens. */
+export async function serve(
+  lifetime: Lifetime,
+  env: Readonly<Record<string, string>> = {},
+  folder?: string,
+): Promise<ReadyLine & { readonly server: ServerProcess }> {
+  const server = ServerProcess.start(lifetime, { env, ...(folder !== undefined && { folder }) })
+  return { ...(await server.ready()), server }
 }
 
 /** Runs a command to its end and tells how it went. */
