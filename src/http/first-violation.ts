@@ -8,27 +8,14 @@
  * one source, for types and for the document.
  */
 import { z } from 'zod'
-import type { ValidationRule } from '../base/fault.js'
+import { notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
 import { isObject } from '../base/strict-json.js'
 import { noteOf, type RuleParams } from './fields.js'
 
-/** The rule a value breaks, and where: `path` fills up from the inside while the readers return. */
-export class RuleViolation {
-  readonly path: (string | number)[] = []
-
-  constructor(
-    readonly rule: ValidationRule,
-    readonly bound?: number,
-    readonly note?: string,
-  ) {}
-
-  prefixPath(key: string | number): this {
-    this.path.push(key)
-    return this
-  }
-}
-
-/** The value itself, a copy without the members that the schema does not name, or a violation. */
+/**
+ * The value itself, a copy without the members that the schema does not name, or the rule it breaks: the place of an
+ * issue fills up from the inside while the readers return.
+ */
 type ValueReader = (value: unknown) => unknown
 type Members = Record<string, unknown>
 /** Of the members of an object, by name. */
@@ -39,15 +26,21 @@ interface RuleCheck {
   readonly params: RuleParams
 }
 
-function violationOf(params: RuleParams, value: unknown): RuleViolation {
-  return new RuleViolation(params.rule, params.bound, noteOf(params, value))
+function violationOf(params: RuleParams, value: unknown): ValidationIssue {
+  return new ValidationIssue([], params.rule, params.bound, noteOf(params, value))
+}
+
+/** The same issue as it looks from one level further out. */
+export function issueAt(key: string | number, { loc, rule, bound, note }: ValidationIssue): ValidationIssue {
+  return new ValidationIssue([key, ...loc], rule, bound, note)
 }
 
 // ── Single values ───────────────────────────────────────────────────────────
 
-const readString: ValueReader = (value) => (typeof value === 'string' ? value : new RuleViolation('string'))
+const readString: ValueReader = (value) =>
+  typeof value === 'string' ? value : new ValidationIssue([], 'string')
 const readBoolean: ValueReader = (value) =>
-  typeof value === 'boolean' ? value : new RuleViolation('boolean')
+  typeof value === 'boolean' ? value : new ValidationIssue([], 'boolean')
 const readUnknown: ValueReader = (value) => value
 
 function customReader({ holds, params }: RuleCheck): ValueReader {
@@ -59,7 +52,7 @@ function withChecks(read: ValueReader, checks: readonly RuleCheck[]): ValueReade
   if (checks.length === 0) return read
   return (value) => {
     const result = read(value)
-    if (result instanceof RuleViolation) return result
+    if (result instanceof ValidationIssue) return result
     for (const { holds, params } of checks) if (!holds(result as never)) return violationOf(params, result)
     return result
   }
@@ -69,7 +62,7 @@ function withChecks(read: ValueReader, checks: readonly RuleCheck[]): ValueReade
 function choiceReader(values: readonly unknown[], documented: readonly unknown[]): ValueReader {
   const known = new Set(values)
   const sentence = choiceSentence(documented.map(String))
-  return (value) => (known.has(value) ? value : new RuleViolation('other', undefined, sentence))
+  return (value) => (known.has(value) ? value : notedIssue([], sentence))
 }
 
 /** Enough to help, not a page: long lists are the document's business. */
@@ -86,12 +79,12 @@ function nullableReader(read: ValueReader): ValueReader {
 
 function arrayReader(read: ValueReader): ValueReader {
   return (value) => {
-    if (!Array.isArray(value)) return new RuleViolation('array')
+    if (!Array.isArray(value)) return new ValidationIssue([], 'array')
     let out = value
     for (let at = 0; at < value.length; at++) {
       const result = read(value[at])
       if (result === value[at]) continue
-      if (result instanceof RuleViolation) return result.prefixPath(at)
+      if (result instanceof ValidationIssue) return issueAt(at, result)
       if (out === value) out = value.slice()
       out[at] = result
     }
@@ -102,20 +95,20 @@ function arrayReader(read: ValueReader): ValueReader {
 /** The names in a map are the caller's own words, so a violation names the map and not the member. */
 function recordReader(readName: ValueReader, readMember: ValueReader): ValueReader {
   return (value) => {
-    if (!isObject(value)) return new RuleViolation('object')
+    if (!isObject(value)) return new ValidationIssue([], 'object')
     for (const name in value) {
       const result = readName(name)
-      if (result instanceof RuleViolation) return recordViolation('a name in it', result)
+      if (result instanceof ValidationIssue) return recordViolation('a name in it', result)
       const member = readMember(value[name])
-      if (member instanceof RuleViolation) return recordViolation('a value in it', member)
+      if (member instanceof ValidationIssue) return recordViolation('a value in it', member)
     }
     return value
   }
 }
 
-function recordViolation(what: string, { rule, bound, note }: RuleViolation): RuleViolation {
+function recordViolation(what: string, { rule, bound, note }: ValidationIssue): ValidationIssue {
   const sentence = note ?? RECORD_SENTENCES[rule]?.(bound ?? 0) ?? 'is not valid'
-  return new RuleViolation('other', undefined, `${what} ${sentence}`)
+  return notedIssue([], `${what} ${sentence}`)
 }
 
 const RECORD_SENTENCES: { readonly [R in ValidationRule]?: (bound: number) => string } = {
@@ -135,26 +128,24 @@ type UnknownMembers = 'drop' | 'keep' | 'refuse'
 /** Reads the members in the order of the input; what is missing is told after what is wrong. */
 function objectReader(members: Readers, required: readonly string[], rest: UnknownMembers): ValueReader {
   return (value) => {
-    if (!isObject(value)) return new RuleViolation('object')
+    if (!isObject(value)) return new ValidationIssue([], 'object')
     let changes: Members | undefined
     let dropped = false
     for (const name in value) {
       const member = value[name]
       const read = members.get(name)
       if (read === undefined || member === undefined) {
-        if (rest === 'refuse')
-          return new RuleViolation('other', undefined, 'has a member that is not allowed')
+        if (rest === 'refuse') return notedIssue([], 'has a member that is not allowed')
         dropped ||= rest === 'drop'
         continue
       }
       const result = read(member)
       if (result === member) continue
-      if (result instanceof RuleViolation) return result.prefixPath(name)
+      if (result instanceof ValidationIssue) return issueAt(name, result)
       changes ??= {}
       changes[name] = result
     }
-    for (const name of required)
-      if (value[name] === undefined) return new RuleViolation('missing').prefixPath(name)
+    for (const name of required) if (value[name] === undefined) return new ValidationIssue([name], 'missing')
     if (dropped) return pickKnown(value, members, changes)
     return changes === undefined ? value : { ...value, ...changes }
   }
@@ -179,13 +170,13 @@ function variantReader(
 ): ValueReader {
   const sentence = choiceSentence([...variants.keys()].map(String))
   return (value) => {
-    if (!isObject(value)) return new RuleViolation('object')
+    if (!isObject(value)) return new ValidationIssue([], 'object')
     const kind = value[discriminator]
     const read = variants.get(kind)
     if (read !== undefined) return read(value)
-    if (kind === undefined) return new RuleViolation('missing').prefixPath(discriminator)
+    if (kind === undefined) return new ValidationIssue([discriminator], 'missing')
     if (otherwise !== undefined) return otherwise(value)
-    return new RuleViolation('other', undefined, sentence).prefixPath(discriminator)
+    return notedIssue([discriminator], sentence)
   }
 }
 
@@ -203,7 +194,7 @@ function alternativeReader(byType: ReadonlyMap<string, ValueReader>): ValueReade
   return (value) => {
     const type = Array.isArray(value) ? 'array' : typeof value
     const read = value === null ? undefined : byType.get(type)
-    return read === undefined ? new RuleViolation('other', undefined, sentence) : read(value)
+    return read === undefined ? notedIssue([], sentence) : read(value)
   }
 }
 

@@ -6,7 +6,7 @@ import { ANONYMOUS, type Principal } from '../base/principal.js'
 import type { HttpCall, IncomingBody } from '../transport/exchange.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
 import { noteOf, type RuleParams } from './fields.js'
-import { fastReaderOf, RuleViolation } from './first-violation.js'
+import { fastReaderOf, issueAt } from './first-violation.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
 
 type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
@@ -176,8 +176,8 @@ export function readBySchema(schema: z.ZodType, input: unknown, issues: Validati
   const read = fastReaderOf(schema)
   if (read !== undefined) {
     const value = read(input)
-    if (!(value instanceof RuleViolation)) return value
-    issues.push(new ValidationIssue(['body', ...value.path.reverse()], value.rule, value.bound, value.note))
+    if (!(value instanceof ValidationIssue)) return value
+    issues.push(issueAt('body', value))
     return undefined
   }
   const result = schema.safeParse(input, { reportInput: true })

@@ -76,9 +76,8 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     query: SCOPE_QUERY,
     upload: UPLOAD_FORM,
     headers: ENCODING_HEADERS,
-    // To describe the operation there are no ports.
-    ...(ports.fileBytes !== undefined && { bodyLimit: ports.fileBytes + FORM_BYTES }),
-    ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
+    bodyLimit: ports.fileBytes + FORM_BYTES,
+    deadlineMs: ports.deadlineMs,
     replies: { 200: { description: 'The file, on disk', schema: FileAnswer } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, query }, call) => {
@@ -125,7 +124,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     params: FileId,
     query: SCOPE_QUERY,
     headers: DOWNLOAD_HEADERS,
-    ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
+    deadlineMs: ports.deadlineMs,
     replies: {
       200: { description: 'The content', mediaType: 'application/octet-stream', schema: { type: 'string' } },
       206: {
