@@ -5,8 +5,8 @@ import type { Profile } from './profiles/profile.js'
 
 /** Where both services have a profile of one name, the gateway's is asked for as `gateway/name`. */
 export const PROFILES: ReadonlyMap<string, Profile> = byUniqueName([
-  ...PRACTICE_PROFILES,
-  ...GATEWAY_PROFILES,
+  ...PRACTICE_PROFILES.map((profile) => ({ service: 'practice' as const, ...profile })),
+  ...GATEWAY_PROFILES.map((profile) => ({ service: 'gateway' as const, ...profile })),
 ])
 
 function byUniqueName(profiles: readonly Profile[]): Map<string, Profile> {

@@ -1,6 +1,12 @@
 /** The measured part of a load run: opened after the warm-up, closed at its end, with the costs in between. */
 
-import { costBetween, type ProcessCost, readCost, readMachineCpuMs } from '../harness/machine/proc.js'
+import {
+  costBetween,
+  ownCpuMs,
+  type ProcessCost,
+  readCost,
+  readMachineCpuMs,
+} from '../harness/machine/proc.js'
 import type { CostFigures, LoadJob, PollFigures } from './job.js'
 import { Poller } from './poller.js'
 
@@ -70,8 +76,5 @@ export class MeasureWindow {
 
 /** This process and the children it has waited for (wrk), from /proc; without /proc this process alone. */
 function generatorCpuMs(): number {
-  const cost = readCost([process.pid])
-  if (cost !== null) return cost.cpuMs
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
+  return readCost([process.pid])?.cpuMs ?? ownCpuMs()
 }

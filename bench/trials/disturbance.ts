@@ -2,13 +2,11 @@
  * Other programs on the machine spoil a figure without leaving a trace in it. So every pinned measurement also asks how
  * much of its two cores somebody else took, and a round with too much of that is measured again.
  */
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CorePlan } from '../harness/machine/pinning.js'
-import { cpuMs } from '../harness/machine/proc.js'
+import { cpuMs, ownCpuMs, readMachineCpuMs } from '../harness/machine/proc.js'
 import { figure, type TrialContext, type TrialFigure } from './trial.js'
 
-const MS_PER_TICK = 10
 /**
  * A round is disturbed when others had more than this share of either core. Strict, because what takes one per cent
  * of the time can be all there is to see in a p99.
@@ -19,22 +17,6 @@ const CALM = 0.05
 const QUIET_WAIT_MS = 60_000
 /** Rounds tried for each round wanted. */
 const PATIENCE = 3
-
-/** Time that a core has spent on any program so far, or was taken by the hypervisor; milliseconds. */
-function coreBusyMs(core: number): number {
-  const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))
-  const [user = 0, nice = 0, system = 0, , , , , steal = 0] = (line?.[1] ?? '')
-    .trim()
-    .split(/\s+/)
-    .map(Number)
-  return (user + nice + system + steal) * MS_PER_TICK
-}
-
-/** CPU time of this process so far, milliseconds. */
-function ownCpuMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
 
 /**
  * Begins to watch both cores. `serverMs` returns the CPU time so far of everything that belongs on the server's
@@ -48,6 +30,7 @@ export function watchCores(
   besideMs: () => number = () => 0,
 ): () => number {
   if (!plan) return () => 0
+  const coreBusyMs = (core: number): number => readMachineCpuMs(core) ?? 0
   const begin = performance.now()
   const generatorMs = (): number => coreBusyMs(plan.generator) - ownCpuMs() - besideMs()
   const server = coreBusyMs(plan.server) - serverMs()

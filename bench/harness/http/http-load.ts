@@ -5,7 +5,7 @@
 
 import type { ArrivalSchedule } from './arrival-schedule.js'
 import { ConnectionPool } from './connection-pool.js'
-import { LoadFigures, type LoadOutcome } from './load-figures.js'
+import { LoadFigures } from './load-figures.js'
 import { Pacer } from './pacer.js'
 import type { Destination, HttpResponse, RawConnection, RequestLoss } from './raw-connection.js'
 
@@ -44,6 +44,9 @@ export interface LoadPlan {
   /** Sees every sample: when it was due (ms from the start), its kind and latency. */
   readonly onSample?: (dueMs: number, kind: number, latencyMs: number) => void
 }
+
+/** A finished run. */
+export type LoadOutcome = Awaited<ReturnType<HttpLoad['run']>>
 
 const SWEEP_MS = 10
 
@@ -101,7 +104,7 @@ export class HttpLoad {
   }
 
   /** Opens the connections, runs the schedule, waits for the last answers. Rejects when nobody accepts connections. */
-  async run(): Promise<LoadOutcome> {
+  async run() {
     await this.#pool.openFirst(this.#plan.connections)
     this.#plan.onStart?.()
     const startNs = process.hrtime.bigint()
@@ -115,11 +118,15 @@ export class HttpLoad {
     const workedMs = Math.max(0, (cpu.user + cpu.system) / 1000 - this.#pacer.idleMs)
     return {
       figures: this.figures,
+      /** Of the clock all processes of a machine share. */
       startNs,
       endNs: startNs + BigInt(Math.round(ranMs * 1e6)),
+      /** From the start to the end of the schedule, without the wait for the last answers. */
       seconds: ranMs / 1000,
       secondsToLastAnswer: passedMs / 1000,
+      /** Share of the time in which the driver had work; the rest it slept or watched the clock. */
       busyShare: workedMs / passedMs,
+      /** Interrupted before its end. */
       partial: this.#interrupted,
     }
   }

@@ -56,19 +56,3 @@ export class LoadFigures {
     this.byKind[kind]!.record(ms)
   }
 }
-
-/** A finished run. */
-export interface LoadOutcome {
-  readonly figures: LoadFigures
-  /** Of the clock all processes of a machine share. */
-  readonly startNs: bigint
-  readonly endNs: bigint
-  /** From the start to the end of the schedule, without the wait for the last answers. */
-  readonly seconds: number
-  /** From the start to the last answer. */
-  readonly secondsToLastAnswer: number
-  /** Share of the time in which the driver had work; the rest it slept or watched the clock. */
-  readonly busyShare: number
-  /** Interrupted before its end. */
-  readonly partial: boolean
-}

@@ -11,21 +11,10 @@ const MS_PER_TICK = 10
 /** Fixed on the Linux platforms Node has binaries for. */
 const PAGE_BYTES = 4096
 
-interface ProcessStat {
-  readonly pid: number
-  readonly state: string
-  readonly parent: number
-  readonly group: number
-  /** User and system time, in clock ticks. */
-  readonly ticks: number
-  /** The same of the children that have ended and were waited for. */
-  readonly reapedTicks: number
-  /** Resident pages. */
-  readonly pages: number
-}
+type ProcessStat = NonNullable<ReturnType<typeof readProcessStat>>
 
 /** One line of /proc/PID/stat (proc(5)); null when the process has gone. */
-function readProcessStat(pid: number | 'self'): ProcessStat | null {
+function readProcessStat(pid: number | 'self') {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The command may itself hold spaces and brackets; what follows it begins with field 3.
@@ -36,8 +25,11 @@ function readProcessStat(pid: number | 'self'): ProcessStat | null {
       state: fields[0]!,
       parent: number(4),
       group: number(5),
+      /** User and system time, in clock ticks. */
       ticks: number(14) + number(15),
+      /** The same of the children that have ended and were waited for. */
       reapedTicks: number(16) + number(17),
+      /** Resident pages. */
       pages: number(24),
     }
   } catch {
@@ -84,13 +76,14 @@ export function processTree(root: number): number[] {
 }
 
 /** CPU time that the given processes have used so far, milliseconds, in steps of 10 each. */
-export function cpuMs(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + (readProcessStat(pid)?.ticks ?? 0) * MS_PER_TICK, 0)
-}
+export const cpuMs = (pids: readonly number[]): number => sumOver(pids, ({ ticks }) => ticks * MS_PER_TICK)
 
 /** Resident memory of the given processes together, bytes; pages they share count once for each. */
-export function residentBytes(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + (readProcessStat(pid)?.pages ?? 0) * PAGE_BYTES, 0)
+export const residentBytes = (pids: readonly number[]): number =>
+  sumOver(pids, ({ pages }) => pages * PAGE_BYTES)
+
+function sumOver(pids: readonly number[], of: (row: ProcessStat) => number): number {
+  return pids.map(readProcessStat).reduce((sum, row) => sum + (row === null ? 0 : of(row)), 0)
 }
 
 /**
@@ -117,20 +110,23 @@ export function reapedCpuMs(): number | null {
 }
 
 /**
- * CPU time all programs of the machine used so far, stolen time included; null where there is no /proc. Time in
- * interrupts is left out: kernels differ in whether a process is charged for it.
+ * CPU time all programs used so far on the whole machine, or on one core of it, stolen time included; null where there is
+ * no /proc. Time in interrupts is left out: kernels differ in whether a process is charged for it.
  */
-export function readMachineCpuMs(): number | null {
+export function readMachineCpuMs(core: number | '' = ''): number | null {
   try {
-    const [user, nice, system, , , , , steal] = readFileSync('/proc/stat', 'latin1')
-      .split('\n')[0]!
-      .split(/\s+/)
-      .slice(1)
-      .map(Number)
-    return (user! + nice! + system! + (steal ?? 0)) * MS_PER_TICK
+    const line = new RegExp(`^cpu${core} +(.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))
+    const [user = 0, nice = 0, system = 0, , , , , steal = 0] = line![1]!.split(' ').map(Number)
+    return (user + nice + system + steal) * MS_PER_TICK
   } catch {
     return null
   }
+}
+
+/** CPU time of this process so far, milliseconds. */
+export function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** What was used between two readings; null when one of them could not be taken. */

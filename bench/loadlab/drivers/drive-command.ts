@@ -65,11 +65,14 @@ export function readDriveOptions(args: readonly string[]) {
   return {
     url,
     pattern,
+    /** Of an open loop. */
     rate,
     seconds: numberOption('seconds', given.seconds, 10, 0.1, 86_400),
     connections,
     mostConnections: Math.max(most, connections),
-    requestsPerConnection: each === undefined ? null : wholeOption('per-connection', each, 1, 1, 1_000_000),
+    ...(each !== undefined && {
+      requestsPerConnection: wholeOption('per-connection', each, 1, 1, 1_000_000),
+    }),
     timeoutMs: numberOption('timeout', given.timeout, 60, 0.001, 3_600) * 1000,
     request: requestFromOptions(url, given),
     labHeaders: given['lab-headers'] ?? false,
@@ -110,19 +113,14 @@ function requestFromOptions(
 }
 
 async function loadPlanOf(options: DriveOptions): Promise<LoadPlan> {
-  const { url, pattern, rate, seconds, seed } = options
-  const request = renderRequest(options.request, 0, url.host)
+  const { url, pattern, rate, seed, request: spec, ...plan } = options
+  const request = renderRequest(spec, 0, url.host)
   return {
+    ...plan,
     to: await resolveDestination(url),
-    schedule: pattern === 'closed' ? null : arrivalSchedule([{ seconds, rate }], pattern, seed),
-    seconds,
-    connections: options.connections,
-    mostConnections: options.mostConnections,
-    timeoutMs: options.timeoutMs,
-    kinds: [`${options.request.method} ${url.pathname}`],
+    schedule: pattern === 'closed' ? null : arrivalSchedule([{ seconds: plan.seconds, rate }], pattern, seed),
+    kinds: [`${spec.method} ${url.pathname}`],
     request: () => request,
-    labHeaders: options.labHeaders,
-    ...(options.requestsPerConnection !== null && { requestsPerConnection: options.requestsPerConnection }),
   }
 }
 
@@ -136,21 +134,9 @@ export async function driveCommand(args: readonly string[]): Promise<number> {
   const heat = options.heat ? new HeatMap(options.seconds * 1000) : null
   const plan = { ...(await loadPlanOf(options)), ...(heat !== null && { onSample: heat.record }) }
   const load = new HttpLoad(plan)
-  const outcome = await withProgress(
-    load,
-    () => progressLine(load, options),
-    options.quiet,
-    () => load.run(),
-  )
-  const open = options.pattern !== 'closed'
-  const report = driveReport(outcome, {
-    argv: [DRIVER_NAME, ...args],
-    kinds: plan.kinds,
-    loop: open ? 'open' : 'closed',
-    ...(open && { rate: options.rate }),
-    connections: options.connections,
-    timeoutMs: options.timeoutMs,
-  })
+  const line = () => progressLine(load, options)
+  const outcome = await withProgress(load, line, options.quiet, () => load.run())
+  const report = driveReport(outcome, plan, [DRIVER_NAME, ...args], options.rate)
   const whole = heat === null ? report : { ...report, heat: heat.cells() }
   process.stdout.write(options.json ? `${JSON.stringify(whole)}\n` : driveText(report))
   if (outcome.partial) return INTERRUPTED

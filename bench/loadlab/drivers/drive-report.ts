@@ -1,34 +1,12 @@
 /** What a run of the HTTP driver reports: the lab's common form, and what only a driver of our own can say. */
-import type { HistogramSnapshot } from '../../../src/base/histogram.js'
 import type { LoadToolReport } from '../../../src/lab/run-summary.js'
 import type { SampleQuantiles } from '../../harness/figures/sample-set.js'
-import type { LoadOutcome } from '../../harness/http/load-figures.js'
+import type { LoadOutcome, LoadPlan } from '../../harness/http/http-load.js'
 import type { HeatCells } from '../report/repetition.js'
 
-export interface DriveReport {
-  readonly report: LoadToolReport
-  /** Interrupted: the figures are those of the time until then. */
-  readonly partial: boolean
-  readonly due: number
-  /** Under way when the run was interrupted. */
-  readonly cut: number
-  readonly connectionsOpened: number
-  readonly lateness: SampleQuantiles
-  readonly latency: SampleQuantiles
-  /** By kind of request, where there are several. */
-  readonly kinds: Readonly<Record<string, SampleQuantiles>>
-  readonly histogram: HistogramSnapshot
+export interface DriveReport extends ReturnType<typeof driveReport> {
   /** Where it was asked for. */
   readonly heat?: HeatCells
-}
-
-interface DriveSettings {
-  readonly argv: readonly string[]
-  readonly kinds: readonly string[]
-  readonly loop: 'open' | 'closed'
-  readonly rate?: number
-  readonly connections: number
-  readonly timeoutMs: number
 }
 
 /** Clock readings are good to a microsecond or so. */
@@ -36,38 +14,24 @@ const QUANTUM_MS = 0.001
 export const DRIVER_NAME = 'sluice-drive'
 export const DRIVER_VERSION = '1'
 
-export function driveReport(outcome: LoadOutcome, facts: DriveSettings): DriveReport {
-  const { figures, partial } = outcome
+/** `rate`: of an open loop, as it was asked for. */
+export function driveReport(
+  { figures, partial, startNs, endNs, seconds, busyShare }: LoadOutcome,
+  { schedule, connections, timeoutMs, kinds }: LoadPlan,
+  argv: readonly string[],
+  rate: number | null,
+) {
   const latency = figures.latency.quantiles()
   const lateness = figures.lateness.quantiles()
-  return {
-    report: clientReport(outcome, facts, latency, lateness),
-    partial,
-    due: figures.due,
-    cut: figures.cut,
-    connectionsOpened: figures.connectionsOpened,
-    lateness,
-    latency,
-    kinds: Object.fromEntries(facts.kinds.map((name, i) => [name, figures.byKind[i]!.quantiles()])),
-    histogram: figures.latency.histogram(),
-  }
-}
-
-function clientReport(
-  { figures, startNs, endNs, seconds, busyShare }: LoadOutcome,
-  facts: DriveSettings,
-  latency: SampleQuantiles,
-  lateness: SampleQuantiles,
-): LoadToolReport {
-  const open = facts.loop === 'open'
-  return {
+  const open = schedule !== null
+  const report: LoadToolReport = {
     tool: DRIVER_NAME,
     version: DRIVER_VERSION,
-    argv: facts.argv,
-    loop: facts.loop,
+    argv,
+    loop: open ? 'open' : 'closed',
     // An open loop has as many as the server's slowness makes it need.
-    connections: open ? figures.connectionsPeak : facts.connections,
-    ...(facts.rate !== undefined && { rate: facts.rate }),
+    connections: open ? figures.connectionsPeak : connections,
+    ...(open && rate !== null && { rate }),
     startNs: String(startNs),
     endNs: String(endNs),
     durationS: seconds,
@@ -80,7 +44,7 @@ function clientReport(
     percentiles: latency.percentiles,
     max: latency.max,
     quantum: QUANTUM_MS,
-    censor: facts.timeoutMs,
+    censor: timeoutMs,
     corrected: false,
     samples: latency.count,
     ...(open && { latenessP99: lateness.percentiles.p99 ?? 0 }),
@@ -88,6 +52,21 @@ function clientReport(
     cpuShare: busyShare,
     cpuCores: 1,
     wallS: seconds,
+  }
+  const ofKind = (name: string, index: number) => [name, figures.byKind[index]!.quantiles()] as const
+  return {
+    report,
+    /** Interrupted: the figures are those of the time until then. */
+    partial,
+    due: figures.due,
+    /** Under way when the run was interrupted. */
+    cut: figures.cut,
+    connectionsOpened: figures.connectionsOpened,
+    lateness,
+    latency,
+    /** By kind of request, where there are several. */
+    kinds: Object.fromEntries(kinds.map(ofKind)) as Readonly<Record<string, SampleQuantiles>>,
+    histogram: figures.latency.histogram(),
   }
 }
 

@@ -36,9 +36,8 @@ const atMost = (stage: string, load: string, figure: GatewayFigure, max: number)
   max,
 })
 
-export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
+export const GATEWAY_PROFILES: readonly Omit<GatewayProfile, 'service'>[] = [
   {
-    service: 'gateway',
     name: 'chat',
     teaches: 'what a call costs that is answered at once and whole',
     reports: ['rate and latency of a closed loop', 'latency at 500 and 1,000/s'],
@@ -50,7 +49,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     passes: [atMost('500/s', 'chat', 'p99', 10), atMost('*', 'chat', 'bad', 0)],
   },
   {
-    service: 'gateway',
     name: 'chat-stream',
     teaches: 'events per second when the model takes no time: 16, 64 and 1,000 tokens',
     reports: ['tokens per second', 'first token'],
@@ -60,7 +58,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     passes: [atMost('*', 'stream', 'bad', 0)],
   },
   {
-    service: 'gateway',
     name: 'paced',
     teaches: 'whether gaps of 20 ms stay gaps of 20 ms with 50, 500 and 2,000 streams',
     reports: ['first token', 'gaps', 'drift', 'goodput (first token 300 ms, 99 % of the gaps 40 ms)'],
@@ -73,7 +70,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     ],
   },
   {
-    service: 'gateway',
     name: 'messages',
     teaches: 'the same as chat-stream in the format of messages, translated on the way',
     reports: ['tokens per second', 'first token', 'gaps'],
@@ -84,7 +80,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     passes: [atMost('*', 'messages', 'bad', 0)],
   },
   {
-    service: 'gateway',
     name: 'mixed',
     teaches: 'whole answers, quick streams and paced streams beside each other',
     reports: ['each by itself'],
@@ -104,7 +99,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     ],
   },
   {
-    service: 'gateway',
     name: 'abort',
     teaches: 'callers who leave: 10 % after half a second, 50 % at token 5, 5 % before the first token',
     reports: ['how the streams ended', 'how long the upstream still worked for those who had left'],
@@ -120,7 +114,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     ],
   },
   {
-    service: 'gateway',
     name: 'slow-reader',
     teaches:
       'fifty callers read 64 bytes a second of an endless answer: do the others feel it, does memory stay bounded?',
@@ -139,7 +132,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     ],
   },
   {
-    service: 'gateway',
     name: 'spike',
     teaches: 'a quiet gateway, five times the streams, quiet again',
     reports: ['first token and gaps in each part'],
@@ -147,7 +139,6 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     passes: [atMost('after', 'paced', 'gapP99', 40), atMost('*', 'paced', 'bad', 0)],
   },
   {
-    service: 'gateway',
     name: 'fragmentation',
     teaches: 'a call whose bytes come in two pieces, cut at every byte of its line, head and body',
     reports: ['share answered, by the part that was cut'],

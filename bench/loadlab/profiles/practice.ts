@@ -34,9 +34,8 @@ const share = (of: number, pattern: 'constant' | 'poisson' = 'constant', seconds
   seconds,
 })
 
-export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
+export const PRACTICE_PROFILES: readonly Omit<PracticeProfile, 'service'>[] = [
   {
-    service: 'practice',
     name: 'health',
     teaches: 'the ceiling of the generator and the floor of the loopback',
     reports: ['rate and latency at 1, 10, 64 and 256 connections', 'latency at 1,000, 5,000 and 10,000/s'],
@@ -49,7 +48,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [NOTHING_BAD],
   },
   {
-    service: 'practice',
     name: 'read-heavy',
     teaches: 'hot keys: 95 % get with ids by Zipf 1.1, 5 % list, 10,000 items',
     reports: ['p50 and p99 by operation, constant and Poisson'],
@@ -59,7 +57,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [{ stage: '70 %', figure: 'p99', max: 2 }, NOTHING_BAD],
   },
   {
-    service: 'practice',
     name: 'write',
     teaches: 'writes, garbage and growth; as many deletes as creates, so that the store keeps its size',
     reports: ['p99 by operation', 'slope of resident memory'],
@@ -73,7 +70,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'search',
     teaches: 'a scan of all items blocks the loop it runs on: what do the others feel?',
     reports: ['p50 of searches that find nothing, few and half', 'p99 of gets beside them'],
@@ -83,7 +79,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [NOTHING_BAD],
   },
   {
-    service: 'practice',
     name: 'cpu',
     teaches:
       'queueing at utilisations of 0.3 to 0.9 with Poisson arrivals, and whether health stays quick beside it',
@@ -108,7 +103,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'slow-backend',
     teaches: 'Little’s law and the cap of connections: delays uniform over 100 to 500 ms',
     reports: ['rate and percentiles at 10, 50 and 200 connections', 'the same at 50, 100 and 500/s'],
@@ -126,7 +120,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'stall',
     teaches: 'what an outage of a second looks like to users, and what two short blocks a second apart do',
     reports: ['percentiles beside those that follow from the outage'],
@@ -147,7 +140,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'errors',
     teaches: 'accounting of failures: 1 % 503, 0.1 % reset, 1 % two seconds late',
     reports: ['failures the client counted beside the faults the server applied'],
@@ -165,7 +157,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [{ stage: 'faults', figure: 'faultGap', min: 0, max: 0 }],
   },
   {
-    service: 'practice',
     name: 'mixed',
     teaches:
       'the knee: 60 get, 15 list, 10 create, 10 search, 4 report, 1 hash, from 10 to 110 % of capacity',
@@ -180,7 +171,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'spike',
     teaches: 'five times the load for some seconds: how long until it is as before?',
     reports: ['time of recovery', 'greatest latency in the peak'],
@@ -196,7 +186,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     ],
   },
   {
-    service: 'practice',
     name: 'soak',
     teaches: 'leaks: half of the capacity for a long time (30 minutes with --scale 30)',
     reports: ['slope of resident memory', 'p99'],
@@ -206,7 +195,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [{ stage: '50 % Poisson', figure: 'rssSlope', max: 5 }, NOTHING_BAD],
   },
   {
-    service: 'practice',
     name: 'churn',
     teaches: 'the price of a connection: one request on each, then ten',
     reports: ['rate and latency beside kept connections'],
@@ -220,7 +208,6 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [NOTHING_BAD],
   },
   {
-    service: 'practice',
     name: 'idle-crowd',
     teaches: 'memory per connection: 10,000 that say nothing beside 1,000 requests a second',
     reports: ['bytes per idle connection', 'p99 beside the crowd'],

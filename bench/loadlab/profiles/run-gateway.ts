@@ -1,7 +1,7 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
 import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
-import { HttpLoad } from '../../harness/http/http-load.js'
+import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
 import {
   type RequestSpec,
@@ -142,7 +142,7 @@ async function runChat(call: CallLoad, seconds: number, to: Destination, context
   const { load, label } = call
   const request = renderRequest(callRequest(call), 0, '127.0.0.1')
   const connections = load.kind === 'closed' ? load.streams : connectionsForRate(load.rate)
-  const http = new HttpLoad({
+  const plan: LoadPlan = {
     to,
     schedule: callSchedule(call, seconds, context.seed),
     seconds,
@@ -151,18 +151,11 @@ async function runChat(call: CallLoad, seconds: number, to: Destination, context
     timeoutMs: TIMEOUT_MS,
     kinds: [label],
     request: () => request,
-  })
+  }
+  const http = new HttpLoad(plan)
   context.running(http)
-  const outcome = await http.run()
-  const drive = driveReport(outcome, {
-    argv: ['profile', label],
-    kinds: [label],
-    loop: load.kind,
-    ...(load.kind === 'open' && { rate: load.rate }),
-    connections,
-    timeoutMs: TIMEOUT_MS,
-  })
-  return { label, drive, stream: null }
+  const rate = load.kind === 'open' ? load.rate : null
+  return { label, drive: driveReport(await http.run(), plan, ['profile', label], rate), stream: null }
 }
 
 async function runStreams(

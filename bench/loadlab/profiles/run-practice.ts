@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import { quantile } from '../../harness/figures/statistics.js'
 import { type ArrivalPattern, arrivalSchedule, type RatePhase } from '../../harness/http/arrival-schedule.js'
-import { HttpLoad } from '../../harness/http/http-load.js'
+import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
 import { resolveDestination } from '../../harness/http/requests.js'
 import { readCost } from '../../harness/machine/proc.js'
@@ -93,7 +93,7 @@ async function runStage(
   })
   for (const fault of stage.faults ?? []) await control.plan(fault)
   const connections = load.kind === 'closed' ? load.connections : connectionsForRate(rate ?? 1)
-  const http = new HttpLoad({
+  const plan: LoadPlan = {
     to,
     schedule: phases === null ? null : arrivalSchedule(phases, pace.pattern, seed),
     seconds,
@@ -105,7 +105,8 @@ async function runStage(
     labHeaders: true,
     ...(requestsPerConnection !== undefined && { requestsPerConnection }),
     ...(peakEndsMs !== undefined && { onSample: (dueMs, _kind, ms) => samples.push([dueMs, ms]) }),
-  })
+  }
+  const http = new HttpLoad(plan)
   context.running(http)
   const before = readCost(serverPids)
   const outcome = await http.run()
@@ -113,14 +114,7 @@ async function runStage(
   crowd?.leave()
   await control.clearFaults()
   const { total } = await control.stop(run)
-  const drive = driveReport(outcome, {
-    argv: ['profile', profile.name, label],
-    kinds,
-    loop: phases === null ? 'closed' : 'open',
-    ...(rate !== null && { rate }),
-    connections,
-    timeoutMs: TIMEOUT_MS,
-  })
+  const drive = driveReport(outcome, plan, ['profile', profile.name, label], rate)
   if (peakEndsMs !== undefined) extras.recoveryMs = recoveryMs(samples, peakEndsMs, seconds * 1000)
   const known = before !== null && after !== null
   if (known && before.rssBytes > 0) {

@@ -60,8 +60,9 @@ function planRound(
       installed.tool.variants
         .filter((variant) => scenario.takes(variant))
         .map((variant): PlannedRun => {
-          const least = Math.max(variant.leastSeconds ?? 0, quick ? scenario.quickSeconds : scenario.seconds)
-          return { round: number, scenario, installed, variant, seconds: least }
+          const { seconds: whole, quickSeconds = whole } = scenario
+          const seconds = Math.max(variant.leastSeconds ?? 0, quick ? quickSeconds : whole)
+          return { round: number, scenario, installed, variant, seconds }
         }),
     ),
   )

@@ -155,7 +155,7 @@ function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): L
 
 /** The hold begins at another phase in every round, so that no tool is lucky by its rhythm. */
 async function planHold({ scenario, round }: PlannedRun, { control, seed }: RepetitionContext) {
-  if (scenario.hold === null) return
+  if (scenario.hold === undefined) return
   const [from, to] = scenario.hold.afterS
   const afterS = from + (to - from) * seededRandom(seed + 1_000 * round)()
   await control.plan({

@@ -12,17 +12,19 @@ export interface CompareScenario {
   /** Requests per second; null: as fast as the tool can. */
   readonly rate: number | null
   readonly seconds: number
-  readonly quickSeconds: number
+  /** Of a quick comparison, where that is less. */
+  readonly quickSeconds?: number
   readonly delays: 'random' | 'quasi'
-  /** Answers are withheld for `forS`, beginning between `afterS[0]` and `afterS[1]` seconds after the start. */
   /** Left out of a quick comparison, and where the server's key is not known. */
   readonly needsKey?: true
-  readonly hold: { readonly forS: number; readonly afterS: readonly [number, number] } | null
+  /** Answers are withheld for `forS`, beginning between `afterS[0]` and `afterS[1]` seconds after the start. */
+  readonly hold?: { readonly forS: number; readonly afterS: readonly [number, number] }
   /** Which variants take part, whatever the rate says. */
   readonly takes: (variant: ToolVariant) => boolean
 }
 
-const HEALTH = '/api/v1/health'
+const HEALTH = { path: '/api/v1/health', operation: 'health', delays: 'random' } as const
+const REPORT = { path: '/api/v1/report', operation: 'report', delays: 'quasi' } as const
 const takesRate = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'needed' && !onlyWhenAsked
 const takesNoRate = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'none' && !onlyWhenAsked
 const namedOneOf =
@@ -35,13 +37,10 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
   {
     name: 'hold',
     says: '200 requests/s to the fastest operation for 8 s, 20 connections; for one second every answer is withheld. Users who call at that rate wait: p90 200, p99 920, p99.9 992 ms.',
-    path: HEALTH,
-    operation: 'health',
+    ...HEALTH,
     connections: 20,
     rate: 200,
     seconds: 8,
-    quickSeconds: 8,
-    delays: 'random',
     hold: { forS: 1, afterS: [3, 4] },
     // A closed loop has no rate, and people quote its latencies all the same.
     takes: (variant) =>
@@ -51,52 +50,40 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
   {
     name: 'rate',
     says: '100 requests/s to the report operation, whose delays are uniform over 100 to 500 ms, 52 connections, nothing goes wrong. Truth: p50 300, p90 460, p99 496 ms.',
-    path: '/api/v1/report',
-    operation: 'report',
+    ...REPORT,
     connections: 52,
     rate: 100,
     seconds: 10,
     quickSeconds: 6,
-    delays: 'quasi',
-    hold: null,
     takes: takesRate,
   },
   {
     name: 'uniform',
     says: '50 connections ask the report operation again and again, delays uniform over 100 to 500 ms. Truth: p50 300, p90 460, p99 496 ms, 166.6 requests/s.',
-    path: '/api/v1/report',
-    operation: 'report',
+    ...REPORT,
     connections: 50,
     rate: null,
     seconds: 10,
     quickSeconds: 6,
-    delays: 'quasi',
-    hold: null,
     takes: takesNoRate,
   },
   {
     name: 'saturation',
     says: '64 connections ask the fastest operation as fast as the tool can. Is the rate the server’s or the tool’s, and does the printed latency fit the printed rate?',
-    path: HEALTH,
-    operation: 'health',
+    ...HEALTH,
     connections: 64,
     rate: null,
     seconds: 5,
     quickSeconds: 3,
-    delays: 'random',
-    hold: null,
     takes: takesNoRate,
   },
   {
     name: 'long-outage',
     says: 'Every answer is withheld for 3 s of 8: does a timeout of the tool hide what users waited?',
-    path: HEALTH,
-    operation: 'health',
+    ...HEALTH,
     connections: 16,
     rate: 200,
     seconds: 8,
-    quickSeconds: 8,
-    delays: 'random',
     hold: { forS: 3, afterS: [2, 3] },
     takes: namedOneOf('drive', 'wrk', 'wrk-default-timeout'),
   },
@@ -108,10 +95,8 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     connections: 100,
     rate: null,
     seconds: 15,
-    quickSeconds: 15,
     delays: 'random',
     needsKey: true,
-    hold: null,
     takes: namedOneOf('drive-stream'),
   },
 ]

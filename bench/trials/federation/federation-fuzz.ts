@@ -1,8 +1,8 @@
 import { seededRandom } from '../../../src/base/random.js'
+import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { type ExchangeOriginals, mutateExchange } from '../../performance/federation/mutations.js'
-import { KeptConnections } from '../kept-connections.js'
 import { atLeast, exactly, figure, playRounds, type Trial } from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
+import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { KeptConnections } from '../kept-connections.js'
 import { atMost, below, exactly, figure, type Trial } from '../trial.js'
 import { stageFederation, type TrustedIssuer } from './federation-stage.js'
 

@@ -1,6 +1,6 @@
+import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { KeptConnections } from '../kept-connections.js'
 import { atMost, exactly, figure, type Trial } from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 

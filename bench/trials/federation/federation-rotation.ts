@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
+import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { KeptConnections } from '../kept-connections.js'
 import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
 import { stageFederation, type TrustedIssuer } from './federation-stage.js'
 

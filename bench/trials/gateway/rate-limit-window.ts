@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { KeptConnections, type TimedResponse } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { AdminClient } from '../../performance/federation/trust.js'
-import { KeptConnections, type TimedResponse } from '../kept-connections.js'
 import { chatCall, exactEnvironment } from '../storage/ledger-stage.js'
 import { exactly, figure, near, over, playRounds, type Trial } from '../trial.js'
 

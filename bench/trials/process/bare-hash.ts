@@ -7,6 +7,7 @@
  */
 import { pbkdf2Sync } from 'node:crypto'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { ownCpuMs } from '../../harness/machine/proc.js'
 
 interface HashShare {
   readonly rounds: number
@@ -20,20 +21,15 @@ interface HashResult {
   readonly cpuMs: number
 }
 
-function processCpuMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
-
 function deriveKeys({ rounds, seconds }: HashShare): HashResult {
   const start = performance.now()
-  const cpu = processCpuMs()
+  const cpu = ownCpuMs()
   let derived = 0
   while (performance.now() - start < seconds * 1_000) {
     pbkdf2Sync('overload', 'load-test', rounds, 32, 'sha256')
     derived++
   }
-  return { derived, ms: performance.now() - start, cpuMs: processCpuMs() - cpu }
+  return { derived, ms: performance.now() - start, cpuMs: ownCpuMs() - cpu }
 }
 
 function deriveInThread(share: HashShare): Promise<HashResult> {
@@ -50,7 +46,7 @@ if (isMainThread) {
   const perSecond = done.reduce((sum, one) => sum + (1_000 * one.derived) / one.ms, 0)
   const derived = done.reduce((sum, one) => sum + one.derived, 0)
   const perCpuSecond = (1_000 * derived) / Math.max(...done.map((one) => one.cpuMs))
-  process.stdout.write(`${perSecond} ${perCpuSecond} ${processCpuMs()}\n`)
+  process.stdout.write(`${perSecond} ${perCpuSecond} ${ownCpuMs()}\n`)
 } else {
   parentPort!.postMessage(deriveKeys(workerData as HashShare))
 }

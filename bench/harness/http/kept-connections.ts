@@ -1,5 +1,5 @@
-import { Connection, ConnectionLost } from '../harness/http/connection.js'
-import type { HttpResponse } from '../harness/http/raw-connection.js'
+import { Connection, ConnectionLost } from './connection.js'
+import type { HttpResponse } from './raw-connection.js'
 
 /** An answer with the time of its request's sending. */
 export interface TimedResponse extends HttpResponse {
