@@ -2,8 +2,8 @@
 
 import type { Progress } from '../harness/progress.js'
 import { startFederationSides } from './federation/federation-sides.js'
-import type { RoundFigures, SideFigures, SideName } from './figures.js'
 import { startGatewaySides, startMessagesSides } from './gateway/gateway-sides.js'
+import type { RoundFigures, SideFigures, SideName } from './job.js'
 import type { Scenario } from './scenarios.js'
 import { type CampaignSettings, type ScenarioRun, type ScenarioSides, startPlainSides } from './sides.js'
 

@@ -5,8 +5,8 @@ import { SEQUENCE_SEED } from '../harness/figures/sequence.js'
 import type { MedianRange } from '../harness/figures/statistics.js'
 import { describeSource, type MachineRecord } from '../harness/machine/machine.js'
 import { PROJECT_FOLDER } from '../harness/project.js'
-import type { RoundFigures } from './figures.js'
 import { PEER_LABEL } from './gateway/peer.js'
+import type { RoundFigures } from './job.js'
 import type { CampaignSettings } from './sides.js'
 import {
   GENERATOR_CEILING,

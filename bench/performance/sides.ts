@@ -5,13 +5,16 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { distinctRoutes, type IdPlan } from '../harness/http/requests.js'
 import type { Pinning } from '../harness/machine/pinning.js'
-import type { ChildProcesses } from '../harness/server/child-processes.js'
-import { exchangeMessage, freePort, startProgram } from '../harness/server/program.js'
+import {
+  type ChildProcesses,
+  exchangeMessage,
+  freePort,
+  startProgram,
+} from '../harness/server/child-processes.js'
 import type { LoadTarget } from '../harness/server/sluice-server.js'
-import { figuresOfLoad, figuresOfLoop, type SideFigures } from './figures.js'
 import type { LoopFigures, LoopJob, LoopWork } from './floor-loop.js'
 import type { FloorJob, FloorReady } from './floor-server.js'
-import type { GeneratorMessage, LoadJob } from './job.js'
+import { figuresOfLoad, figuresOfLoop, type GeneratorMessage, type LoadJob, type SideFigures } from './job.js'
 import type { BenchOptions } from './options.js'
 import { type SampledReply, sampleReply } from './sample-reply.js'
 import type { Scenario } from './scenarios.js'

@@ -1,7 +1,7 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
 import { type HistogramSnapshot, mergeHistograms, type QuantileSummary } from '../../src/base/histogram.js'
 import { type MedianRange, medianOfKnown, medianRange, quantileError } from '../harness/figures/statistics.js'
-import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
+import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './job.js'
 import type { Expectation, Scenario } from './scenarios.js'
 
 /** A side over all rounds: medians, except errors, which are added up. */

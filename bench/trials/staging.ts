@@ -3,8 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CorePlan } from '../harness/machine/pinning.js'
-import { ChildProcesses } from '../harness/server/child-processes.js'
-import { exchangeMessage, startProgram } from '../harness/server/program.js'
+import { ChildProcesses, exchangeMessage, startProgram } from '../harness/server/child-processes.js'
 import type { ServerSettings, SluiceServer } from '../harness/server/sluice-server.js'
 
 // Below the kernel's ephemeral range (32768 and up): while a server is down, no client of ours may be given

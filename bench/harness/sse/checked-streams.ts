@@ -1,13 +1,8 @@
 /** A closed loop of streams, each checked to its last event, and what its readers saw. */
+
 import { Histogram } from '../../../src/base/histogram.js'
-import {
-  CheckedStream,
-  describeOutcome,
-  type ExpectedStream,
-  isComplete,
-  type StreamOutcome,
-} from './checked-stream.js'
 import { StreamLoop } from './stream-loop.js'
+import type { StreamLoss, StreamObserver } from './timed-stream.js'
 
 export interface CheckedStreamsPlan {
   readonly port: number
@@ -103,4 +98,170 @@ export function checkedStreamLoop(
       ...(onAllBegun !== undefined && { allBegun: onAllBegun }),
     },
   )
+}
+
+/** What a complete stream has to hold. */
+export interface ExpectedStream {
+  readonly tokens: number
+  /** Every token carries it; an empty text when the model does not tag. */
+  readonly tag: string
+  /** Of the answer; chat unless it says otherwise. */
+  readonly format?: 'messages'
+}
+
+/** How a call ended. Milliseconds count from the sending. */
+export interface StreamOutcome {
+  /** 0 when no head arrived. */
+  readonly status: number
+  readonly tokens: number
+  /** Tokens that did not follow the one before: one for each place where some are missing, doubled or swapped. */
+  readonly disordered: number
+  /** Tokens that carry another request's tag. */
+  readonly crossed: number
+  /** The finish reason `stop`, one `[DONE]` and the framing's own end were there. */
+  readonly terminated: boolean
+  readonly firstTokenMs: number | null
+  readonly totalMs: number
+  /** Why there is no complete answer, as far as the connection knows; null when its framing was whole. */
+  readonly lost: StreamLoss | null
+  /** The beginning of a body that is no stream: what a refusal said. */
+  readonly refusalText: string
+}
+
+/** Sees a stream as it comes. `gapMs`: since the token before, NaN at the first. */
+export type TokenWatcher = (at: number, gapMs: number) => void
+
+/** What shows a token, the reason of the end and the terminator in the bytes of an event. */
+interface StreamMarkers {
+  readonly token: Buffer
+  readonly stop: Buffer
+  readonly done: Buffer
+}
+
+const MARKS: Readonly<Record<'chat' | 'messages', StreamMarkers>> = {
+  chat: {
+    token: Buffer.from('"content":"w'),
+    stop: Buffer.from('"finish_reason":"stop"'),
+    done: Buffer.from('[DONE]'),
+  },
+  messages: {
+    token: Buffer.from('"text":"w'),
+    stop: Buffer.from('"stop_reason":"end_turn"'),
+    done: Buffer.from('"type":"message_stop"'),
+  },
+}
+const NAME = Buffer.from('event:')
+const DATA = Buffer.from('data:')
+const SAID_LENGTH = 300
+const DIGIT_ZERO = 48
+
+/** True when a call brought everything it had to. */
+export function isComplete(outcome: StreamOutcome, expected: ExpectedStream): boolean {
+  const { status, tokens, disordered, crossed, terminated, lost } = outcome
+  return (
+    status === 200 &&
+    tokens === expected.tokens &&
+    disordered === 0 &&
+    crossed === 0 &&
+    terminated &&
+    lost === null
+  )
+}
+
+/** One sentence for a note: what was wrong with an incomplete call. */
+export function describeOutcome(outcome: StreamOutcome): string {
+  const { status, tokens, disordered, crossed, terminated, lost, refusalText: said } = outcome
+  const parts = [`status ${status}`, `${tokens} tokens`]
+  if (disordered > 0) parts.push(`${disordered} out of order`)
+  if (crossed > 0) parts.push(`${crossed} of another request`)
+  if (!terminated) parts.push('not terminated')
+  if (lost !== null) parts.push(lost)
+  if (said !== '') parts.push(said)
+  return parts.join(', ')
+}
+
+export class CheckedStream implements StreamObserver<StreamOutcome> {
+  status = 0
+  tokens = 0
+  readonly #tag: string
+  readonly #watch: TokenWatcher | null
+  readonly #marks: StreamMarkers
+  readonly #sentAt: number
+  #disordered = 0
+  #crossed = 0
+  #stopped = false
+  #dones = 0
+  #said = ''
+  #firstTokenAt: number | null = null
+  #lastTokenAt = Number.NaN
+  /** The number the next token has to have. */
+  #due = 0
+
+  /** `tag`: every token has to carry it; empty when the model does not tag. */
+  constructor(
+    tag: string,
+    watch: TokenWatcher | null = null,
+    format: 'chat' | 'messages' = 'chat',
+    sentAt = performance.now(),
+  ) {
+    this.#tag = tag
+    this.#watch = watch
+    this.#marks = MARKS[format]
+    this.#sentAt = sentAt
+  }
+
+  event(bytes: Buffer, from: number, to: number, at: number): void {
+    const { token: mark, done, stop } = this.#marks
+    const token = bytes.indexOf(mark, from)
+    if (token >= 0 && token < to) this.#token(bytes, token + mark.length, at)
+    else if (containsBytes(bytes, done, from, to)) this.#dones++
+    else if (containsBytes(bytes, stop, from, to)) this.#stopped = true
+    else if (
+      !startsWithBytes(bytes, DATA, from) &&
+      !startsWithBytes(bytes, NAME, from) &&
+      this.#said === ''
+    ) {
+      this.#said = bytes.toString('utf8', from, Math.min(to, from + SAID_LENGTH))
+    }
+  }
+
+  outcome(lost: StreamLoss | null, at: number): StreamOutcome {
+    const { status, tokens } = this
+    return {
+      status,
+      tokens,
+      disordered: this.#disordered,
+      crossed: this.#crossed,
+      terminated: this.#stopped && this.#dones === 1,
+      firstTokenMs: this.#firstTokenAt === null ? null : this.#firstTokenAt - this.#sentAt,
+      totalMs: at - this.#sentAt,
+      lost,
+      refusalText: status === 200 ? '' : this.#said,
+    }
+  }
+
+  #token(bytes: Buffer, from: number, at: number): void {
+    let index = 0
+    let end = from
+    for (let digit = bytes[end]! - DIGIT_ZERO; digit >= 0 && digit <= 9; digit = bytes[++end]! - DIGIT_ZERO) {
+      index = index * 10 + digit
+    }
+    if (index !== this.#due) this.#disordered++
+    this.#due = index + 1
+    const tag = this.#tag
+    if (tag !== '' && bytes.toString('latin1', end + 1, end + 1 + tag.length) !== tag) this.#crossed++
+    this.tokens++
+    this.#firstTokenAt ??= at
+    this.#watch?.(at, at - this.#lastTokenAt)
+    this.#lastTokenAt = at
+  }
+}
+
+function startsWithBytes(bytes: Buffer, what: Buffer, from: number): boolean {
+  return bytes.subarray(from, from + what.length).equals(what)
+}
+
+function containsBytes(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
+  const at = bytes.indexOf(what, from)
+  return at >= 0 && at < to
 }

@@ -1,5 +1,5 @@
 /** Single streams on connections of 127.0.0.1, one after the other, each checked to its last event. */
-import { CheckedStream, type StreamOutcome, type TokenWatcher } from './checked-stream.js'
+import { CheckedStream, type StreamOutcome, type TokenWatcher } from './checked-streams.js'
 import { RawStreamConnection } from './raw-stream-connection.js'
 
 const OPENING_LIMIT_MS = 5_000

@@ -2,10 +2,10 @@
 
 import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
-import type { RequestSpec } from '../../harness/http/requests.js'
 import {
   parseHeaderLines,
   parseTargetUrl,
+  type RequestSpec,
   renderRequest,
   resolveDestination,
 } from '../../harness/http/requests.js'

@@ -3,8 +3,7 @@
 import { seededRandom } from '../../../src/base/random.js'
 import { shuffled } from '../../harness/figures/sequence.js'
 import type { OutgoingRequest } from '../../harness/http/http-load.js'
-import type { RequestSpec } from '../../harness/http/requests.js'
-import { renderRequest } from '../../harness/http/requests.js'
+import { type RequestSpec, renderRequest } from '../../harness/http/requests.js'
 import type { PracticeKind, RequestMix } from './profile.js'
 
 const ZIPF_EXPONENT = 1.1

@@ -1,8 +1,7 @@
 /** Which plots a comparison has, and their files. */
 import type { RunSummary } from '../../../src/lab/run-summary.js'
-import { ecdfPlot } from '../plots/ecdf-plot.js'
 import { heatPlot } from '../plots/heat-plot.js'
-import { type PercentileCurve, percentilePlot } from '../plots/percentile-plot.js'
+import { ecdfPlot, type PercentileCurve, percentilePlot } from '../plots/percentile-plot.js'
 import { type StallShade, seriesPlot } from '../plots/series-plot.js'
 import { sweepPlot } from '../plots/sweep-plot.js'
 import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'

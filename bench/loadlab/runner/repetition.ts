@@ -3,10 +3,11 @@
 import { seededRandom } from '../../../src/base/random.js'
 import type { LoadExpectation, LoadToolVerdict, RunSummary } from '../../../src/lab/run-summary.js'
 import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
+import type { Progress } from '../../harness/progress.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOfPercentiles } from '../tools/reading.js'
 import { type LabControl, LabControlFault } from './control.js'
-import type { PlannedRun } from './plan.js'
+import { type ComparisonPlan, OVERHEAD_S, type PlannedRun } from './plan.js'
 import { longestSeconds, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
 import { serverHeat } from './server-heat.js'
 
@@ -209,4 +210,51 @@ function brokenVerdict(tool: string, failure: string): LoadToolVerdict {
     reasons: [`${tool} gave no figures that could be judged: ${failure}`],
     checks: [],
   }
+}
+
+/** Whether the end was asked for. */
+export interface StopRequest {
+  asked: boolean
+  /** Aborted when it is: ends the tool that runs. */
+  readonly signal: AbortSignal
+}
+
+/** What was made stands, whatever ends it. */
+export async function runAllRepetitions(
+  plan: ComparisonPlan,
+  stage: RepetitionContext,
+  progress: Progress,
+  stopping: StopRequest,
+) {
+  const repetitions: Repetition[] = []
+  for (const [index, planned] of plan.planned.entries()) {
+    if (stopping.asked) break
+    const { round, scenario, variant, seconds } = planned
+    const label = `${index + 1} of ${plan.planned.length}, round ${round}: ${variant.name} in ${scenario.name}`
+    try {
+      const repetition = await progress.during(label, seconds + OVERHEAD_S, () =>
+        runRepetition(planned, stage),
+      )
+      // Interrupted in the middle: the tool was stopped with it, so there is nothing to judge.
+      if (stopping.asked) break
+      repetitions.push(repetition)
+      reportFailure(repetition, progress)
+    } catch (error) {
+      if (!(error instanceof LabControlFault)) throw error
+      progress.clear()
+      process.stderr.write(`bench: ${error.message}\n`)
+      return { repetitions, broken: error.message }
+    }
+  }
+  return {
+    repetitions,
+    /** Why the rest was not made, in a sentence; null when all was, or when the end was asked for. */
+    broken: null,
+  }
+}
+
+function reportFailure({ tool, scenario, failure }: Repetition, progress: Progress): void {
+  if (failure === undefined) return
+  progress.clear()
+  process.stderr.write(`bench: ${tool} in ${scenario}: ${failure}\n`)
 }

@@ -3,7 +3,7 @@
  * the other and in alternating order, so that whatever the machine does meets both.
  */
 
-import { type ExpectedStream, isComplete, type StreamOutcome } from '../../harness/sse/checked-stream.js'
+import { type ExpectedStream, isComplete, type StreamOutcome } from '../../harness/sse/checked-streams.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 
 /** The same call both ways; milliseconds. */

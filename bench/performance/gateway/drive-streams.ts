@@ -4,8 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
-import type { ExpectedStream } from '../../harness/sse/checked-stream.js'
-import { CheckedStreamFigures, checkedStreamLoop } from '../../harness/sse/checked-streams.js'
+import {
+  CheckedStreamFigures,
+  checkedStreamLoop,
+  type ExpectedStream,
+} from '../../harness/sse/checked-streams.js'
 import type { LoadFigures, LoadJob } from '../job.js'
 import type { MeasureWindow } from '../measure-window.js'
 

@@ -1,7 +1,11 @@
 /** The sides of gateway scenarios: our server, the bare relay and another gateway, all before one mock upstream. */
 import { isCompleteBody, type RequestSpec } from '../../harness/http/requests.js'
-import type { ChildProcesses } from '../../harness/server/child-processes.js'
-import { exchangeMessage, freePort, startProgram } from '../../harness/server/program.js'
+import {
+  type ChildProcesses,
+  exchangeMessage,
+  freePort,
+  startProgram,
+} from '../../harness/server/child-processes.js'
 import type { LoadTarget } from '../../harness/server/sluice-server.js'
 import { sampleReply } from '../sample-reply.js'
 import {

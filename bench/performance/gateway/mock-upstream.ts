@@ -13,11 +13,12 @@ import {
   closingEvents,
   encodeText,
   jsonAnswer,
+  jsonMessage,
+  messageEvents,
   openingEvents,
   streamEvents,
   tokenEvent,
 } from './mock-answers.js'
-import { jsonMessage, messageEvents } from './mock-messages.js'
 import { CALM_MS, type MockModel, mockModel, PACE_MS, tagIn } from './mock-models.js'
 import { PaceWheel } from './pace-wheel.js'
 

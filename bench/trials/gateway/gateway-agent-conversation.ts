@@ -7,8 +7,7 @@ import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
-import { runStreams } from './checked-streams.js'
-import { type GatewayStage, stageGateway } from './gateway-stage.js'
+import { type GatewayStage, runStreams, stageGateway } from './gateway-stage.js'
 
 const PAIRS = 200
 const WARM_UP = 60

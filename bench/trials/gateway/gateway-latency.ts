@@ -8,8 +8,7 @@ import {
 import { BARE_TARGET, callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { type QuietRounds, quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
-import { expectedStream } from './checked-streams.js'
-import { stageGateway } from './gateway-stage.js'
+import { expectedStream, stageGateway } from './gateway-stage.js'
 
 const JSON_PAIRS = 5_000
 const STREAM_PAIRS = 1_500

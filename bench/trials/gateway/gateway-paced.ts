@@ -4,8 +4,7 @@ import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
-import { runStreams } from './checked-streams.js'
-import { type GatewayStage, stageGateway } from './gateway-stage.js'
+import { type GatewayStage, runStreams, stageGateway } from './gateway-stage.js'
 
 const STREAMS = 1_000
 const SECONDS = 6

@@ -5,8 +5,7 @@ import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { quietRounds, watchProcesses } from '../disturbance.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
-import { runStreams } from './checked-streams.js'
-import { type GatewayStage, stageGateway } from './gateway-stage.js'
+import { type GatewayStage, runStreams, stageGateway } from './gateway-stage.js'
 import { LeavingClients } from './leaving-clients.js'
 
 const NORMAL = 200

@@ -1,8 +1,16 @@
 /** A gateway under trial, with the mock upstream as its provider. */
+
 import { requestOnce } from '../../harness/http/connection.js'
 import type { CorePlan } from '../../harness/machine/pinning.js'
-import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import {
+  CheckedStreamFigures,
+  type CheckedStreamsPlan,
+  checkedStreamLoop,
+  type ExpectedStream,
+} from '../../harness/sse/checked-streams.js'
+import { type CallTarget, callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { type ExtraProvider, gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
+import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 import type { MockState } from '../../performance/gateway/mock-upstream.js'
 import { getRequest } from '../requests.js'
 import type { TrialContext } from '../trial.js'
@@ -73,4 +81,27 @@ export async function readGauges(port: number) {
 function sumOf(text: string, name: string): number {
   const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))]
   return lines.length === 0 ? Number.NaN : lines.reduce((sum, [, value]) => sum + Number(value), 0)
+}
+
+interface StreamLoadSettings extends Omit<CheckedStreamsPlan, 'port' | 'request' | 'expected'> {
+  /** Our chat endpoint unless it says. */
+  readonly to?: CallTarget
+  readonly model: string
+}
+
+/** Resolves when the last stream has ended. */
+export async function runStreams(port: number, settings: StreamLoadSettings): Promise<CheckedStreamFigures> {
+  const { to = SLUICE_CHAT, model, ...plan } = settings
+  const figures = new CheckedStreamFigures()
+  const expected = (index: number): ExpectedStream => expectedStream(model, index)
+  const request = (index: number) => callBytes(to, model, expected(index).tag)
+  await checkedStreamLoop({ ...plan, port, request, expected }, figures).run()
+  return figures
+}
+
+/** What a stream of a model has to hold for request `number`. */
+export function expectedStream(model: string, number: number): ExpectedStream {
+  const plan = mockModel(model)
+  if (plan === null) throw new Error(`${model} is no model of the mock`)
+  return { tokens: plan.tokens, tag: plan.tagged ? tagOf(number) : '' }
 }

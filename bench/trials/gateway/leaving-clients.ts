@@ -1,5 +1,5 @@
 /** Clients that ask for something and go away before they have got it. */
-import type { StreamOutcome } from '../../harness/sse/checked-stream.js'
+import type { StreamOutcome } from '../../harness/sse/checked-streams.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'

@@ -3,8 +3,7 @@ import { verifyWrites, writeBars, writeFigures } from '../storage/verify-writes.
 import { WriteLedger } from '../storage/write-ledger.js'
 import { Writer } from '../storage/writer.js'
 import { atLeast, below, figure, over, playRounds, type Trial } from '../trial.js'
-import { KilledServer } from './killed-server.js'
-import type { Recovery } from './recovery.js'
+import { KilledServer, type Recovery } from './killed-server.js'
 
 const VERIFY_EVERY = 10
 const SERVING_LIMIT_MS = 2_000

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import { isCompleteBody } from '../../../bench/harness/http/requests.js'
-import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-streams.js'
 import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { agentConversation } from '../../../bench/performance/gateway/agent-conversation.js'
 import { messagesSpec } from '../../../bench/performance/gateway/calls.js'
-import { jsonMessage, messageEvents } from '../../../bench/performance/gateway/mock-messages.js'
+import { jsonMessage, messageEvents } from '../../../bench/performance/gateway/mock-answers.js'
 import { listen } from '../../support/servers/listen.js'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: '

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import { type Test, test } from 'tap'
-import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-streams.js'
 import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { streamEvents } from '../../../bench/performance/gateway/mock-answers.js'
 import { tagOf } from '../../../bench/performance/gateway/mock-models.js'

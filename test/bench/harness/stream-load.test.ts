@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type Test, test } from 'tap'
 import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { requestBytes } from '../../../bench/harness/http/requests.js'
-import { CheckedStream, isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
+import { CheckedStream, isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-streams.js'
 import { StreamLoad, type StreamPlan } from '../../../bench/harness/sse/stream-load.js'
 import { StreamLoop } from '../../../bench/harness/sse/stream-loop.js'
 import { classifyEvent } from '../../../bench/harness/sse/timed-stream.js'
