@@ -51,6 +51,16 @@ interface Bench {
   readonly defects: unknown[]
 }
 
+/** A stream, and what it tells. */
+function listen(gateway: Gateway) {
+  const ear = new Ear()
+  return { ear, ...streamChat(gateway, ear) }
+}
+
+const kindsOf = (records: Bench['records']): string[] => records.map(({ outcome }) => outcome.kind)
+const statusesOf = ({ attempts }: Pick<Generation<RoutedRequest>, 'attempts'>): number[] =>
+  attempts.map(({ status }) => status)
+
 /** `fails` is what the counter does instead, `settles` what the settlement does behind its record. */
 function bench(fails?: () => never, settles: () => null = () => null): Bench {
   const first = new ScriptedProvider()
@@ -88,10 +98,7 @@ test('a whole answer carries the usage and the cost of the provider’s figures'
   const { generation, fault } = await answer
   t.equal(fault, null)
   t.match(generation.consumption, { usage: usage(3, 4), estimated: false, cost: { total: 11_000 } })
-  t.same(
-    records.map(({ outcome }) => outcome.kind),
-    ['completed'],
-  )
+  t.same(kindsOf(records), ['completed'])
 })
 
 test('a provider without figures is estimated, and says so in the metadata', async (t) => {
@@ -122,18 +129,14 @@ for (const [why, failed, again] of RETRIES) {
     if (again) second.last.complete!.onEnd(completion('hi'))
     const { generation, fault } = await answer
     t.equal(fault?.kind ?? null, again ? null : failed.fault.kind)
-    t.same(
-      generation.attempts.map(({ status }) => status),
-      again ? [failed.status, 200] : [failed.status],
-    )
+    t.same(statusesOf(generation), again ? [failed.status, 200] : [failed.status])
     t.equal(serviceMetadata(generation, 0).attempt, again ? 2 : 0)
     t.equal(records.length, 1)
   })
 
   test(`a stream tries ${again ? 'another' : 'no other'} endpoint when ${why}`, async (t) => {
     const { gateway, first, second } = bench()
-    const ear = new Ear()
-    streamChat(gateway, ear)
+    const { ear } = listen(gateway)
     first.last.stream!.onFailure(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     t.same(ear.heard, again ? [] : [`failed ${failed.fault.kind}`])
@@ -155,8 +158,7 @@ test('when every endpoint fails the caller gets the last fault', async (t) => {
 
 test('once an event has been handed over, a failure is told and nothing else is tried', async (t) => {
   const { gateway, first, second } = bench()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEvent(text('half'))
   first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   t.equal(second.calls.length, 0)
@@ -165,8 +167,7 @@ test('once an event has been handed over, a failure is told and nothing else is 
 
 test('a stream ends with the consumption of the provider’s figures', async (t) => {
   const { gateway, first } = bench()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   const { stream } = first.last
   stream!.onEvent(text('hi'))
   stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
@@ -179,8 +180,7 @@ test('a stream ends with the consumption of the provider’s figures', async (t)
 
 test('a stream without figures is estimated from what it said', async (t) => {
   const { gateway, first, counted } = bench()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEvent(text('one '))
   first.last.stream!.onEvent({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
   first.last.stream!.onEvent({
@@ -196,16 +196,14 @@ test('a stream without figures is estimated from what it said', async (t) => {
 
 test('a stream that ends without a single event is a failure', async (t) => {
   const { gateway, first } = bench()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEnd()
   t.same(ear.heard, ['failed provider-failed'])
 })
 
 test('a caller who leaves ends the upstream call in the same turn, and what was said is counted', async (t) => {
   const { gateway, first, records, counted } = bench()
-  const ear = new Ear()
-  const { flow } = streamChat(gateway, ear)
+  const { ear, flow } = listen(gateway)
   first.last.stream!.onEvent(text('half'))
   flow.cancel()
   t.same(first.last.told, ['cancel'])
@@ -233,10 +231,7 @@ test('a caller who leaves a whole answer ends the upstream call', async (t) => {
   waiter.leave()
   t.same(first.last.told, ['cancel'])
   first.last.complete!.onEnd(completion('late'))
-  t.same(
-    records.map(({ outcome }) => outcome.kind),
-    ['aborted'],
-  )
+  t.same(kindsOf(records), ['aborted'])
 })
 
 test('backpressure reaches the provider, also the one that is tried next', async (t) => {
@@ -270,8 +265,7 @@ test('generation ids sort by time and look as the contract says', async (t) => {
 
 test('what a failed attempt told about its usage is not billed to the one that answers', async (t) => {
   const { gateway, first, second } = bench()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEvent({ type: 'usage', usage: usage(999_999, 0) })
   first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   second.last.stream!.onEvent(text('hi'))
@@ -310,10 +304,7 @@ test('an attempt under way counts as one when the caller leaves', async (t) => {
   const waiter = new Waiter()
   void completeChat(gateway, inferenceOf(), waiter)
   waiter.leave()
-  t.same(
-    records[0]?.generation.attempts.map(({ status }) => status),
-    [0],
-  )
+  t.same(statusesOf(records[0]!.generation), [0])
 })
 
 test('a provider that throws ends the call as a defect of ours, also on the second attempt', async (t) => {
@@ -321,8 +312,7 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
   second.stream = () => {
     throw new TypeError('defect')
   }
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onFailure(failure('provider-failed', 'not-sent'))
   await turn()
   t.same(ear.heard, ['failed internal'])
@@ -350,8 +340,7 @@ test('a whole answer that cannot be counted is given, and settled with a guess; 
 
 test('a stream that cannot be counted ends as others do, and is settled with a guess', async (t) => {
   const { gateway, first, records, defects } = defective()
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEvent(text('twelve chars'))
   first.last.stream!.onEnd()
   await turn()
@@ -363,8 +352,7 @@ test('a stream that cannot be counted ends as others do, and is settled with a g
 for (const how of ['is left', 'breaks off'] as const) {
   test(`a stream that ${how} and cannot be counted is settled with a guess`, async (t) => {
     const { gateway, first, records, defects } = defective()
-    const ear = new Ear()
-    const { flow } = streamChat(gateway, ear)
+    const { ear, flow } = listen(gateway)
     first.last.stream!.onEvent(text('half'))
     if (how === 'is left') flow.cancel()
     else first.last.stream!.onFailure(failure('provider-failed', 'maybe-processed'))
@@ -438,8 +426,7 @@ test('a settlement that throws is told to the log, and the caller is answered al
   const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', null))
   t.equal((await answer).fault, null)
-  const ear = new Ear()
-  streamChat(gateway, ear)
+  const { ear } = listen(gateway)
   first.last.stream!.onEvent(text('hi'))
   first.last.stream!.onEnd()
   await turn()

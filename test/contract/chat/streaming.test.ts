@@ -25,20 +25,16 @@ function benchWith(script: Script): ChatBench {
   return shared
 }
 
-/** Sends a streaming call and keeps the connection. */
-async function opened(
-  t: Test,
-  { server }: ChatBench,
-  headers: readonly (readonly [string, string])[] = [],
-): Promise<RawConnection> {
+/** Sends a call, of a stream where nothing else is said, and keeps the connection. */
+async function opened(t: Test, { server }: ChatBench, body: object = STREAM): Promise<RawConnection> {
   const connection = await connectRaw(server.port)
   t.teardown(() => connection.destroy())
   await connection.send(
     request({
       method: 'POST',
       target: '/api/v1/chat/completions',
-      headers: [['Authorization', `Bearer ${API_KEY}`], ...headers],
-      body: JSON.stringify(STREAM),
+      headers: [['Authorization', `Bearer ${API_KEY}`]],
+      body: JSON.stringify(body),
     }),
   )
   return connection
@@ -96,47 +92,24 @@ test('the first event arrives before the last is made', async (t) => {
   t.match(await restOf(connection), /last/)
 })
 
-const BROKEN: readonly (readonly [string, (peer: Peer) => void, number])[] = [
-  ['ends without its terminator', (peer) => peer.stream(mockStream('half'), false), 502],
-  [
-    'is cut',
-    (peer) => {
-      peer.streamHead()
-      peer.event(mockChunk({ content: 'half' }))
-      peer.cut()
-    },
-    502,
-  ],
-  [
-    'is reset',
-    (peer) => {
-      peer.streamHead()
-      peer.event(mockChunk({ content: 'half' }))
-      setImmediate(() => setImmediate(() => peer.reset()))
-    },
-    502,
-  ],
-  [
-    'sends what is no JSON',
-    (peer) => {
-      peer.streamHead()
-      peer.event(mockChunk({ content: 'half' }))
-      peer.event('{"broken')
-    },
-    502,
-  ],
-  [
-    'sends an error',
-    (peer) => {
-      peer.streamHead()
-      peer.event(mockChunk({ content: 'half' }))
-      peer.event({ error: { code: 500, message: 'no' } })
-    },
-    502,
-  ],
+/** Begins a stream, says half of it, and then does this. */
+const half =
+  (then: (peer: Peer) => void = () => {}) =>
+  (peer: Peer): void => {
+    peer.streamHead()
+    peer.event(mockChunk({ content: 'half' }))
+    then(peer)
+  }
+
+const BROKEN: readonly (readonly [string, (peer: Peer) => void])[] = [
+  ['ends without its terminator', (peer) => peer.stream(mockStream('half'), false)],
+  ['is cut', half((peer) => peer.cut())],
+  ['is reset', half((peer) => setImmediate(() => setImmediate(() => peer.reset())))],
+  ['sends what is no JSON', half((peer) => peer.event('{"broken'))],
+  ['sends an error', half((peer) => peer.event({ error: { code: 500, message: 'no' } }))],
 ]
 
-for (const [what, script, code] of BROKEN) {
+for (const [what, script] of BROKEN) {
   test(`a provider’s stream that ${what} ends with an error chunk and the terminator`, async (t) => {
     const bench = benchWith(script)
     const events = (await bench.ask({ stream: true })).events()
@@ -144,7 +117,7 @@ for (const [what, script, code] of BROKEN) {
     const last = events.at(-2)
     t.ok(ChatCompletionChunk.safeParse(last).success)
     t.match(last, {
-      error: { code, metadata: { error_type: String } },
+      error: { code: 502, metadata: { error_type: String } },
       choices: [{ finish_reason: 'error' }],
     })
     t.notOk(
@@ -189,14 +162,7 @@ test('data behind the terminator is nobody’s', async (t) => {
 const PHASES: readonly (readonly [string, (peer: Peer) => void, boolean])[] = [
   ['before the head', () => {}, false],
   ['between the head and the first event', (peer) => peer.streamHead(), false],
-  [
-    'in the middle',
-    (peer) => {
-      peer.streamHead()
-      peer.event(mockChunk({ content: 'half' }))
-    },
-    true,
-  ],
+  ['in the middle', half(), true],
 ]
 
 for (const [phase, script, begun] of PHASES) {
@@ -214,16 +180,8 @@ for (const [phase, script, begun] of PHASES) {
 
   test(`a caller of a whole answer who leaves ${phase} ends the provider’s call at once`, async (t) => {
     const bench = benchWith(script)
-    const connection = await connectRaw(bench.server.port)
     const { stream: _, ...whole } = STREAM
-    await connection.send(
-      request({
-        method: 'POST',
-        target: '/api/v1/chat/completions',
-        headers: [['Authorization', `Bearer ${API_KEY}`]],
-        body: JSON.stringify(whole),
-      }),
-    )
+    const connection = await opened(t, bench, whole)
     const peer = await eventually(() => asked)
     connection.destroy()
     await peer.closed()

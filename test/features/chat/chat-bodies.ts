@@ -1,10 +1,7 @@
 /** Chat bodies for tests, and what the server says about one. */
-import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeChat } from '../../../src/features/chat/decode.js'
-import { type ChatBody, chatBody } from '../../../src/features/chat/schema.js'
-import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { faultMessage } from '../../../src/http/dialects/gateway.js'
-import { readBySchema } from '../../../src/http/input.js'
+import { chatBody } from '../../../src/features/chat/schema.js'
+import { BodyReader } from '../body-reader.js'
 
 /** The smallest request. */
 export const SMALLEST = { model: 'sim/fast', messages: [{ role: 'user', content: 'hi' }] } as const
@@ -23,21 +20,4 @@ export const withPart = (part: object): object => ({
   messages: [{ role: 'user', content: [part] }],
 })
 
-/** The canonical request of anything a caller may send. Throws the fault it is refused with. */
-export function decoded(input: unknown, sessionId = ''): ChatRequest {
-  const issues: ValidationIssue[] = []
-  const body = readBySchema(chatBody, input, issues)
-  if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return decodeChat(body as ChatBody, sessionId)
-}
-
-/** The sentence a caller reads, or null for a request that is taken. */
-export function refusal(input: unknown, sessionId = ''): string | null {
-  try {
-    decoded(input, sessionId)
-    return null
-  } catch (error) {
-    if (error instanceof Fault && error.kind === 'invalid-input') return faultMessage(error)
-    throw error
-  }
-}
+export const { decoded, refusal } = new BodyReader(chatBody, decodeChat)

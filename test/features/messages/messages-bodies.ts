@@ -1,10 +1,7 @@
 /** Messages bodies for tests, and what the server says about one. */
-import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
-import { decodeMessages } from '../../../src/features/messages/decode.js'
-import { type MessagesBody, messagesBody } from '../../../src/features/messages/schema.js'
-import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
-import { faultMessage } from '../../../src/http/dialects/gateway.js'
-import { readBySchema } from '../../../src/http/input.js'
+import { decodeCount, decodeMessages } from '../../../src/features/messages/decode.js'
+import { countBody, messagesBody } from '../../../src/features/messages/schema.js'
+import { BodyReader } from '../body-reader.js'
 
 /** The smallest request. */
 export const SMALLEST = {
@@ -25,24 +22,8 @@ export const withBlock = (block: object): object => withMessages({ role: 'user',
 export const withSaid = (block: object): object =>
   withMessages({ role: 'user', content: 'hi' }, { role: 'assistant', content: [block] })
 
-/** The request of anything a caller may send. Throws the fault it is refused with. */
-export function decoded(input: unknown, sessionId = ''): MessagesRequest {
-  const issues: ValidationIssue[] = []
-  const body = readBySchema(messagesBody, input, issues)
-  if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return decodeMessages(body as MessagesBody, sessionId)
-}
-
-/** The sentence a caller reads, or null for a request that is taken. */
-export function refusal(input: unknown, sessionId = ''): string | null {
-  try {
-    decoded(input, sessionId)
-    return null
-  } catch (error) {
-    if (error instanceof Fault && error.kind === 'invalid-input') return faultMessage(error)
-    throw error
-  }
-}
+export const { decoded, refusal } = new BodyReader(messagesBody, decodeMessages)
+export const counted = new BodyReader(countBody, decodeCount)
 
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')
 export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex').toString('base64')

@@ -74,89 +74,71 @@ test('everything an answer may hold may be sent back', async (t) => {
 
 const PLACE = 'messages.0.content.0'
 
+const base64 = (media_type: string, data: string): object => document({ type: 'base64', media_type, data })
+
 const REFUSED: readonly (readonly [what: string, block: object, said: string])[] = [
-  ['an unknown kind', { type: 'video' }, `${PLACE}.type: is none of the documented values`],
-  ['no kind', { text: 'a' }, `${PLACE}.type: is required`],
-  ['a kind of answers of another gateway', { type: 'mcp_tool_use', id: 'a', name: 'b' }, `${PLACE}.type: `],
-  ['text without text', { type: 'text' }, `${PLACE}.text: is required`],
-  ['a picture without a source', { type: 'image' }, `${PLACE}.source: is required`],
-  ['a picture of another type', image('image/bmp', PNG), `${PLACE}.source.media_type: must be one of`],
-  ['a picture that is no base64', image('image/png', 'not base64!'), `${PLACE}.source.data: must be base64`],
-  ['an empty picture', image('image/png', ''), `${PLACE}.source.data: must be base64 and not empty`],
-  [
-    'a picture whose type lies',
-    image('image/jpeg', PNG),
-    `${PLACE}.source: has a media_type that contradicts`,
-  ],
+  ['an unknown kind', { type: 'video' }, '.type: is none of the documented values'],
+  ['no kind', { text: 'a' }, '.type: is required'],
+  ['a kind of answers of another gateway', { type: 'mcp_tool_use', id: 'a', name: 'b' }, '.type: '],
+  ['text without text', { type: 'text' }, '.text: is required'],
+  ['a picture without a source', { type: 'image' }, '.source: is required'],
+  ['a picture of another type', image('image/bmp', PNG), '.source.media_type: must be one of'],
+  ['a picture that is no base64', image('image/png', 'not base64!'), '.source.data: must be base64'],
+  ['an empty picture', image('image/png', ''), '.source.data: must be base64 and not empty'],
+  ['a picture whose type lies', image('image/jpeg', PNG), '.source: has a media_type that contradicts'],
   [
     'a picture that is none',
     image('image/png', Buffer.from('no picture at all').toString('base64')),
-    `${PLACE}.source: has a media_type`,
+    '.source: has a media_type',
   ],
   [
     'a picture from a file system',
     { type: 'image', source: { type: 'url', url: 'file:///etc/passwd' } },
-    `${PLACE}.source.url: must be an http`,
+    '.source.url: must be an http',
   ],
-  [
-    'a PDF that is a picture',
-    document({ type: 'base64', media_type: 'application/pdf', data: PNG }),
-    `${PLACE}.source: has a media_type`,
-  ],
-  [
-    'a PDF of another type',
-    document({ type: 'base64', media_type: 'application/msword', data: PDF }),
-    `${PLACE}.source.media_type: `,
-  ],
-  [
-    'a PDF that is no base64',
-    document({ type: 'base64', media_type: 'application/pdf', data: '***' }),
-    `${PLACE}.source.data: `,
-  ],
+  ['a PDF that is a picture', base64('application/pdf', PNG), '.source: has a media_type'],
+  ['a PDF of another type', base64('application/msword', PDF), '.source.media_type: '],
+  ['a PDF that is no base64', base64('application/pdf', '***'), '.source.data: '],
   [
     'a text document of another type',
     document({ type: 'text', media_type: 'text/html', data: 'a' }),
-    `${PLACE}.source.media_type: `,
+    '.source.media_type: ',
   ],
-  ['a document of an unknown source', document({ type: 'ftp' }), `${PLACE}.source.type: `],
+  ['a document of an unknown source', document({ type: 'ftp' }), '.source.type: '],
   [
     'a document in a document',
     document({ type: 'content', content: [document({ type: 'file', file_id: 'f' })] }),
-    `${PLACE}.source.content.0.type: `,
+    '.source.content.0.type: ',
   ],
   [
     'a search result without its text',
     { type: 'search_result', title: 't', source: 's' },
-    `${PLACE}.content: is required`,
+    '.content: is required',
   ],
   [
     'a cache mark of an unknown kind',
     { ...TEXT, cache_control: { type: 'forever' } },
-    `${PLACE}.cache_control.type: `,
+    '.cache_control.type: ',
   ],
   [
     'a call of a tool',
     { type: 'tool_use', id: 'a', name: 'b', input: {} },
-    `${PLACE}.type: can only stand in a message of the assistant`,
+    '.type: can only stand in a message of the assistant',
   ],
-  ['thinking', { type: 'thinking', thinking: 'a', signature: 'b' }, `${PLACE}.type: can only stand`],
-  [
-    'a change of tools',
-    { type: 'tool_addition', tool: { type: 'tool_reference', name: 'a' } },
-    `${PLACE}.type: `,
-  ],
+  ['thinking', { type: 'thinking', thinking: 'a', signature: 'b' }, '.type: can only stand'],
+  ['a change of tools', { type: 'tool_addition', tool: { type: 'tool_reference', name: 'a' } }, '.type: '],
   [
     'a result without its call',
     { type: 'tool_result', tool_use_id: 'nobody' },
-    `${PLACE}.tool_use_id: answers no tool_use`,
+    '.tool_use_id: answers no tool_use',
   ],
-  ['no object', 'text' as unknown as object, `${PLACE}: must be an object`],
+  ['no object', 'text' as unknown as object, ': must be an object'],
 ]
 
 for (const [what, block, said] of REFUSED) {
   test(`a user may not send ${what}`, async (t) => {
     const sentence = refusal(withBlock(block))
-    t.ok(sentence?.startsWith(said), String(sentence))
+    t.ok(sentence?.startsWith(PLACE + said), String(sentence))
   })
 }
 
