@@ -105,9 +105,9 @@ export class OperationRecorder {
   }
 
   /** The window under way ended at `edge`. */
-  startNextWindow(edge: number, fresh: boolean): void {
+  startNextWindow(edge: number, isFirstOfSpan: boolean): void {
     this.#process.advanceTo(edge)
-    if (fresh) this.#process.restart()
+    if (isFirstOfSpan) this.#process.restart()
     this.#window = null
     if (this.#process.inFlight > 0) this.#openWindow()
   }

@@ -2,7 +2,6 @@ import { mergeWorkerParts } from '../summary/merge.js'
 import type {
   ArrivalTimes,
   LabRunPlan,
-  RunSpan,
   WindowChoice,
   WorkerSeriesSnapshot,
   WorkerWindowSnapshot,
@@ -146,11 +145,11 @@ export class LabRecorder implements RecorderClock {
       this.addMark(plan.id, `worker ${this.#options.worker} joined ${(now - start).toFixed(1)} ms late`)
     this.schedule(Math.max(start, this.#edgeNow()), () => this.#attributeTo(plan.id, plan.connections))
     let previous = this.#edgeNow()
-    for (const { time, place, fresh } of windowEdges(plan, start)) {
+    for (const [time, place] of windowEdges(plan, start)) {
       previous = Math.max(time, previous)
       const edge = previous
       this.schedule(edge, () => {
-        if (this.#run === plan.id) this.#openWindow(place, edge, fresh)
+        if (this.#run === plan.id) this.#openWindow(place, edge)
       })
     }
     this.catchUp()
@@ -162,7 +161,7 @@ export class LabRecorder implements RecorderClock {
     if (this.#run !== run) return
     this.#attributeTo(null, null)
     const edge = this.#edgeNow()
-    this.schedule(edge, () => this.#openWindow(null, edge, true))
+    this.schedule(edge, () => this.#openWindow(null, edge))
     this.catchUp()
   }
 
@@ -191,8 +190,7 @@ export class LabRecorder implements RecorderClock {
   /** Steps from number `first` on, as far as they are kept; those that are over only. At most `limit`. */
   readSeries(first: number, limit: number): WorkerSeriesSnapshot {
     this.catchUp()
-    const operations = Array.from(this.#operations.values(), ({ name, series }) => [name, series] as const)
-    return { worker: this.#options.worker, ...this.steps.snapshot(first, limit, operations) }
+    return { worker: this.#options.worker, ...this.steps.snapshot(first, limit, this.#operations.values()) }
   }
 
   /** The moments of all arrivals of a stretch of time on the shared clock; null when too many came since. */
@@ -226,7 +224,8 @@ export class LabRecorder implements RecorderClock {
     this.total.threshold = this.#connections.busyThreshold
   }
 
-  #openWindow(place: WindowPosition | null, edge: number, fresh: boolean): void {
+  #openWindow(place: WindowPosition | null, edge: number): void {
+    const isFirstOfSpan = place === null || (place.span !== 'after' && place.slice === 0)
     const cpu = this.#options.cpuMs()
     this.#connections.advanceTo(edge, this.window)
     this.window.end(edge, cpu)
@@ -234,9 +233,9 @@ export class LabRecorder implements RecorderClock {
     this.#windows.push(this.window)
     if (this.#windows.length > WINDOWS_KEPT) this.#windows.shift()
     this.total.advanceTo(edge)
-    if (fresh) this.total.restart()
+    if (isFirstOfSpan) this.total.restart()
     this.total.continueIn(this.window.total)
-    for (const operation of this.#operations.values()) operation.startNextWindow(edge, fresh)
+    for (const operation of this.#operations.values()) operation.startNextWindow(edge, isFirstOfSpan)
   }
 
   #endStep(): void {
@@ -260,23 +259,17 @@ export class LabRecorder implements RecorderClock {
   }
 }
 
-interface WindowEdge {
-  readonly time: number
-  readonly place: WindowPosition
-  readonly fresh: boolean
-}
-
+/** When the windows of a run begin, and where they belong. */
 function* windowEdges(
   { id, warmupMs, measureMs, sliceMs }: LabRunPlan,
   start: number,
-): Generator<WindowEdge> {
-  const place = (span: RunSpan, slice = 0): WindowPosition => ({ run: id, span, slice })
-  if (warmupMs > 0) yield { time: start, place: place('warm-up'), fresh: true }
+): Generator<readonly [time: number, place: WindowPosition]> {
   const measure = start + warmupMs
+  if (warmupMs > 0) yield [start, { run: id, span: 'warm-up', slice: 0 }]
   for (let slice = 0; slice * sliceMs < measureMs; slice++) {
-    yield { time: measure + slice * sliceMs, place: place('measure', slice), fresh: slice === 0 }
+    yield [measure + slice * sliceMs, { run: id, span: 'measure', slice }]
   }
-  yield { time: measure + measureMs, place: place('after'), fresh: false }
+  yield [measure + measureMs, { run: id, span: 'after', slice: 0 }]
 }
 
 function isChosenWindow({ span, slice }: WindowPosition, { spans, slices }: WindowChoice): boolean {

@@ -51,14 +51,14 @@ export class StepSeries {
   snapshot(
     first: number,
     limit: number,
-    operations: Iterable<readonly [name: string, series: OperationSeries | null]>,
+    operations: Iterable<{ readonly name: string; readonly series: OperationSeries | null }>,
   ): Omit<WorkerSeriesSnapshot, 'worker'> {
     const from = Math.max(first, this.#firstStep, this.#step - STEPS_KEPT + 1)
     const count = Math.max(0, Math.min(limit, this.#step - from))
     const slot = from % STEPS_KEPT
-    const known = [...operations].flatMap(([name, series]) =>
-      series === null ? [] : [[name, series.snapshot(slot, count)] as const],
-    )
+    const known = [...operations].flatMap(({ name, series }) => {
+      return series === null ? [] : [[name, series.snapshot(slot, count)] as const]
+    })
     return {
       first: from,
       ...sliceColumns(this, WORKER_STEP_COLUMNS, slot, count),

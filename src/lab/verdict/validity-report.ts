@@ -50,26 +50,21 @@ export function formatValidityReport(
 }
 
 function headLines({ truth, report, stalls }: ReportEvidence): string[] {
-  const expect = truth.expect
-  const asked =
-    expect === null
-      ? null
-      : [
-          `expect ${expect.loop}`,
-          expect.rate === undefined ? '' : `${formatNumber(expect.rate)}/s`,
-          expect.pattern ?? '',
-          expect.connections === undefined ? '' : `${formatNumber(expect.connections)} connections`,
-        ]
-          .filter((word) => word !== '')
-          .join(' ')
+  const { expect, id, operations } = truth
+  const asked = expect && [
+    `expect ${expect.loop}`,
+    expect.rate !== undefined && `${formatNumber(expect.rate)}/s`,
+    expect.pattern,
+    expect.connections !== undefined && `${formatNumber(expect.connections)} connections`,
+  ]
   const facts = [
-    `run ${truth.id}`,
-    `op ${Object.keys(truth.operations).join(', ') || UNKNOWN}`,
-    asked,
-    stalls === null ? null : `${stalls.kinds.join(' and ')} ${formatMs(stalls.longestMs)} ms`,
+    `run ${id}`,
+    `op ${Object.keys(operations).join(', ') || UNKNOWN}`,
+    asked?.filter(Boolean).join(' '),
+    stalls !== null && `${stalls.kinds.join(' and ')} ${formatMs(stalls.longestMs)} ms`,
     `quantum ${formatMs(report.quantum)} ms`,
   ]
-  return [facts.filter((fact) => fact !== null).join('   '), `tool ${report.tool}, version ${report.version}`]
+  return [facts.filter(Boolean).join('   '), `tool ${report.tool}, version ${report.version}`]
 }
 
 /** A line of three figures: of the client, of the server, and expected. */

@@ -18,7 +18,8 @@ export interface ReferenceRun {
 /** What the server saw of a stop. */
 interface OutageFigures {
   readonly arrivals?: number
-  readonly during: number
+  /** The 20 of a closed loop when absent. */
+  readonly during?: number
   readonly after5?: number
   /** Of a block: connections that sent right after its end. */
   readonly block?: { readonly connections: number }
@@ -34,9 +35,9 @@ function outage(
   name: string,
   [loopClass, ...fails]: readonly [LoopClass, ...string[]],
   report: Partial<LoadToolReport> & { done: number },
-  figures: OutageFigures,
+  figures: OutageFigures = {},
 ): ReferenceRun {
-  const { during, after5 = 0, block, seconds = 8, stallS = 1, dispersion = 0.02 } = figures
+  const { during = 20, after5 = 0, block, seconds = 8, stallS = 1, dispersion = 0.02 } = figures
   const { arrivals = report.done, connections = 20, opened = connections } = figures
   const held = block === undefined ? during : 0
   return {
@@ -117,31 +118,30 @@ export const OUTAGES: readonly ReferenceRun[] = [
     'wrk2 -R 200',
     ['corrected', 'V12'],
     { ...RATE, done: 4801, durationS: 24, ...latency(37.1, 1.7, 862, 1000), corrected: true },
-    { arrivals: 2800, during: 20, seconds: 14, dispersion: 7.9 },
+    { arrivals: 2800, seconds: 14, dispersion: 7.9 },
   ),
-  outage(
-    'k6 with only 20 users',
-    ['omitting', 'V6', 'V7'],
-    { ...OPEN, done: 1421, ...latency(13.5, 0.1, 925, 996) },
-    { during: 20 },
-  ),
-  outage(
-    'hey -q',
-    ['omitting', 'V7'],
-    { ...RATE, done: 1440, ...latency(13.5, 0.7, 941, 941), quantum: 0.1 },
-    { during: 20 },
-  ),
-  outage(
-    'locust with a constant throughput for each user',
-    ['omitting', 'V7'],
-    { ...RATE, done: 1420, ...latency(13, 1, 910, 910), quantum: 1 },
-    { during: 20 },
-  ),
+  outage('k6 with only 20 users', ['omitting', 'V6', 'V7'], {
+    ...OPEN,
+    done: 1421,
+    ...latency(13.5, 0.1, 925, 996),
+  }),
+  outage('hey -q', ['omitting', 'V7'], {
+    ...RATE,
+    done: 1440,
+    ...latency(13.5, 0.7, 941, 941),
+    quantum: 0.1,
+  }),
+  outage('locust with a constant throughput for each user', ['omitting', 'V7'], {
+    ...RATE,
+    done: 1420,
+    ...latency(13, 1, 910, 910),
+    quantum: 1,
+  }),
   outage(
     'h2load --rps',
     ['closed', 'V7', 'V12'],
     { ...RATE, done: 1600, mean: 12.1, max: 943 },
-    { during: 20, after5: 180, dispersion: 22 },
+    { after5: 180, dispersion: 22 },
   ),
   ...[
     { done: 1700, mean: 1.5, p90: 0, p99: 86, max: 91 },
@@ -151,7 +151,7 @@ export const OUTAGES: readonly ReferenceRun[] = [
       `autocannon -R 200 -C, block, p99 ${p99}`,
       ['omitting', 'V7', 'V12'],
       { ...RATE, done, ...latency(mean, p90, p99, max), quantum: 1, samples: done },
-      { during: 20, block: { connections: 20 }, dispersion: 130 },
+      { block: { connections: 20 }, dispersion: 130 },
     ),
   ),
   ...[
@@ -163,29 +163,23 @@ export const OUTAGES: readonly ReferenceRun[] = [
       `autocannon -R 200, block, p90 ${p90}`,
       ['synthetic', 'V7', 'V8', 'V12'],
       { ...RATE, done, ...latency(mean, p90, p99, max), quantum: 1, samples: 307_830 },
-      { during: 20, block: { connections: 20 }, dispersion: 145 },
+      { block: { connections: 20 }, dispersion: 145 },
     ),
   ),
-  outage(
-    'autocannon, closed',
-    ['omitting', 'V3', 'V4', 'V7', 'V10'],
-    {
-      done: 615_000,
-      mean: 0.04,
-      percentiles: { p90: 0, p99: 0, 'p99.9': 2 },
-      max: 1002,
-      quantum: 1,
-      samples: 615_000,
-      cpuShare: 0.99,
-    },
-    { during: 20 },
-  ),
+  outage('autocannon, closed', ['omitting', 'V3', 'V4', 'V7', 'V10'], {
+    done: 615_000,
+    mean: 0.04,
+    percentiles: { p90: 0, p99: 0, 'p99.9': 2 },
+    max: 1002,
+    quantum: 1,
+    samples: 615_000,
+    cpuShare: 0.99,
+  }),
   outage(
     // The tool fills in samples by its mean interval, which holds the stall: too few, as if the run were a second longer.
     'wrk, closed',
     ['corrected', 'V4', 'V7', 'V10'],
     { done: 985_000, ...latency(55.6, 98, 910, 1000), corrected: true, cpuShare: 0.99 },
-    { during: 20 },
   ),
   outage(
     'wrk, an outage of three seconds, its own timeout',
@@ -198,14 +192,14 @@ export const OUTAGES: readonly ReferenceRun[] = [
       corrected: true,
       cpuShare: 0.99,
     },
-    { arrivals: 772_016, during: 20, stallS: 3 },
+    { arrivals: 772_016, stallS: 3 },
   ),
   outage(
     // As above: as if the run were three seconds longer.
     'wrk, an outage of three seconds, --timeout 10s',
     ['corrected', 'V4', 'V7', 'V10'],
     { done: 800_000, ...latency(407, 1890, 2890, 3000), censor: 10_000, corrected: true, cpuShare: 0.99 },
-    { during: 20, stallS: 3 },
+    { stallS: 3 },
   ),
 ]
 
