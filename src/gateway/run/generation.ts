@@ -46,15 +46,9 @@ interface InferenceArrival {
   readonly decodedAt: number
 }
 
-export class Generation<R extends RoutedRequest = ChatRequest> {
-  readonly id: string
-  readonly request: R
-  readonly caller: Principal
-  readonly plan: Plan
+export class Generation<R extends RoutedRequest = ChatRequest> implements InferenceArrival {
   /** Unix seconds, whole. */
   readonly created: number
-  /** `performance.now()` */
-  readonly startedAt: number
   readonly operation: InferenceOperation
   readonly simulate: string
   readonly traceparent: string
@@ -78,21 +72,17 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** The answer has failed after it had begun. */
   failed = false
 
+  /** @param startedAt `performance.now()` */
   constructor(
-    id: string,
-    request: R,
-    caller: Principal,
-    plan: Plan,
+    readonly id: string,
+    readonly request: R,
+    readonly caller: Principal,
+    readonly plan: Plan,
     createdMs: number,
-    startedAt: number,
+    readonly startedAt: number,
     arrival: Partial<InferenceArrival> = {},
   ) {
-    this.id = id
-    this.request = request
-    this.caller = caller
-    this.plan = plan
     this.created = Math.floor(createdMs / 1000)
-    this.startedAt = startedAt
     this.operation = arrival.operation ?? 'chat'
     this.simulate = arrival.simulate ?? ''
     this.traceparent = arrival.traceparent ?? ''

@@ -50,8 +50,8 @@ function speechBody({ request, endpoint }: ProviderCall<SpeechRequest>): WireObj
     input,
     voice,
     response_format,
-    ...(speed !== undefined && endpoint.supportedParameters.has('speed') && { speed }),
-    ...(instructions !== undefined && { instructions }),
+    ...(endpoint.supportedParameters.has('speed') && optionalMember('speed', speed)),
+    ...optionalMember('instructions', instructions),
   }
 }
 
@@ -111,16 +111,13 @@ function refuseUnsupported({ request, endpoint }: ProviderCall<TranscriptionRequ
 function parseTranscript(body: JsonObject): Transcript | null {
   const text = nonEmptyText(body.text)
   if (text === undefined) return null
-  const segments = parseList(body.segments, parseSegment)
-  const words = parseList(body.words, parseWord)
-  const entities = parseList(body.entities, parseEntity)
   return {
     text,
     ...optionalMember('language', nonEmptyText(body.language)),
     ...numbersIn(body, ['language_confidence', 'duration', 'confidence']),
-    ...(segments !== null && { segments }),
-    ...(words !== null && { words }),
-    ...(entities !== null && { entities }),
+    ...optionalMember('segments', parseList(body.segments, parseSegment)),
+    ...optionalMember('words', parseList(body.words, parseWord)),
+    ...optionalMember('entities', parseList(body.entities, parseEntity)),
     usage: transcriptUsage(body),
   }
 }
@@ -184,13 +181,9 @@ function speakerMembers(value: JsonObject): Pick<TranscriptWord, 'speaker' | 'sp
   return { ...numbersIn(value, ['speaker', 'channel']), ...label }
 }
 
-function parseList<T>(value: unknown, read: (member: JsonObject, at: number) => T | null): T[] | null {
-  if (!Array.isArray(value)) return null
-  return value.flatMap((each, at) => {
-    const members = asObject(each)
-    const made = members === null ? null : read(members, at)
-    return made === null ? [] : [made]
-  })
+function parseList<T>(value: unknown, read: (member: JsonObject, at: number) => T | null): T[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  return value.flatMap((each, at) => read(asObject(each) ?? {}, at) ?? [])
 }
 
 /** Those of the members that are finite numbers. */
@@ -211,30 +204,20 @@ interface TranscriptionForm {
 function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
   const boundary = `sluice-${randomBytes(18).toString('base64url')}`
   const { audio } = call.request
+  const file = audio.kind === 'url' ? null : audio
   const fields = formFields(call).map(([name, value]) => formField(boundary, name, value))
-  const end = `--${boundary}--\r\n`
-  if (audio.kind === 'url') {
-    const text = Buffer.from(fields.join('') + formField(boundary, 'source_url', audio.url) + end)
-    return createForm(boundary, text.byteLength, async function* () {
-      yield text
-    })
-  }
-  const { bytes, filename } = audio
-  const before = Buffer.from(fields.join('') + filePartHead(boundary, filename))
-  const after = Buffer.from(`\r\n${end}`)
-  return createForm(boundary, before.byteLength + bytes.size + after.byteLength, async function* () {
+  const before = Buffer.from(fields.join('') + (file === null ? '' : filePartHead(boundary, file.filename)))
+  const after = Buffer.from(`${file === null ? '' : '\r\n'}--${boundary}--\r\n`)
+  async function* read(): AsyncIterable<Uint8Array> {
     yield before
-    yield* bytes.read()
+    if (file !== null) yield* file.bytes.read()
     yield after
-  })
-}
-
-function createForm(
-  boundary: string,
-  length: number,
-  read: () => AsyncIterable<Uint8Array>,
-): TranscriptionForm {
-  return { contentType: `multipart/form-data; boundary=${boundary}`, length, body: { read } }
+  }
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    length: before.byteLength + (file?.bytes.size ?? 0) + after.byteLength,
+    body: { read },
+  }
 }
 
 function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): [string, string][] {
@@ -250,6 +233,7 @@ function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): 
   for (const each of timed) fields.push(['timestamp_granularities[]', each])
   if (diarize === true) fields.push(['diarize', 'true'])
   for (const each of keyterms ?? []) fields.push(['keyterms[]', each])
+  if (request.audio.kind === 'url') fields.push(['source_url', request.audio.url])
   return fields
 }
 

@@ -1,7 +1,14 @@
 /** How a provider call failed, as the fault the caller sees (contract/gateway 1.5) and the class a retry reads. */
 import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
-import { asObject, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import {
+  asCount,
+  asObject,
+  type JsonObject,
+  nonEmptyText,
+  optionalMember,
+  parseJson,
+} from '../../formats/json-values.js'
 import type { CallHandle, FailureClass, FailureReceiver, ProviderFailure } from './provider.js'
 
 /** Who answered, for the public metadata; and what must never be seen in it. */
@@ -137,16 +144,10 @@ export function errorInAnswer(value: unknown, source: FailureSource, answered: n
 }
 
 function parseErrorBody(body: string): JsonObject {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    const members = asObject(Array.isArray(parsed) ? parsed[0] : parsed)
-    return (
-      asObject(members?.error) ??
-      (typeof members?.error === 'string' ? { message: members.error } : (members ?? {}))
-    )
-  } catch {
-    return {}
-  }
+  const parsed = parseJson(body)
+  const members = asObject(Array.isArray(parsed) ? parsed[0] : parsed) ?? {}
+  const { error } = members
+  return asObject(error) ?? (typeof error === 'string' ? { message: error } : members)
 }
 
 /** The provider's own code, or its kind of error, when it is a word. */
@@ -157,23 +158,20 @@ function providerCode({ code, type }: JsonObject, { secrets }: FailureSource): s
 
 /** Always from 400 to 599. */
 function impliedStatus(error: JsonObject): number {
-  const said = [error.code, error.status, error.status_code].map((code) =>
-    typeof code === 'string' ? Number(code) : code,
-  )
-  return said.find(isErrorStatus) ?? statusFromErrorName(error)
-}
-
-function isErrorStatus(code: unknown): code is number {
-  return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
-}
-
-function statusFromErrorName(error: JsonObject): number {
-  const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
+  for (const code of [error.code, error.status, error.status_code]) {
+    const status = asCount(typeof code === 'string' ? Number(code) : code) ?? 0
+    if (status >= 400 && status <= 599) return status
+  }
+  const words = errorWords(error)
   if (/rate_limit/.test(words)) return 429
   if (/overloaded/.test(words)) return 529
   if (/timeout_error/.test(words)) return 504
   if (/request_too_large/.test(words)) return 413
   return /invalid_request|context_length|content_policy|content_filter/.test(words) ? 400 : 502
+}
+
+function errorWords({ code, type }: JsonObject): string {
+  return `${nonEmptyText(code) ?? ''} ${nonEmptyText(type) ?? ''}`
 }
 
 // ── Statuses ────────────────────────────────────────────────────────────────
@@ -223,8 +221,7 @@ function isContextTooLong(error: JsonObject): boolean {
 }
 
 function isPolicyViolation(error: JsonObject): boolean {
-  const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
-  if (/content_policy|content_filter|moderation/i.test(words)) return true
+  if (/content_policy|content_filter|moderation/i.test(errorWords(error))) return true
   return /content (management )?policy|content filter/i.test(nonEmptyText(error.message) ?? '')
 }
 
