@@ -1,10 +1,8 @@
-import fc from 'fast-check'
 import { test } from 'tap'
-import type { ContentBlock, MessagesAnswer } from '../../../../src/gateway/formats/messages.js'
+import type { MessagesAnswer } from '../../../../src/gateway/formats/messages.js'
 import {
   assembledMessage,
   messagesCall,
-  StreamedMessages,
   streamedMessages,
   textBlock,
   wholeMessage,
@@ -12,7 +10,6 @@ import {
 } from '../../../support/clients/messages-face-calls.js'
 import {
   anthropicBench,
-  breakingOff,
   frame,
   sendEvents,
   speaking,
@@ -21,9 +18,7 @@ import {
   wireEvents,
   wireMessage,
 } from '../../../support/providers/mock-anthropic.js'
-import type { Script } from '../../../support/providers/mock-upstream.js'
 import { usage } from '../../../support/providers/scripted-provider.js'
-import { eventually } from '../../../support/timing/eventually.js'
 
 const CITATION = {
   type: 'char_location',
@@ -113,55 +108,6 @@ test('what the begin says of the input comes first, the final figures last, by o
   t.strictSame(streamed.events.at(-1), { type: 'usage', usage: usage(31, 2, { cached: 30 }), wire: figures })
 })
 
-const TEXT = frame(wireEvents({ content: [textBlock('é😀€')] }, 1)[0]!)
-const ALL = wireEvents({ content: [textBlock('é😀€')] }, 1)
-  .map(frame)
-  .join('')
-
-const FRAMINGS: Readonly<Record<string, string>> = {
-  LF: ALL,
-  CRLF: ALL.replaceAll('\n', '\r\n'),
-  CR: ALL.replaceAll('\n', '\r'),
-  'comments, ids and retries': ALL.replaceAll('event: ', ': PROCESSING\n\nid: 1\nretry: 5\nevent: '),
-  'no names': ALL.replaceAll(/event: .*\n/g, ''),
-  'data over several lines': ALL.replaceAll('"index":', '\ndata: "index":'),
-  'the word of another format at the end': `${ALL}data: [DONE]\n\n`,
-  'a terminator without its blank line': ALL.trimEnd(),
-  'something after the terminator': `${ALL}data: {"CANARY"\n\n`,
-  'kinds that nobody knows': ALL.replace(TEXT, `${TEXT}event: brand_new\ndata: {"type":"brand_new"}\n\n`),
-}
-
-test('however it is framed and wherever its bytes are cut, a stream reads the same', async (t) => {
-  let text = ''
-  let sizes: number[] = []
-  const { provider } = await anthropicBench(t, (peer) => {
-    peer.streamHead()
-    const bytes = Buffer.from(text)
-    for (let at = 0, i = 0; at < bytes.length; i++) {
-      const size = sizes[i % sizes.length]!
-      peer.chunk(bytes.subarray(at, at + size))
-      at += size
-    }
-    peer.endChunks()
-  })
-  const property = fc.asyncProperty(
-    fc.constantFrom(...Object.values(FRAMINGS)),
-    fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1 }),
-    async (one, cuts) => {
-      text = one
-      sizes = cuts
-      const streamed = streamedMessages(provider.messages)
-      t.equal(await streamed.end.opened, 'ended')
-      t.strictSame(assembledMessage(streamed.events).content, [textBlock('é😀€')])
-      t.ok(
-        wireBlocks(streamed.events).every((data) => !/[\r\n]/.test(data)),
-        'one line each',
-      )
-    },
-  )
-  await fc.assert(property, { numRuns: 120 })
-})
-
 test('a server that answers with a document although a stream was asked for is read all the same', async (t) => {
   for (const answer of Object.values(ANSWERS)) {
     const { provider } = await anthropicBench(t, (peer) => peer.json(wireMessage(answer)))
@@ -170,116 +116,6 @@ test('a server that answers with a document although a stream was asked for is r
     t.equal(await streamed.end.opened, 'ended')
     t.strictSame(assembledMessage(streamed.events), whole)
   }
-})
-
-test('the first event comes before the last is made, and each turn is followed by a flush', async (t) => {
-  const events = wireEvents({ content: [textBlock('abcdefgh')] })
-  const { mock, provider } = await anthropicBench(t, breakingOff(events.slice(0, 4)))
-  const streamed = streamedMessages(provider.messages)
-  await streamed.first.opened
-  await eventually(() => streamed.told.length === 3 && streamed.flushes > 0)
-  t.same(streamed.told, ['start', 'block', 'block'])
-  for (const event of events.slice(4)) mock.peers[0]!.chunk(frame(event))
-  t.equal(await streamed.end.opened, 'ended')
-})
-
-test('the connection of a finished stream serves again', async (t) => {
-  const { mock, client, provider } = await anthropicBench(t, speaking({ content: [textBlock('a')] }))
-  for (let i = 0; i < 3; i++) t.equal(await streamedMessages(provider.messages).end.opened, 'ended')
-  await eventually(() => client.inFlight() === 0)
-  t.equal(mock.peers.length, 1)
-})
-
-const STANDINGS: Readonly<Record<string, Script>> = {
-  'before the head': () => {},
-  'before the first event': (peer) => peer.streamHead(),
-  'before the first content': breakingOff(wireEvents({ content: [] }).slice(0, 1)),
-  'in the middle': breakingOff(wireEvents({ content: [textBlock('abcdefgh')] }).slice(0, 4)),
-}
-
-for (const [name, script] of Object.entries(STANDINGS)) {
-  test(`a stream cancelled ${name} closes its socket and tells nothing more`, async (t) => {
-    const { mock, client, provider } = await anthropicBench(t, script)
-    const streamed = streamedMessages(provider.messages)
-    await eventually(() => mock.requests.length === 1)
-    if (name.startsWith('in')) await eventually(() => streamed.told.length === 3)
-    streamed.flow.cancel()
-    const told = streamed.told.length
-    await mock.peers[0]!.closed()
-    await eventually(() => client.sockets() === 0 && client.inFlight() === 0)
-    t.equal(streamed.told.length, told)
-  })
-}
-
-test('a whole answer cancelled in the middle closes its socket', async (t) => {
-  const { mock, client, provider } = await anthropicBench(t, (peer) => {
-    peer.head(200, { 'content-type': 'application/json', 'content-length': '1000' })
-    peer.write('{"type":"mess')
-  })
-  const receiver = { onEnd: () => t.fail('an end'), onFailure: () => t.fail('a failure') }
-  const flow = provider.messages.complete(messagesCall(), receiver)
-  await eventually(() => mock.requests.length === 1)
-  flow.cancel()
-  await mock.peers[0]!.closed()
-  await eventually(() => client.sockets() === 0 && client.inFlight() === 0)
-})
-
-test('cancelling inside an event ends the telling there', async (t) => {
-  const { mock, provider } = await anthropicBench(t, speaking({ content: [textBlock('abcdefgh')] }))
-  const receiver = new (class extends StreamedMessages {
-    override onEvent(event: Parameters<StreamedMessages['onEvent']>[0]): void {
-      super.onEvent(event)
-      if (this.told.length === 3) this.flow.cancel()
-    }
-  })()
-  streamedMessages(provider.messages, messagesCall(), receiver)
-  await receiver.first.opened
-  await mock.peers[0]!.closed()
-  t.same(receiver.told, ['start', 'block', 'block'])
-})
-
-test('a paused stream stops the server, and loses nothing', async (t) => {
-  const EVENTS = 6_000
-  const filler = 'x'.repeat(4_000)
-  let written = 0
-  const { provider } = await anthropicBench(t, (peer) => {
-    const events = wireEvents({ content: [textBlock('')] })
-    peer.streamHead()
-    peer.chunk(events.slice(0, 3).map(frame).join(''))
-    const more = (): void => {
-      while (written < EVENTS) {
-        const text = `${written++} ${filler}`
-        const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
-        if (!peer.chunk(frame(delta))) {
-          peer.socket.once('drain', more)
-          return
-        }
-      }
-      peer.chunk(events.slice(3).map(frame).join(''))
-      peer.endChunks()
-    }
-    more()
-  })
-  const streamed = streamedMessages(provider.messages)
-  await streamed.first.opened
-  streamed.flow.pause()
-  let seen = -1
-  await eventually(async () => {
-    const stood = seen === written
-    seen = written
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    return stood && seen === written
-  })
-  t.ok(written < EVENTS, `the server stands at event ${written}`)
-  streamed.flow.resume()
-  t.equal(await streamed.end.opened, 'ended')
-  const [{ text }] = assembledMessage(streamed.events).content as [ContentBlock]
-  t.same(
-    String(text)
-      .match(/\d+(?= )/g)
-      ?.map(Number),
-    Array.from({ length: EVENTS }, (_, i) => i),
-  )
 })
 
 test('the reply to a cancelled stream is not mixed up with the next one', async (t) => {

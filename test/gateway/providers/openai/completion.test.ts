@@ -2,13 +2,11 @@ import { test } from 'tap'
 import type { AssistantMessage, FinishReason } from '../../../../src/gateway/formats/canonical.js'
 import {
   answer,
-  completed,
   completion,
   GENERATION,
   openAiBench,
   streamed,
 } from '../../../support/clients/openai-calls.js'
-import { eventually } from '../../../support/timing/eventually.js'
 
 const reads = (sent: unknown, read: Partial<AssistantMessage>) => [sent, read] as const
 
@@ -206,17 +204,6 @@ test('an answer cut into single bytes is read whole', async (t) => {
     peer.endChunks()
   })
   t.equal((await completion(provider)).choices[0]!.message.content, 'é€😀')
-})
-
-test('a call that is cancelled tells nothing and leaves no socket', async (t) => {
-  const { mock, client, provider } = await openAiBench(t, () => {})
-  const one = completed(provider)
-  await eventually(() => mock.requests.length === 1)
-  one.flow.cancel()
-  one.flow.cancel()
-  await mock.peers[0]!.closed()
-  await eventually(() => client.sockets() === 0 && client.inFlight() === 0)
-  t.equal(one.ends, 0)
 })
 
 test('calls keep their connection', async (t) => {
