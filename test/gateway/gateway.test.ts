@@ -61,8 +61,8 @@ const kindsOf = (records: Bench['records']): string[] => records.map(({ outcome 
 const statusesOf = ({ attempts }: Pick<Generation<RoutedRequest>, 'attempts'>): number[] =>
   attempts.map(({ status }) => status)
 
-/** `fails` is what the counter does instead, `settles` what the settlement does behind its record. */
-function bench(fails?: () => never, settles: () => null = () => null): Bench {
+/** `more` stands in for parts of the gateway. */
+function bench(more: Partial<ConstructorParameters<typeof Gateway>[0]> = {}): Bench {
   const first = new ScriptedProvider()
   const second = new ScriptedProvider()
   const catalog = catalogOf({ 'acme/one': [{ slug: 'first' }, { slug: 'second' }] }, (slug) =>
@@ -76,14 +76,14 @@ function bench(fails?: () => never, settles: () => null = () => null): Bench {
     ...routingState(),
     countTokens: async (texts) => {
       counted.push(texts)
-      fails?.()
       return texts.map(({ length }) => length)
     },
     clock: systemClock,
     deadlineMs: 1000,
     onDefect: (error) => defects.push(error),
     observe: (generation, outcome) => records.push({ generation, outcome }),
-    admit: () => ({ settle: settles }),
+    admit: () => ({ settle: () => null }),
+    ...more,
   })
   return { gateway, first, second, records, counted, defects }
 }
@@ -319,11 +319,12 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
 })
 
 /** A counter with a defect, and an answer without figures: the case in which nobody but the run could catch it. */
-function defective(): Bench {
-  return bench(() => {
-    throw new TypeError('a defect in the counter')
+const defective = (): Bench =>
+  bench({
+    countTokens: () => {
+      throw new TypeError('a defect in the counter')
+    },
   })
-}
 
 const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
 
@@ -366,15 +367,7 @@ for (const how of ['is left', 'breaks off'] as const) {
 
 test('what was admitted is settled also where its observer throws, and the caller is answered', async (t) => {
   const settled: string[] = []
-  const first = new ScriptedProvider()
-  const defects: unknown[] = []
-  const gateway = new Gateway({
-    catalog: () => catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => first),
-    ...routingState(),
-    countTokens: async (texts) => texts.map(({ length }) => length),
-    clock: systemClock,
-    deadlineMs: 1000,
-    onDefect: (error) => defects.push(error),
+  const { gateway, first, defects } = bench({
     observe: () => {
       throw new TypeError('a defect in the log')
     },
@@ -398,31 +391,21 @@ test('what was admitted is settled also where the first attempt cannot even be c
   parts.health.tryAcquire = () => {
     throw new TypeError('a defect in the health')
   }
-  const gateway = new Gateway({
-    catalog: () => catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => new ScriptedProvider()),
-    ...parts,
-    countTokens: async (texts) => texts.map(({ length }) => length),
-    clock: systemClock,
-    deadlineMs: 1000,
-    onDefect: () => {},
-    observe: () => {},
-    admit: () => ({
-      settle: (_generation, { kind }) => {
-        settled.push(kind)
-        return null
-      },
-    }),
-  })
+  const settle = (_generation: unknown, { kind }: InferenceOutcome): null => {
+    settled.push(kind)
+    return null
+  }
+  const { gateway } = bench({ ...parts, admit: () => ({ settle }) })
   await t.rejects(completeChat(gateway), /defect in the health/)
   t.throws(() => streamChat(gateway, new Ear()), /defect in the health/)
   t.same(settled, ['failed', 'failed'])
 })
 
 test('a settlement that throws is told to the log, and the caller is answered all the same', async (t) => {
-  const broken = (): null => {
+  const settle = (): null => {
     throw new TypeError('a defect in the settlement')
   }
-  const { gateway, first, defects } = bench(undefined, broken)
+  const { gateway, first, defects } = bench({ admit: () => ({ settle }) })
   const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', null))
   t.equal((await answer).fault, null)

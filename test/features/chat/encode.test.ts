@@ -3,36 +3,16 @@ import { Fault } from '../../../src/base/fault.js'
 import { ChunkEncoder, encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import { producesText } from '../../../src/gateway/metering/format.js'
-import { costOf } from '../../../src/gateway/pricing/price.js'
-import { planFor } from '../../../src/gateway/routing/plan.js'
-import { Generation } from '../../../src/gateway/run/generation.js'
+import type { Generation } from '../../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
-import { routingState } from '../../support/providers/routing.js'
-import {
-  attempt,
-  CALLER,
-  catalogOf,
-  completion,
-  ScriptedProvider,
-  text,
-  usage,
-} from '../../support/providers/scripted-provider.js'
+import { completion, text, usage } from '../../support/providers/scripted-provider.js'
+import { GENERATION_ID, servedGeneration } from '../served-generation.js'
 
-const CATALOG = catalogOf({ 'acme/one': [{ slug: 'one' }] }, () => new ScriptedProvider())
-const ID = 'gen-01hzzzzzzz0000000000000000'
-
-function served(more: Partial<ChatRequest> = {}): Generation {
-  const request: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }], ...more }
-  const plan = planFor(CATALOG, request, CALLER, producesText, routingState())
-  const generation = new Generation(ID, request, CALLER, plan, 1_700_000_000_900, performance.now())
-  const endpoint = plan.endpoints[0]!
-  generation.served = endpoint
-  generation.attempts.push(attempt(endpoint, 200))
-  const figures = usage(3, 4, { cached: 1, reasoning: 2 })
-  generation.consumption = { usage: figures, cost: costOf(figures, endpoint.prices), estimated: false }
-  return generation
-}
+const served = (more: Partial<ChatRequest> = {}): Generation =>
+  servedGeneration<ChatRequest>(
+    { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }], ...more },
+    usage(3, 4, { cached: 1, reasoning: 2 }),
+  )
 
 /** Events of a stream's text; the terminator as it is. */
 function events(stream: string): (Record<string, unknown> | '[DONE]')[] {
@@ -178,7 +158,7 @@ test('a failure in the stream is a chunk with an error, and then the terminator'
   const [chunk, done] = events(encoder.failure(fault, null))
   t.ok(ChatCompletionChunk.safeParse(chunk).success)
   t.match(chunk, {
-    id: ID,
+    id: GENERATION_ID,
     choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }],
     error: { code: 524, metadata: { error_type: 'timeout' } },
   })

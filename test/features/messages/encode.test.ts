@@ -6,28 +6,18 @@ import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import { encodeAnswer, MessagesEncoder } from '../../../src/features/messages/encode.js'
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
-import type { Usage } from '../../../src/gateway/formats/canonical.js'
 import type {
   ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
 } from '../../../src/gateway/formats/messages.js'
-import { costOf } from '../../../src/gateway/pricing/price.js'
-import { Generation } from '../../../src/gateway/run/generation.js'
+import type { Generation } from '../../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
 import { assembled, messageEventsOf } from '../../support/clients/messages-calls.js'
-import {
-  attempt,
-  CALLER,
-  catalogOf,
-  ScriptedProvider,
-  usage,
-} from '../../support/providers/scripted-provider.js'
+import { usage } from '../../support/providers/scripted-provider.js'
+import { GENERATION_ID, servedGeneration } from '../served-generation.js'
 
-const ENDPOINTS = catalogOf({ 'acme/one': [{ slug: 'one' }] }, () => new ScriptedProvider()).model(
-  'acme/one',
-)!.endpoints
 const REQUEST: MessagesRequest = {
   model: 'acme/one',
   max_tokens: 9,
@@ -35,16 +25,7 @@ const REQUEST: MessagesRequest = {
 }
 const FIGURES = usage(10, 4, { cached: 3, cacheWrite: 2, reasoning: 1 })
 
-function served(figures: Usage = FIGURES): Generation<MessagesRequest> {
-  const plan = { requested: 'acme/one', endpoints: ENDPOINTS, total: 1 }
-  const id = 'gen-01hzzzzzzz0000000000000000'
-  const generation = new Generation(id, REQUEST, CALLER, plan, 1_700_000_000_900, performance.now())
-  const endpoint = ENDPOINTS[0]!
-  generation.served = endpoint
-  generation.attempts.push(attempt(endpoint, 200))
-  generation.consumption = { usage: figures, cost: costOf(figures, endpoint.prices), estimated: false }
-  return generation
-}
+const served = (): Generation<MessagesRequest> => servedGeneration(REQUEST, FIGURES)
 
 const STOP = { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: null }
 const answer = (more: Partial<MessagesAnswer> = {}): MessagesAnswer => ({
@@ -58,11 +39,8 @@ const answer = (more: Partial<MessagesAnswer> = {}): MessagesAnswer => ({
 // biome-ignore lint/suspicious/noExplicitAny: whatever was written
 function whole(told: MessagesAnswer, metadata = false): any {
   const generation = served()
-  const text = encodeAnswer(
-    generation,
-    told,
-    metadata ? serviceMetadata(generation, performance.now()) : null,
-  )
+  const routing = metadata ? serviceMetadata(generation, performance.now()) : null
+  const text = encodeAnswer(generation, told, routing)
   const body = JSON.parse(text)
   if (!MessagesReply.safeParse(body).success) throw new Error(`not of the contract: ${text}`)
   return body
@@ -71,7 +49,7 @@ function whole(told: MessagesAnswer, metadata = false): any {
 test('a whole answer has every member the strictest client wants', async (t) => {
   const { usage: figures, ...rest } = whole(answer())
   t.strictSame(rest, {
-    id: 'gen-01hzzzzzzz0000000000000000',
+    id: GENERATION_ID,
     type: 'message',
     role: 'assistant',
     model: 'acme/one',
@@ -188,22 +166,14 @@ test('a stream is message_start, blocks as they came, message_delta and message_
 })
 
 test('a provider that leaves its lifecycle out does not leave the caller without', async (t) => {
-  t.strictSame(
-    messageEventsOf(streamed([START, END])).map(({ type }) => type),
-    ['message_start', 'content_block_start', 'content_block_stop', 'message_delta', 'message_stop'],
-  )
-  for (const only of [FINAL, { type: 'stop', stop: STOP } as const]) {
-    t.strictSame(
-      messageEventsOf(streamed([only])).map(({ type }) => type),
-      ['message_start', 'message_delta', 'message_stop'],
-    )
-  }
+  const typesOf = (...events: MessagesEvent[]): string[] =>
+    messageEventsOf(streamed(events)).map(({ type }) => type)
+  const all = ['message_start', 'content_block_start', 'content_block_stop', 'message_delta', 'message_stop']
+  t.strictSame(typesOf(START, END), all)
+  for (const only of [FINAL, { type: 'stop', stop: STOP } as const])
+    t.strictSame(typesOf(only), ['message_start', 'message_delta', 'message_stop'])
   const begun = { type: 'start', usage: null } as const
-  t.equal(
-    messageEventsOf(streamed([begun, begun, START, END])).filter(({ type }) => type === 'message_start')
-      .length,
-    1,
-  )
+  t.strictSame(typesOf(begun, begun, START, END), all)
 })
 
 test('a delta goes out in the bytes in which it came', async (t) => {
@@ -213,11 +183,8 @@ test('a delta goes out in the bytes in which it came', async (t) => {
     index: 0,
     delta: { type: 'later_delta', x: 'é' },
   }
-  t.ok(
-    streamed([START, { type: 'block', data, event }, END]).includes(
-      `event: content_block_delta\ndata: ${data}\n\n`,
-    ),
-  )
+  const stream = streamed([START, { type: 'block', data, event }, END])
+  t.ok(stream.includes(`event: content_block_delta\ndata: ${data}\n\n`))
 })
 
 test('a text block that begins without citations gets some', async (t) => {

@@ -26,11 +26,13 @@ function gatewayOf(file: Record<string, unknown>) {
 
 const PROVIDER = {} as Provider
 
+const catalogWith = (
+  createProvider: Parameters<typeof buildCatalog>[1]['createProvider'] = () => PROVIDER,
+  gateway = gatewayOf(FILE),
+) => buildCatalog(gateway, { createProvider, messagesOver: messagesOverChat })
+
 test('models are found by their exact id and listed by it', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), {
-    createProvider: () => PROVIDER,
-    messagesOver: messagesOverChat,
-  })
+  const catalog = catalogWith()
   t.same(
     catalog.models.map(({ id }) => id),
     ['B/x', 'a/x', 'a/x:free', 'b/x'],
@@ -41,10 +43,7 @@ test('models are found by their exact id and listed by it', async (t) => {
 })
 
 test('endpoints keep their order and know their model, their provider and its terms', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), {
-    createProvider: () => PROVIDER,
-    messagesOver: messagesOverChat,
-  })
+  const catalog = catalogWith()
   const model = catalog.model('b/x')!
   const [first, second] = model.endpoints
   t.equal(first?.model, model)
@@ -66,13 +65,9 @@ test('endpoints keep their order and know their model, their provider and its te
 
 test('each provider is made once, with its configuration, and listed by its slug', async (t) => {
   const made: string[] = []
-  const providerOf = (slug: string, { kind }: { readonly kind: string }) => {
+  const catalog = catalogWith((slug, { kind }) => {
     made.push(`${slug} ${kind}`)
     return { ...PROVIDER }
-  }
-  const catalog = buildCatalog(gatewayOf(FILE), {
-    createProvider: providerOf,
-    messagesOver: messagesOverChat,
   })
   t.same(made.sort(), ['one openai', 'two simulated'])
   t.same(
@@ -83,31 +78,14 @@ test('each provider is made once, with its configuration, and listed by its slug
 })
 
 test('nothing of a catalogue can be changed', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), {
-    createProvider: () => PROVIDER,
-    messagesOver: messagesOverChat,
-  })
-  const model = catalog.models[0]!
-  for (const value of [
-    catalog,
-    catalog.models,
-    catalog.providers,
-    model,
-    model.endpoints,
-    model.endpoints[0],
-  ]) {
+  const catalog = catalogWith()
+  const { models, providers } = catalog
+  const { endpoints } = models[0]!
+  for (const value of [catalog, models, providers, models[0], endpoints, endpoints[0]])
     t.ok(Object.isFrozen(value))
-  }
 })
 
 test('an endpoint whose provider is missing is a defect that shows at once', async (t) => {
-  const gateway = gatewayOf(FILE)
-  t.throws(
-    () =>
-      buildCatalog(
-        { ...gateway, providers: {} },
-        { createProvider: () => PROVIDER, messagesOver: messagesOverChat },
-      ),
-    /names provider two/,
-  )
+  const gateway = { ...gatewayOf(FILE), providers: {} }
+  t.throws(() => catalogWith(() => PROVIDER, gateway), /names provider two/)
 })
