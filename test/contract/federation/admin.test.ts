@@ -1,10 +1,10 @@
 /** contract/gateway 10.4, contract/decisions 20, 26, 32 and 37 to 39: issuers, policies, tester, audit, signing keys. */
-import { after, test } from 'tap'
+import tap, { test } from 'tap'
 import { AUDIENCE, FederationServer, WORKLOAD } from '../../support/servers/federation-server.js'
 import { API_KEY, type Json } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const bench = await FederationServer.start({ after: (end) => void after(end) })
+const bench = await FederationServer.start(tap)
 const manage = bench.manage.bind(bench)
 const NOWHERE = '01890000-0000-7000-8000-000000000000'
 const NOT_FOUND = { error: { code: 404, message: 'Resource not found' } }

@@ -1,7 +1,7 @@
 /** contract/gateway 10.1 to 10.3, contract/decisions 14, 18, 35: the token exchange over the wire. */
 import { OpenRouter } from '@openrouter/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { after, test } from 'tap'
+import tap, { test } from 'tap'
 import { lockableOperations } from '../../../src/app.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import {
@@ -16,7 +16,7 @@ import {
 import { API_KEY, askChat, eventsOf, MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const bench = await FederationServer.start({ after: (end) => void after(end) }, { SLUICE_LOG_LEVEL: 'info' })
+const bench = await FederationServer.start(tap, { SLUICE_LOG_LEVEL: 'info' })
 const { issuer, target, policy } = await bench.trusting({ condition: 'subject.startsWith("repo:octo/")' })
 const { server } = bench
 const GOOD = bench.form(policy.id)
@@ -274,10 +274,7 @@ test('a chunked body is refused, other methods too, in the words of this endpoin
 })
 
 test('where chunked bodies are taken, the same edges hold for them, in pieces of any size', async (t) => {
-  const behindProxy = await FederationServer.start(
-    { after: (end) => void t.after(end) },
-    { SLUICE_ALLOW_CHUNKED: 'on' },
-  )
+  const behindProxy = await FederationServer.start(t, { SLUICE_ALLOW_CHUNKED: 'on' })
   const { policy } = await behindProxy.trusting()
   const chunked = async (text: string, size: number): Promise<[number, string | undefined]> => {
     const pieces = async function* () {
@@ -334,7 +331,7 @@ test('neither kind of token passes for the other', async (t) => {
 
 test('an issuer that cannot be asked is 503 with the seconds to wait', async (t) => {
   // One worker: another might not have asked for the keys of the first issuer yet.
-  const bench = await FederationServer.start({ after: (end) => void t.after(end) }, { SLUICE_WORKERS: '1' })
+  const bench = await FederationServer.start(t, { SLUICE_WORKERS: '1' })
   const { target, policy } = await bench.trusting()
   await bench.accessToken(policy.id)
   bench.issuer.faults.jwks = 'status 500'

@@ -1,19 +1,16 @@
 /** contract/decisions 36: exchanges per client address, counted by all workers together. */
-import { after, test } from 'tap'
+import tap, { test } from 'tap'
 import { FederationServer, type Form } from '../../support/servers/federation-server.js'
 
 const RATE_PER_S = 10
 const BURST = 100
 /** Both workers, and callers behind a proxy that says who they are. */
-const bench = await FederationServer.start(
-  { after: (end) => void after(end) },
-  {
-    SLUICE_WORKERS: '2',
-    SLUICE_EXCHANGES_PER_MINUTE: String(RATE_PER_S * 60),
-    SLUICE_EXCHANGE_BURST: String(BURST),
-    SLUICE_TRUSTED_PROXIES: '127.0.0.1',
-  },
-)
+const bench = await FederationServer.start(tap, {
+  SLUICE_WORKERS: '2',
+  SLUICE_EXCHANGES_PER_MINUTE: String(RATE_PER_S * 60),
+  SLUICE_EXCHANGE_BURST: String(BURST),
+  SLUICE_TRUSTED_PROXIES: '127.0.0.1',
+})
 const { policy } = await bench.trusting()
 const form = bench.form(policy.id)
 

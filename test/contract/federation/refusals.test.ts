@@ -1,14 +1,13 @@
 /** contract/decisions 14: whatever is wrong with token, policy or key, the answer is the same, byte for byte. */
 import { createHmac } from 'node:crypto'
-import { after, test } from 'tap'
+import tap, { test } from 'tap'
 import { base64url, headerOf, type IssuerKey, issuerKey, tokenOf } from '../../support/data/subject-tokens.js'
 import { IssuerServer } from '../../support/providers/issuer-server.js'
 import { AUDIENCE, FederationServer, WORKLOAD } from '../../support/servers/federation-server.js'
 import type { Json } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const lifetime = { after: (end: () => unknown) => after(end) }
-const bench = await FederationServer.start(lifetime)
+const bench = await FederationServer.start(tap)
 const { issuer, target, policy } = await bench.trusting()
 const { key } = bench
 const GOOD = bench.token()
@@ -40,7 +39,7 @@ function der(plain: Buffer): Buffer {
 }
 
 async function issuerWith(keys: readonly IssuerKey[]): Promise<{ url: string; policyId: string }> {
-  const other = await IssuerServer.start(lifetime)
+  const other = await IssuerServer.start(tap)
   other.keys = keys.map(({ jwk }) => jwk)
   const { id } = await bench.newIssuer({ issuer_url: other.url })
   const made = await bench.newPolicy({ ...fitting, issuer_id: id })

@@ -1,11 +1,10 @@
 /** contract/decisions 17, 18, 37, 38: what stops exchanges, what cuts tokens off, and who may exchange for whom. */
-import { after, type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { IssuerServer } from '../../support/providers/issuer-server.js'
 import { type Answered, FederationServer } from '../../support/servers/federation-server.js'
 import { askChat, type Json } from '../../support/servers/gateway-server.js'
 
-const lifetime = { after: (end: () => unknown) => after(end) }
-const bench = await FederationServer.start(lifetime)
+const bench = await FederationServer.start(tap)
 const { server } = bench
 
 /** How many calls in a row meet both workers. */
@@ -109,7 +108,7 @@ test('a changed policy or issuer counts from the next exchange on, on every work
   for (const { status } of await exchanges(policy.id)) t.equal(status, 400)
   await bench.made('PATCH', path, { condition: null })
   await works(t, policy.id)
-  const elsewhere = await IssuerServer.start(lifetime)
+  const elsewhere = await IssuerServer.start(tap)
   await bench.made('PATCH', `/federation/issuers/${issuer.id}`, { jwks_url: elsewhere.jwksUrl })
   for (const { status } of await exchanges(policy.id)) t.equal(status, 400, 'that set has no such key')
   await bench.made('PATCH', `/federation/issuers/${issuer.id}`, { jwks_url: null })
@@ -117,7 +116,7 @@ test('a changed policy or issuer counts from the next exchange on, on every work
 })
 
 test('of 4 organizations with 3 issuers and 3 policies each, only the named policy mints, for its own key', async (t) => {
-  const servers = [bench.issuer, await IssuerServer.start(lifetime), await IssuerServer.start(lifetime)]
+  const servers = [bench.issuer, await IssuerServer.start(tap), await IssuerServer.start(tap)]
   for (const each of servers) each.keys = [bench.key.jwk]
   const policies: { id: string; url: string; subject: string; key: string }[] = []
   for (const name of ['a', 'b', 'c', 'd']) {

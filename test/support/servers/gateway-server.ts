@@ -3,9 +3,9 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../data/temp-folder.js'
 import { type PracticeServer, type PracticeServerOptions, startPracticeServer } from './practice-server.js'
+import { API_KEY, KEYS, MANAGEMENT_KEY } from './server-process.js'
 
-export const API_KEY = 'sk-test-api-key-01234567890123456789'
-export const MANAGEMENT_KEY = 'sk-test-management-key-01234567890123456789'
+export { API_KEY, MANAGEMENT_KEY }
 
 /** Tests put it into prompts: `stop` and `askChat` fail where any sink of the server repeats it. */
 export const CANARY_PROMPT = 'canary-prompt-5d1f0c72'
@@ -36,11 +36,7 @@ interface GatewayServerOptions extends PracticeServerOptions {
 export async function startGateway(options: GatewayServerOptions = {}): Promise<GatewayServer> {
   const { config, ...rest } = options
   const path = config === undefined ? null : join(makeFolder(), 'sluice.json')
-  const env: Record<string, string> = {
-    SLUICE_API_KEY: API_KEY,
-    SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY,
-    ...rest.env,
-  }
+  const env: Record<string, string> = { ...KEYS, ...rest.env }
   if (path !== null) {
     env.SLUICE_CONFIG = path
     writeFileSync(path, JSON.stringify(config))

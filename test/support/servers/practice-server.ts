@@ -26,7 +26,7 @@ export interface PracticeServer {
   signal(name: NodeJS.Signals): void
   /** Resolves when the supervisor has ended: its exit code, or null when a signal ended it. */
   ended(): Promise<number | null>
-  /** SIGTERM, then waits for exit code 0. Rejects on any other end, and when the log holds an error. */
+  /** SIGTERM, then waits for exit code 0. Rejects on any other or a late end, and when the log holds an error. */
   stop(): Promise<void>
 }
 
@@ -62,8 +62,8 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
     },
     stop: async () => {
       server.holdEventLoop(true)
-      server.signal('SIGTERM')
-      const code = await within(EXIT_DEADLINE_MS, exited, 'the server did not end after SIGTERM')
+      await server.stop(EXIT_DEADLINE_MS)
+      const code = await exited
       if (options.dataDir === undefined) removeFolder(dataDir)
       if (code !== 0) throw new Error(`the server ended with ${code}:\n${log()}`)
       if (options.mayLogErrors !== true) failOnErrors(log())
@@ -103,18 +103,6 @@ function endsWithThisProcess(server: ServerProcess): void {
   const kill = (): void => server.signal('SIGKILL')
   process.once('exit', kill)
   void server.closed.then(() => process.removeListener('exit', kill))
-}
-
-async function within<T>(ms: number, promise: Promise<T>, complaint: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${complaint} within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function failOnErrors(log: string): void {

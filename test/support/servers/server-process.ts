@@ -25,13 +25,11 @@ export interface LogLine {
   readonly [member: string]: unknown
 }
 
+export const API_KEY = 'sk-test-api-key-01234567890123456789'
+export const MANAGEMENT_KEY = 'sk-test-management-key-01234567890123456789'
+
 /** Chosen keys: otherwise the first start makes some and prints them. Empty ones count as not chosen. */
-const KEYS = {
-  SLUICE_API_KEY: 'sk-test-api-key-01234567890123456789',
-  SLUICE_MANAGEMENT_KEY: 'sk-test-management-key-01234567890123456789',
-}
-/** The key that a process of these tests takes. */
-export const API_KEY = KEYS.SLUICE_API_KEY
+export const KEYS = { SLUICE_API_KEY: API_KEY, SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY }
 
 /** A server as users run it: the built program as a process, and what can be seen of it from outside. */
 export class ServerProcess {
