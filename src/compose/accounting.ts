@@ -13,7 +13,7 @@ import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { WritableLedger } from '../store/ledger/writable-ledger.js'
-import type { UsageLedger } from '../store/ledger-store.js'
+import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger.js'
 import type { WorkerContext } from './worker-context.js'
 
@@ -34,73 +34,95 @@ export function openLedger(dataDir: string): { readonly ledger: WritableLedger; 
   return { ledger: openLmdbLedger(database), journals }
 }
 
-/**
- * Puts the accounting of one worker together: its journal, leases of quotas from the supervisor, and the ledger, which
- * is brought up to date before it is read. The caller hands messages of the supervisor to `onMessage`, and closes it.
- */
-export function composeAccounting(options: AccountingOptions) {
-  const { config, journal: name, store, clock, log, baseUrl, sendToSupervisor } = options
-  const { ledger, journals } = openLedger(config.dataDir)
-  const writer = new JournalWriter({
-    folder: journals,
-    journal: name,
-    onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
-    onRecovered: () => log.info({}, 'the journal can be written again'),
-  })
-  const grants = new PendingReplies<QuotaGrant | null>(clock, { takesLate: true })
-  const syncs = new PendingReplies<boolean>(clock)
-  const leases = new QuotaLeases(clock, {
-    acquire: (request, onReply) => {
-      grants.ask(GRANT_MS, (id) => sendToSupervisor({ type: 'acquire-quota', id, request }), onReply)
-    },
-    notify: (type, amount) => void sendToSupervisor({ type, amount }),
-    makeDurable: () => writer.flush(),
-  })
-  return {
-    accounting: new Accounting({
-      journal: {
-        hasRoomFor: (open) => writer.hasRoomFor(open),
-        recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
-        recordClosed: (row) => {
-          writer.append(encodeClosedLine(row), encodePayerLine(row))
-          return writer.whenWritten()
-        },
-      },
-      leases,
+/** The accounting of one worker. Whoever makes it hands it the messages of the supervisor, and closes it. */
+export class WorkerAccounting {
+  readonly accounting: Accounting
+  /** Brought up to date before it is read. */
+  readonly ledger: UsageLedger
+  /** For limits by client address. */
+  readonly addressLeases: QuotaLeases
+  readonly #sendToSupervisor: AccountingOptions['sendToSupervisor']
+  readonly #ledger: WritableLedger
+  readonly #writer: JournalWriter
+  readonly #leases: QuotaLeases
+  readonly #grants: PendingReplies<QuotaGrant | null>
+  readonly #syncs: PendingReplies<boolean>
+
+  constructor(options: AccountingOptions) {
+    const { config, journal, store, clock, log, baseUrl } = options
+    const { ledger, journals } = openLedger(config.dataDir)
+    this.#sendToSupervisor = options.sendToSupervisor
+    this.#ledger = ledger
+    this.#writer = new JournalWriter({
+      folder: journals,
+      journal,
+      onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
+      onRecovered: () => log.info({}, 'the journal can be written again'),
+    })
+    this.#grants = new PendingReplies(clock, { takesLate: true })
+    this.#syncs = new PendingReplies(clock)
+    this.#leases = new QuotaLeases(clock, {
+      acquire: this.#acquireWithin(GRANT_MS),
+      notify: (type, amount) => void this.#sendToSupervisor({ type, amount }),
+      makeDurable: () => this.#writer.flush(),
+    })
+    this.accounting = new Accounting({
+      journal: ledgerJournal(this.#writer),
+      leases: this.#leases,
       accounts: store.accounts,
       clock,
       creditsUrl: `${baseUrl}/credits`,
-    }),
-    ledger: {
-      row: (id) => ledger.row(id),
-      spending: (payer, now) => ledger.spending(payer, now),
-      spentIn: (payer, period) => ledger.spentIn(payer, period),
-      sync: () => {
-        writer.flush()
-        return new Promise<void>((resolve, reject) => {
-          const send = (id: number): boolean => sendToSupervisor({ type: 'sync-ledger', id })
-          const detail = 'the ledger cannot be brought up to date'
-          syncs.ask(SYNC_MS, send, (done) => {
-            if (done === true) resolve()
-            else reject(new Fault('unavailable', { retryAfter: 1, detail }))
-          })
-        })
-      },
-    } satisfies UsageLedger,
-    /** For limits by client address. */
-    addressLeases: createAddressLeases(clock, (request, onReply) => {
-      grants.ask(ADDRESS_GRANT_MS, (id) => sendToSupervisor({ type: 'acquire-quota', id, request }), onReply)
-    }),
-    onMessage: (message: LedgerMessageToWorker): void => {
-      if (message.type === 'quota-grant') grants.receive(message.id, message.grant)
-      else if (message.type === 'quota-revocation') leases.onRevoke(message.name)
-      else syncs.receive(message.id, message.done)
-    },
-    /** Writes what there is. Safe at any time, also at the exit of the process. */
-    flush: () => writer.flush(),
-    close: async (): Promise<void> => {
-      writer.close()
-      await ledger.close()
+    })
+    this.ledger = { ...ledger, sync: () => this.#sync() }
+    this.addressLeases = createAddressLeases(clock, this.#acquireWithin(ADDRESS_GRANT_MS))
+  }
+
+  onMessage(message: LedgerMessageToWorker): void {
+    if (message.type === 'quota-grant') this.#grants.receive(message.id, message.grant)
+    else if (message.type === 'quota-revocation') this.#leases.onRevoke(message.name)
+    else this.#syncs.receive(message.id, message.done)
+  }
+
+  /** Writes what there is. Safe at any time, also at the exit of the process. */
+  flush(): void {
+    this.#writer.flush()
+  }
+
+  async close(): Promise<void> {
+    this.#writer.close()
+    await this.#ledger.close()
+  }
+
+  #acquireWithin(deadlineMs: number): QuotaServerLink['acquire'] {
+    return (request, onReply) => {
+      const send = (id: number): boolean => this.#sendToSupervisor({ type: 'acquire-quota', id, request })
+      this.#grants.ask(deadlineMs, send, onReply)
+    }
+  }
+
+  #sync(): Promise<void> {
+    this.#writer.flush()
+    const send = (id: number): boolean => this.#sendToSupervisor({ type: 'sync-ledger', id })
+    return new Promise((resolve, reject) => {
+      this.#syncs.ask(SYNC_MS, send, (done) => {
+        if (done === true) resolve()
+        else
+          reject(
+            new Fault('unavailable', { retryAfter: 1, detail: 'the ledger cannot be brought up to date' }),
+          )
+      })
+    })
+  }
+}
+
+/** Rows as the lines of a journal. */
+function ledgerJournal(writer: JournalWriter): LedgerJournal {
+  return {
+    hasRoomFor: (open) => writer.hasRoomFor(open),
+    recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
+    recordClosed: (row) => {
+      writer.append(encodeClosedLine(row), encodePayerLine(row))
+      return writer.whenWritten()
     },
   }
 }

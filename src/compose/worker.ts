@@ -15,7 +15,7 @@ import { formatStatsBody } from '../telemetry/counters/stats-body.js'
 import { WorkerStats } from '../telemetry/counters/worker-stats.js'
 import { formatWorkerMetrics } from '../telemetry/prometheus/prometheus.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
-import { composeAccounting } from './accounting.js'
+import { WorkerAccounting } from './accounting.js'
 import { composeFederation } from './federation.js'
 import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
@@ -81,7 +81,7 @@ function composeParts(settings: WorkerSettings) {
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
   const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
-  const accounting = composeAccounting(context)
+  const accounting = new WorkerAccounting(context)
   const routing = composeRouting(context)
   const inference = composeInference(context, routing, accounting.accounting)
   const { upstream } = inference

@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
-import { composeAccounting } from '../../src/compose/accounting.js'
+import { WorkerAccounting } from '../../src/compose/accounting.js'
 import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import type { Plan } from '../../src/gateway/routing/plan.js'
 import { Generation } from '../../src/gateway/run/generation.js'
@@ -44,7 +44,7 @@ test('the row of a call is in the journal before what it has left over is given 
     reader.close()
     return lines.some((line) => line.startsWith('C '))
   }
-  const parts = composeAccounting({
+  const parts = new WorkerAccounting({
     config: { dataDir },
     journal: JOURNAL,
     store: {

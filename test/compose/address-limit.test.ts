@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { createLog } from '../../src/base/log.js'
-import { composeAccounting } from '../../src/compose/accounting.js'
+import { WorkerAccounting } from '../../src/compose/accounting.js'
 import { limitByAddress } from '../../src/limits/address-limit.js'
 import type { QuotaGrant } from '../../src/limits/quota.js'
 import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.js'
@@ -20,7 +20,7 @@ function limitedWorker(t: Test) {
   const asked: { readonly name: string; readonly wanted: number; answer(grant: QuotaGrant | null): void }[] =
     []
   const told: string[] = []
-  const parts = composeAccounting({
+  const parts = new WorkerAccounting({
     config: { dataDir: tempFolder(t) },
     journal: '1-2-3',
     store: { accounts: {} as AccountStore },
