@@ -3,94 +3,70 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { QuotaWorld } from '../support/models/quota-world.js'
 
-type Deed =
-  | { readonly do: 'reserve'; readonly at: number; readonly amount: number }
-  | { readonly do: 'settle'; readonly at: number; readonly which: number; readonly part: number }
-  | { readonly do: 'turn'; readonly at: number }
-  | { readonly do: 'crash'; readonly at: number; readonly heard: boolean }
-  | { readonly do: 'deliver'; readonly at: number; readonly to: 'server' | 'process'; readonly count: number }
-  | { readonly do: 'meet' | 'take' | 'bury' | 'restart' }
-  | { readonly do: 'wait'; readonly ms: number }
-
-const at = fc.nat(1)
-
-function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
-  const deed = fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc.record({
-        do: fc.constant('reserve' as const),
-        at,
-        amount: fc.integer({ min: 1, max: 40 }),
-      }),
-    },
-    { weight: 6, arbitrary: fc.record({ do: fc.constant('settle' as const), at, which: fc.nat(7), part }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('turn' as const), at }) },
-    {
-      weight: 14,
-      arbitrary: fc.record({
-        do: fc.constant('deliver' as const),
-        at,
-        to: fc.constantFrom('server' as const, 'process' as const),
-        count: fc.integer({ min: 1, max: 3 }),
-      }),
-    },
-    { weight: 10, arbitrary: fc.constant({ do: 'meet' as const }) },
-    { weight: 5, arbitrary: fc.constant({ do: 'take' as const }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), at, heard: fc.boolean() }) },
-    { weight: 2, arbitrary: fc.constant({ do: 'bury' as const }) },
-    { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 25, 300, 2_500) }),
-    },
-  )
-  return fc.array(deed, { minLength: 10, maxLength: 60 })
+interface Deed {
+  /** What a counter-example shows. */
+  readonly [fc.toStringMethod]: () => string
+  readonly carryOut: (world: QuotaWorld) => void
 }
 
-function carryOut(world: QuotaWorld, deed: Deed): void {
-  switch (deed.do) {
-    case 'reserve':
-      world.reserve(deed.at, deed.amount)
-      break
-    case 'settle':
-      world.settle(deed.at, deed.which, deed.part)
-      break
-    case 'turn':
-      world.turn(deed.at)
-      break
-    case 'crash':
-      world.crash(deed.at, deed.heard)
-      break
-    case 'deliver':
-      for (let i = 0; i < deed.count; i++) world.deliver(deed.at, deed.to)
-      break
-    case 'meet':
-      // Question, recall, its answer and the answer to the question: without this hardly any run gets so far.
-      for (let i = 0; i < 3; i++) {
-        for (const process of [0, 1]) {
-          world.deliver(process, 'server')
-          world.deliver(process, 'process')
-        }
-      }
-      break
-    case 'wait':
-      world.wait(deed.ms)
-      break
-    default:
-      world[deed.do]()
+/** A deed that comes so often among others, with what it is done with. */
+function deed<A extends readonly unknown[]>(
+  weight: number,
+  name: string,
+  values: fc.Arbitrary<A>,
+  act: (world: QuotaWorld, ...values: A) => void,
+): fc.WeightedArbitrary<Deed> {
+  const arbitrary = values.map((chosen) => ({
+    [fc.toStringMethod]: () => `${name}(${chosen})`,
+    carryOut: (world: QuotaWorld) => act(world, ...chosen),
+  }))
+  return { weight, arbitrary }
+}
+
+const at = fc.nat(1)
+const NONE: fc.Arbitrary<[]> = fc.constant([])
+const deliveries = (most: number) =>
+  fc.tuple(at, fc.constantFrom('server' as const, 'process' as const), fc.integer({ min: 1, max: most }))
+
+function deliver(world: QuotaWorld, process: number, to: 'server' | 'process', count: number): void {
+  for (let i = 0; i < count; i++) world.deliver(process, to)
+}
+
+/** Every process's questions arrive, then what the server says to it. */
+function meet(world: QuotaWorld): void {
+  for (const process of [0, 1]) {
+    world.deliver(process, 'server')
+    world.deliver(process, 'process')
   }
+}
+
+/** Question, recall, its answer and the answer to the question: without this hardly any run gets so far. */
+function meetThrice(world: QuotaWorld): void {
+  for (let i = 0; i < 3; i++) meet(world)
+}
+
+function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
+  const any = fc.oneof(
+    deed(8, 'reserve', fc.tuple(at, fc.integer({ min: 1, max: 40 })), (world, ...of) => world.reserve(...of)),
+    deed(6, 'settle', fc.tuple(at, fc.nat(7), part), (world, ...of) => world.settle(...of)),
+    deed(4, 'turn', fc.tuple(at), (world, process) => world.turn(process)),
+    deed(14, 'deliver', deliveries(3), deliver),
+    deed(10, 'meet', NONE, meetThrice),
+    deed(5, 'take', NONE, (world) => world.take()),
+    deed(2, 'crash', fc.tuple(at, fc.boolean()), (world, ...of) => world.crash(...of)),
+    deed(2, 'bury', NONE, (world) => world.bury()),
+    deed(1, 'restart', NONE, (world) => world.restart()),
+    deed(2, 'wait', fc.tuple(fc.constantFrom(1, 25, 300, 2_500)), (world, ms) => world.wait(ms)),
+  )
+  return fc.array(any, { minLength: 10, maxLength: 60 })
 }
 
 /** Lets everything arrive that is under way. */
 async function settleDown(world: QuotaWorld): Promise<void> {
   for (let round = 0; round < 12; round++) {
     world.take()
-    for (const process of [0, 1]) {
-      world.turn(process)
-      world.deliver(process, 'server')
-      world.deliver(process, 'process')
-    }
+    for (const process of [0, 1]) world.turn(process)
+    meet(world)
     await world.rest()
   }
 }
@@ -109,11 +85,11 @@ async function play(limit: number, list: readonly Deed[], tally: Tally): Promise
     world.settle(0, 0, 0)
   }
   for (const deed of list) {
-    carryOut(world, deed)
+    deed.carryOut(world)
     await world.rest()
     const committed = world.committed()
     if (committed > limit + world.overrun) {
-      throw new Error(`${committed} of ${limit} after ${deed.do}, overrun ${world.overrun}`)
+      throw new Error(`${committed} of ${limit} after ${deed[fc.toStringMethod]()}, overrun ${world.overrun}`)
     }
   }
   await settleDown(world)
@@ -173,17 +149,7 @@ test('nothing of a limit is lost: whatever happened, what is left can be spent b
 })
 
 test('of many calls at once exactly as many are admitted as the limit has room for', async (t) => {
-  const orders = fc.array(
-    fc.record({
-      at,
-      to: fc.constantFrom('server' as const, 'process' as const),
-      count: fc.integer({ min: 1, max: 4 }),
-    }),
-    {
-      minLength: 20,
-      maxLength: 60,
-    },
-  )
+  const orders = fc.array(deliveries(4), { minLength: 20, maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 40 }),
@@ -193,8 +159,7 @@ test('of many calls at once exactly as many are admitted as the limit has room f
         const world = new QuotaWorld(limit)
         for (let call = 0; call < 100; call++) {
           world.reserve(call < first ? 0 : call % 2, 1)
-          const order = list[call % list.length]!
-          for (let i = 0; i < order.count; i++) world.deliver(order.at, order.to)
+          deliver(world, ...list[call % list.length]!)
           if (call % 7 === 0) world.take()
           await world.rest()
         }
