@@ -1,36 +1,16 @@
 import { test } from 'tap'
-import { Fault } from '../../src/base/fault.js'
+import { throwFault } from '../../src/base/fault.js'
 import { createCors } from '../../src/http/cors.js'
-import { practice } from '../../src/http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../src/http/endpoint.js'
 import { jsonReply } from '../../src/http/reply.js'
-import type { Reply } from '../../src/transport/exchange.js'
-import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
+import { pipelineOf, probe, type TestPipeline } from '../support/servers/pipeline.js'
 
 const ORIGIN = 'https://pages.example'
 
-function probe(path: string, handle: () => Reply | Promise<Reply>): Endpoint {
-  return defineEndpoint({
-    name: path.slice(1),
-    method: 'GET',
-    path,
-    summary: 'A probe',
-    tag: 'probe',
-    dialect: practice,
-    replies: { 200: { description: 'Fine' } },
-    handle,
-  })
-}
-
 const ENDPOINTS = [
-  probe('/sync', () => jsonReply(200, {})),
-  probe('/late', async () => jsonReply(200, {})),
-  probe('/fault', () => {
-    throw new Fault('item-not-found')
-  }),
-  probe('/broken', async () => {
-    throw new Error('x')
-  }),
+  probe('/sync'),
+  probe('/late', { handle: async () => jsonReply(200, {}) }),
+  probe('/fault', { handle: () => throwFault('item-not-found') }),
+  probe('/broken', { handle: () => Promise.reject(new Error('x')) }),
 ]
 
 const withOrigins = (...origins: string[]): TestPipeline =>

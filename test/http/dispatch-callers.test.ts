@@ -4,10 +4,8 @@ import { Fault } from '../../src/base/fault.js'
 import type { CallerAuthority } from '../../src/base/principal.js'
 import { ANONYMOUS, type Principal } from '../../src/base/principal.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
-import { practice } from '../../src/http/dialects/practice.js'
-import { defineEndpoint } from '../../src/http/endpoint.js'
 import { jsonReply } from '../../src/http/reply.js'
-import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
+import { pipelineOf, probe, type TestPipeline } from '../support/servers/pipeline.js'
 
 const KNOWN: Principal = { ...ANONYMOUS, keyHash: 'known' }
 
@@ -17,29 +15,13 @@ function bench(authorize: CallerAuthority['authorize']): TestPipeline & { readon
     handled.push(caller)
     return jsonReply(200, {})
   }
-  const common = { summary: '', tag: '', replies: {}, handle }
+  const upload = { method: 'POST', access: 'management', bodyLimit: 8, body: z.unknown() } as const
   const made = pipelineOf(
     [
-      defineEndpoint({
-        ...common,
-        name: 'locked',
-        method: 'GET',
-        path: '/locked',
-        dialect: gateway,
-        access: 'key',
-      }),
-      defineEndpoint({ ...common, name: 'open', method: 'GET', path: '/open', dialect: gateway }),
-      defineEndpoint({ ...common, name: 'plain', method: 'GET', path: '/plain', dialect: practice }),
-      defineEndpoint({
-        ...common,
-        name: 'upload',
-        method: 'POST',
-        path: '/upload',
-        dialect: gateway,
-        access: 'management',
-        bodyLimit: 8,
-        body: z.unknown(),
-      }),
+      probe('/locked', { dialect: gateway, access: 'key', handle }),
+      probe('/open', { dialect: gateway, handle }),
+      probe('/plain', { handle }),
+      probe('/upload', { dialect: gateway, ...upload, handle }),
     ],
     { authority: { authorize } },
   )

@@ -2,21 +2,15 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
-import { defineEndpoint } from '../../src/http/endpoint.js'
 import { jsonReply } from '../../src/http/reply.js'
-import { pipelineOf } from '../support/servers/pipeline.js'
+import { pipelineOf, probe } from '../support/servers/pipeline.js'
 
 const limited = (limit: () => Promise<void> | null) =>
-  defineEndpoint({
-    name: 'limited',
+  probe('/limited', {
     method: 'POST',
-    path: '/limited',
-    summary: '',
-    tag: 'test',
     dialect: gateway,
     body: z.object({ n: z.number() }),
     limit,
-    replies: { 200: { description: '' } },
     handle: ({ body }) => jsonReply(200, body),
   })
 

@@ -6,12 +6,12 @@ import { ANONYMOUS } from '../../src/base/principal.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
 import { UNMATCHED } from '../../src/http/dispatch.js'
-import { defineEndpoint, type Endpoint, type HttpMethod } from '../../src/http/endpoint.js'
+import type { Endpoint, HttpMethod } from '../../src/http/endpoint.js'
 import { boundedInteger, boundedString } from '../../src/http/fields.js'
 import { integerParam, textParam } from '../../src/http/params.js'
 import { jsonReply, noContentReply } from '../../src/http/reply.js'
 import type { HttpCall, Reply } from '../../src/transport/exchange.js'
-import { pipelineOf } from '../support/servers/pipeline.js'
+import { pipelineOf, probe } from '../support/servers/pipeline.js'
 
 type Handle = () => Reply | Promise<Reply>
 
@@ -20,17 +20,7 @@ function answering(
   handle: Handle,
   more: { vital?: boolean; deadlineMs?: number; method?: HttpMethod } = {},
 ): Endpoint {
-  return defineEndpoint({
-    name: path.slice(1),
-    method: 'GET',
-    path,
-    summary: 'A probe',
-    tag: 'probe',
-    dialect: practice,
-    replies: { 200: { description: 'Fine' } },
-    ...more,
-    handle,
-  })
+  return probe(path, { ...more, handle })
 }
 
 const fine: Handle = () => jsonReply(200, { fine: true })
@@ -65,15 +55,9 @@ test('a call within the limit is answered, one beyond it is shed with 503, vital
 
 test('shedding looks at the limit before the body and the handler', async (t) => {
   let handled = 0
-  const taking = defineEndpoint({
-    name: 'take',
+  const taking = probe('/take', {
     method: 'POST',
-    path: '/take',
-    summary: 'Take',
-    tag: 'probe',
-    dialect: practice,
     body: z.object({ n: boundedInteger(1, 9) }),
-    replies: { 204: { description: 'Taken' } },
     handle: () => {
       handled++
       return noContentReply()
@@ -180,20 +164,15 @@ test('faults with particulars keep them, those without look the same every time'
   }
 })
 
-const everything = defineEndpoint({
+const everything = probe('/things/{id}', {
   name: 'everything',
   method: 'PUT',
-  path: '/things/{id}',
-  summary: 'Everything at once',
-  tag: 'probe',
-  dialect: practice,
   params: { id: integerParam() },
   query: {
     limit: integerParam({ minimum: 1, maximum: 9, default: 5 }),
     q: textParam({ minLength: 1, maxLength: 3 }),
   },
   body: z.object({ name: boundedString(1, 5), amount: boundedInteger(0, 9).default(1) }),
-  replies: { 200: { description: 'What came in' } },
   handle: (input) => jsonReply(200, input),
 })
 

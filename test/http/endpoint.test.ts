@@ -1,22 +1,10 @@
 import { test } from 'tap'
-import { practice } from '../../src/http/dialects/practice.js'
-import { defineEndpoint } from '../../src/http/endpoint.js'
+import type { Endpoint } from '../../src/http/endpoint.js'
 import { integerParam, type TextFields, textParam } from '../../src/http/params.js'
-import { noContentReply } from '../../src/http/reply.js'
+import { probe } from '../support/servers/pipeline.js'
 
-function specified(path: string, params?: TextFields): ReturnType<typeof defineEndpoint> {
-  return defineEndpoint({
-    name: 'probe',
-    method: 'GET',
-    path,
-    summary: 'A probe',
-    tag: 'probe',
-    dialect: practice,
-    ...(params !== undefined && { params }),
-    replies: { 204: { description: 'Nothing' } },
-    handle: () => noContentReply(),
-  })
-}
+const specified = (path: string, params?: TextFields): Endpoint =>
+  probe(path, params === undefined ? {} : { params })
 
 const TEXT = textParam({ minLength: 1, maxLength: 9 })
 

@@ -8,13 +8,13 @@ import type { ErrorDialect } from '../../src/http/dialects/dialect.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
-import { defineEndpoint, type Endpoint, type EndpointSpec } from '../../src/http/endpoint.js'
+import type { Endpoint, EndpointSpec } from '../../src/http/endpoint.js'
 import { boundedInteger, boundedNumber, boundedString } from '../../src/http/fields.js'
 import { readBySchema } from '../../src/http/input.js'
 import { nameSchema } from '../../src/http/json-schema.js'
 import { openApiDocument } from '../../src/http/openapi.js'
 import { integerParam, type TextFields, textParam } from '../../src/http/params.js'
-import { noContentReply } from '../../src/http/reply.js'
+import { probe as probeOf } from '../support/servers/pipeline.js'
 
 const INFO = { title: 'Probe', version: '1.0', description: 'For tests' }
 
@@ -34,18 +34,8 @@ const Thing = nameSchema('Thing', z.object({ name: z.string(), id: z.int().min(1
 
 type Spec = EndpointSpec<TextFields, TextFields, unknown>
 
-function probe(more: Partial<Spec> & { body?: z.ZodType }): Endpoint {
-  return defineEndpoint({
-    name: 'probe',
-    method: 'GET',
-    path: '/probe',
-    summary: 'A probe',
-    tag: 'probes',
-    dialect: practice,
-    replies: { 204: { description: 'Nothing' } },
-    handle: () => noContentReply(),
-    ...more,
-  } as Spec)
+function probe(more: Partial<Spec>): Endpoint {
+  return probeOf('/probe', { tag: 'probes', replies: { 204: { description: 'Nothing' } }, ...more })
 }
 
 function documentOf(...endpoints: Endpoint[]): Document {

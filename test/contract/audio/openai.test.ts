@@ -60,28 +60,14 @@ interface Reply {
   readonly said: Json
 }
 
-async function post(
-  path: string,
-  body: string | FormData,
-  headers: Record<string, string>,
-  key: string,
-): Promise<Reply> {
-  const response = await fetch(`${server.apiUrl}/audio/${path}`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, ...headers },
-    body,
-  })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, said: text === '' ? null : JSON.parse(text) }
-}
-
-function transcribe(
+async function transcribe(
   body: unknown,
   headers: Record<string, string> = {},
   key = MANAGEMENT_KEY,
 ): Promise<Reply> {
-  if (body instanceof FormData) return post('transcriptions', body, headers, key)
-  return post('transcriptions', JSON.stringify(body), { 'Content-Type': 'application/json', ...headers }, key)
+  const response = await server.post('/audio/transcriptions', body, { key, headers })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, said: text === '' ? null : JSON.parse(text) }
 }
 
 /** A form with a file, unless its name is empty, the model and these fields; of a list each value is a field. */
@@ -147,10 +133,7 @@ for (const [name, body] of FALSE_FIGURES) {
     t.equal(status, 200)
     // 103 bytes of a compressed format are a second at most.
     t.match(said, { text: 'hello', usage: { seconds: 1, cost: 0.0001 } })
-    const id = headers.get('x-generation-id')
-    const row = await fetch(`${server.apiUrl}/generation?id=${id}`, {
-      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
-    })
+    const row = await server.get(`/generation?id=${headers.get('x-generation-id')}`, MANAGEMENT_KEY)
     t.match(await row.json(), { data: { total_cost: 0.0001, estimated: true } })
   })
 }

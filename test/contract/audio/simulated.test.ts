@@ -1,7 +1,7 @@
 /** Simulated speech and transcription: the text of one is given back by the other (contract/gateway 6 and 7). */
 import { MPEGDecoder } from 'mpg123-decoder'
 import tap, { test } from 'tap'
-import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
+import { type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
 
 const server = await startGateway({
   env: { SLUICE_WORKERS: '1' },
@@ -35,14 +35,10 @@ async function heard(
   form.append('file', new Blob([new Uint8Array(bytes)]), filename)
   form.append('model', 'sim/transcribe')
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
-  const reply = await fetch(`${server.apiUrl}/audio/transcriptions`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
-    body: form,
-  })
+  const reply = await server.post('/audio/transcriptions', form, { key: MANAGEMENT_KEY })
   const said: Json = await reply.json()
   if (reply.status !== 200) throw new Error(JSON.stringify(said))
-  return said
+  return { ...said, generation: reply.headers.get('x-generation-id') }
 }
 
 const TEXT =
@@ -166,27 +162,17 @@ test('what was spoken is found by its generation, with its characters and what t
   const reply = await speak({ input })
   await reply.arrayBuffer()
   const id = reply.headers.get('x-generation-id')
-  const found = await fetch(`${server.apiUrl}/generation?id=${id}`, {
-    headers: { Authorization: `Bearer ${API_KEY}` },
-  })
-  const { data } = (await found.json()) as Json
+  const { data } = (await (await server.get(`/generation?id=${id}`)).json()) as Json
   const characters = [...input].length
   t.match(data, { id, model: 'sim/speech', outcome: 'settled', units: { input_characters: characters } })
   t.ok(Math.abs(data.total_cost - characters * 0.000015) < 1e-12, `${data.total_cost}`)
 })
 
 test('a transcript is found by its generation too, with what its seconds cost', async (t) => {
-  const bytes = await spoken('a second or two')
-  const data = new FormData()
-  data.append('file', new Blob([new Uint8Array(bytes)]), 'a.pcm')
-  data.append('model', 'sim/transcribe')
-  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
-  const reply = await fetch(`${server.apiUrl}/audio/transcriptions`, { method: 'POST', headers, body: data })
-  const { usage } = (await reply.json()) as Json
-  const id = reply.headers.get('x-generation-id')
-  const found = (await (await fetch(`${server.apiUrl}/generation?id=${id}`, { headers })).json()) as Json
-  t.match(found.data, { id, model: 'sim/transcribe', outcome: 'settled', total_cost: usage.cost })
-  t.equal(found.data.units.audio_milliseconds, usage.seconds * 1000)
+  const { usage, generation: id } = await heard(await spoken('a second or two'), 'a.pcm')
+  const { data } = (await (await server.get(`/generation?id=${id}`, MANAGEMENT_KEY)).json()) as Json
+  t.match(data, { id, model: 'sim/transcribe', outcome: 'settled', total_cost: usage.cost })
+  t.equal(data.units.audio_milliseconds, usage.seconds * 1000)
 })
 
 const REFUSED = [

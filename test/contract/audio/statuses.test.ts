@@ -10,7 +10,7 @@ import { FirstEventTimers } from '../../../src/http/event-stream.js'
 import type { Spool } from '../../../src/store/spool.js'
 import { formOf } from '../../support/clients/incoming-body.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
-import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
+import { type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
 import { pipelineOf } from '../../support/servers/pipeline.js'
 
 const upstream = await mockUpstream(tap)
@@ -29,9 +29,6 @@ const server = await startGateway({
 })
 tap.teardown(() => server.stop())
 
-const post = (path: string, key: string, body: object): Promise<Response> =>
-  server.post(`${path}`, body, { key })
-
 const form = formOf('bb', [
   { name: 'model', content: 'acme/ears' },
   { name: 'file', filename: 'a.pcm', content: 'sound' },
@@ -48,11 +45,12 @@ const CALLS = [
 
 for (const [what, path, body] of CALLS) {
   test(`${what}: credits that do not suffice are a 402, and nothing is sent`, async (t) => {
+    const organization = { name: what, credits: 0.005 }
     const made = (await (
-      await post('/organizations', MANAGEMENT_KEY, { name: what, credits: 0.005 })
+      await server.post('/organizations', organization, { key: MANAGEMENT_KEY })
     ).json()) as Json
     const before = upstream.requests.length
-    const reply = await post(path, made.key, body)
+    const reply = await server.post(path, body, { key: made.key })
     const said = (await reply.json()) as Json
     t.equal(reply.status, 402, JSON.stringify(said))
     t.match(said.error, { code: 402, metadata: { error_type: 'payment_required' } })
@@ -64,7 +62,7 @@ for (const [what, path, body] of CALLS) {
     upstream.script = (peer) => {
       left = new Promise((resolve) => void peer.socket.on('close', () => resolve()))
     }
-    const reply = await post(path, MANAGEMENT_KEY, body)
+    const reply = await server.post(path, body, { key: MANAGEMENT_KEY })
     const said = (await reply.json()) as Json
     t.equal(reply.status, 524, JSON.stringify(said))
     t.equal(said.error.code, 524)
@@ -138,11 +136,7 @@ function slowly(path: string, type: string, body: Buffer, lastMs: number): Promi
 }
 
 test('speech: a body over the limit is a 413', async (t) => {
-  const reply = await fetch(`${server.apiUrl}/audio/speech`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
-    body: Buffer.alloc(21 * 1024 * 1024, ' '),
-  })
+  const reply = await server.post('/audio/speech', Buffer.alloc(21 * 1024 * 1024, ' '))
   t.equal(reply.status, 413)
   t.equal(((await reply.json()) as Json).error.code, 413)
 })
@@ -184,11 +178,8 @@ const BROKEN = [
 for (const [what, type, body, sentence] of BROKEN) {
   test(`transcription: ${what} is a 400, and nothing is sent`, async (t) => {
     const before = upstream.requests.length
-    const reply = await fetch(`${server.apiUrl}/audio/transcriptions`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': type },
-      body: new Uint8Array(body),
-    })
+    const headers = { 'Content-Type': type }
+    const reply = await server.post('/audio/transcriptions', body, { key: MANAGEMENT_KEY, headers })
     const said = (await reply.json()) as Json
     t.equal(reply.status, 400, JSON.stringify(said))
     t.match(said.error.message, sentence)
@@ -227,16 +218,8 @@ for (const [what, cause, status] of [
     )
     const asJson = [['Content-Type', JSON_TYPE] as const]
     const asked = [
-      ...CALLS.map(([, path, body]) => ({
-        url: path,
-        headers: asJson,
-        body: json(body),
-      })),
-      {
-        url: '/audio/transcriptions',
-        headers: [['Content-Type', FORM_TYPE] as const],
-        body: form,
-      },
+      ...CALLS.map(([, url, body]) => ({ url, headers: asJson, body: json(body) })),
+      { url: '/audio/transcriptions', headers: [['Content-Type', FORM_TYPE] as const], body: form },
     ]
     for (const { url, headers, body } of asked) {
       const reply = await inject({ method: 'POST', url: `/api/v1${url}`, headers, body })

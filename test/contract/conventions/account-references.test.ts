@@ -4,7 +4,7 @@ import { askMessages } from '../../support/clients/messages-calls.js'
 import { speaking } from '../../support/providers/mock-anthropic.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
 import { mockCompletion, mockStream } from '../../support/servers/chat-bench.js'
-import { API_KEY, askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
+import { askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
 
 const theirs = await mockUpstream(tap, speaking({ content: [{ type: 'text', text: 'hi' }] }))
 const openAi = await mockUpstream(tap, (peer, { body }) => {
@@ -51,12 +51,8 @@ async function everyWay(t: Test, face: 'chat' | 'messages', more: object): Promi
 }
 
 async function count(body: object): Promise<Reply> {
-  const response = await fetch(`${server.apiUrl}/messages/count_tokens`, {
-    method: 'POST',
-    headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return { status: response.status, error: errorIn(await response.text()) }
+  const { status, text } = await askMessages(server, body, {}, '/messages/count_tokens')
+  return { status, error: errorIn(text) }
 }
 
 function errorIn(text: string): Json {

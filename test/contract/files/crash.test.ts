@@ -22,12 +22,10 @@ function onDisk(dataDir: string): string[] {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }
 
-async function uploaded({ apiUrl }: GatewayServer, content: Uint8Array): Promise<string> {
+async function uploaded(server: GatewayServer, content: Uint8Array): Promise<string> {
   const form = new FormData()
   form.set('file', new Blob([content]), 'a.bin')
-  const headers = { Authorization: `Bearer ${API_KEY}` }
-  const response = await fetch(`${apiUrl}/files`, { method: 'POST', headers, body: form })
-  return ((await response.json()) as { id: string }).id
+  return ((await (await server.post('/files', form)).json()) as { id: string }).id
 }
 
 /** Sends all but the end of a form and keeps the connection. */

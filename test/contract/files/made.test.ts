@@ -1,6 +1,7 @@
 /** Files that a model makes (contract/decisions 29), from the answer that names them to their download. */
 import OpenAI, { toFile } from 'openai'
 import tap, { test } from 'tap'
+import { askMessages } from '../../support/clients/messages-calls.js'
 import {
   API_KEY,
   type Asked,
@@ -33,7 +34,7 @@ const says = (content: unknown, more: object = {}): object => ({
 })
 
 function get(path: string, key = MANAGEMENT_KEY): Promise<Response> {
-  return fetch(`${server.apiUrl}/files${path}`, { headers: { Authorization: `Bearer ${key}` } })
+  return server.get(`/files${path}`, key)
 }
 
 async function contentOf(id: string): Promise<Buffer> {
@@ -86,13 +87,8 @@ test('a file in the message is kept as it is, under its name', async (t) => {
 
 test('on messages a block names it, streamed and whole', async (t) => {
   for (const stream of [false, true]) {
-    const reply = await fetch(`${server.apiUrl}/messages`, {
-      method: 'POST',
-      headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
-      body: JSON.stringify(says('From a message.', { max_tokens: 50, stream })),
-    })
-    const text = await reply.text()
-    t.equal(reply.status, 200, text)
+    const { status, text } = await askMessages(server, says('From a message.', { max_tokens: 50, stream }))
+    t.equal(status, 200, text)
     const id = /"type":"container_upload","file_id":"(file_[0-9a-z]{26})"/.exec(text)?.[1] ?? ''
     t.equal((await contentOf(id)).toString(), 'From a message.')
   }

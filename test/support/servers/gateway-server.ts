@@ -13,7 +13,9 @@ export const CANARY_PROMPT = 'canary-prompt-5d1f0c72'
 export interface GatewayServer extends PracticeServer {
   /** What OpenAI-compatible clients are given. */
   readonly apiUrl: string
-  /** Sends a value as JSON with a key, the API key unless told; `''` is none. */
+  /** Reads with a key, the API key unless told. */
+  get(path: string, key?: string): Promise<Response>
+  /** Sends a value as JSON, or a form or bytes as they are, with a key, the API key unless told; `''` is none. */
   post(path: string, body: unknown, options?: PostOptions): Promise<Response>
   /** Replaces the configuration file, in one step, and asks for a reload. Throws where there is no file. */
   reload(config: Readonly<Record<string, unknown>>): void
@@ -46,13 +48,16 @@ export async function startGateway(options: GatewayServerOptions = {}): Promise<
   return {
     ...server,
     apiUrl,
-    post: (path, body, { key = API_KEY, headers, signal } = {}) =>
-      fetch(apiUrl + path, {
+    get: (path, key = API_KEY) => fetch(apiUrl + path, { headers: { Authorization: `Bearer ${key}` } }),
+    post: (path, body, { key = API_KEY, headers, signal } = {}) => {
+      const json = body instanceof FormData ? {} : { 'Content-Type': 'application/json' }
+      return fetch(apiUrl + path, {
         method: 'POST',
-        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify(body),
+        headers: { Authorization: `Bearer ${key}`, ...json, ...headers },
+        body: body instanceof FormData || body instanceof Uint8Array ? body : JSON.stringify(body),
         ...(signal !== undefined && { signal }),
-      }),
+      })
+    },
     reload: (next) => {
       if (path === null) throw new Error('this server was started without a configuration file')
       writeFileSync(`${path}.new`, JSON.stringify(next))

@@ -1,8 +1,11 @@
 import { createLog } from '../../../src/base/log.js'
 import { ANONYMOUS } from '../../../src/base/principal.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
+import { practice } from '../../../src/http/dialects/practice.js'
 import { buildRoutes, type OperationMeter, type PipelineOptions } from '../../../src/http/dispatch.js'
-import type { Endpoint } from '../../../src/http/endpoint.js'
+import { defineEndpoint, type Endpoint, type EndpointSpec } from '../../../src/http/endpoint.js'
+import type { TextFields } from '../../../src/http/params.js'
+import { jsonReply } from '../../../src/http/reply.js'
 import type { Route } from '../../../src/transport/exchange.js'
 import { type Inject, injector } from './inject.js'
 
@@ -42,6 +45,24 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     ...overrides,
   })
   return { inject: injector(routes), routes, lines, counted }
+}
+
+/** An endpoint, named by its path: a GET of the practice API that answers `{}`, where it does not say otherwise. */
+export function probe<B = undefined, P extends TextFields = TextFields, Q extends TextFields = TextFields>(
+  path: string,
+  more: Partial<EndpointSpec<P, Q, B>> = {},
+): Endpoint {
+  return defineEndpoint<B, P, Q>({
+    name: path.slice(1),
+    method: 'GET',
+    path,
+    summary: 'A probe',
+    tag: 'probe',
+    dialect: practice,
+    replies: { 200: { description: 'Fine' } },
+    handle: () => jsonReply(200, {}),
+    ...more,
+  })
 }
 
 function meterOf(counted: Counted): OperationMeter {
