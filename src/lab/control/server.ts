@@ -10,17 +10,8 @@ import { formatLabMetrics } from './lab-metrics.js'
 import { LiveFeed } from './live-feed.js'
 import { LabRequestError } from './requests.js'
 import type { LabRun } from './run.js'
-import {
-  createRun,
-  jsonResponse,
-  judgeRun,
-  type LabResponse,
-  readHistogram,
-  readSeries,
-  readSummary,
-  runOutline,
-  stopRun,
-} from './run-operations.js'
+import * as operations from './run-operations.js'
+import { jsonResponse, type LabResponse } from './run-operations.js'
 import { LabRuns } from './runs.js'
 
 interface LabServer {
@@ -101,14 +92,14 @@ function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): rea
   return [
     route('GET', '/v1/clock', () => jsonResponse(200, clockBody(ports.now()))),
     route('GET', '/v1/runs', () => {
-      return jsonResponse(200, { runs: runs.list().map((run) => runOutline(run, ports.now())) })
+      return jsonResponse(200, { runs: runs.list().map((run) => operations.runOutline(run, ports.now())) })
     }),
-    route('POST', '/v1/runs', ({ body }) => createRun(runs, ports, body)),
-    ofRun('POST', '/stop', (run) => stopRun(runs, run)),
-    ofRun('GET', '', (run, { query }) => readSummary(runs, run, query.get('window') ?? 'measure')),
-    ofRun('GET', '/histogram', (run, { query }) => readHistogram(runs, run, query)),
-    ofRun('GET', '/series', (run, { query }) => readSeries(runs, run, query)),
-    ofRun('POST', '/client', (run, { body }) => judgeRun(runs, run, body)),
+    route('POST', '/v1/runs', ({ body }) => operations.createRun(runs, ports, body)),
+    ofRun('POST', '/stop', (run) => operations.stopRun(runs, run)),
+    ofRun('GET', '', (run, { query }) => operations.readSummary(runs, run, query.get('window') ?? 'measure')),
+    ofRun('GET', '/histogram', (run, { query }) => operations.readHistogram(runs, run, query)),
+    ofRun('GET', '/series', (run, { query }) => operations.readSeries(runs, run, query)),
+    ofRun('POST', '/client', (run, { body }) => operations.judgeRun(runs, run, body)),
     route('GET', '/v1/faults', () => faults.list()),
     route('POST', '/v1/faults', ({ body }) => faults.add(body)),
     route('DELETE', '/v1/faults', () => faults.remove(null)),

@@ -8,25 +8,13 @@ import type {
   ValidityCheck,
   ValidityCheckId,
 } from '../run-summary.js'
-import { checkConservation, checkRate } from './count-checks.js'
+import * as counts from './count-checks.js'
 import { type CheckFinding, gatherEvidence, type ReportEvidence } from './evidence.js'
-import {
-  checkConnectionCap,
-  checkConnections,
-  checkGeneratorCpu,
-  checkLateness,
-  checkPattern,
-} from './generator-checks.js'
-import { checkLatencyFloor, checkLittlesLaw, checkQuantum } from './latency-checks.js'
+import * as generator from './generator-checks.js'
+import * as latencies from './latency-checks.js'
 import { classifyLoop } from './loop-class.js'
-import { checkServerHealth, checkWarmUp } from './server-checks.js'
-import {
-  checkCensoring,
-  checkCorrection,
-  checkOmission,
-  checkOpenness,
-  describeStallOutcome,
-} from './stall-checks.js'
+import * as health from './server-checks.js'
+import * as stalls from './stall-checks.js'
 
 type ReportCheck = (evidence: ReportEvidence, loopClass: LoopClass) => CheckFinding
 /** What a failed check makes worthless; `weighChecks` says what follows from it. */
@@ -34,22 +22,22 @@ type SpoiledPart = 'everything' | 'latency' | 'legibility' | 'ceiling' | 'nothin
 
 /** In the order of their numbers, V1 first. */
 const CHECKS: readonly (readonly [name: string, check: ReportCheck, spoils: SpoiledPart])[] = [
-  ['conservation', checkConservation, 'everything'],
-  ['rate', checkRate, 'everything'],
-  ['quantum', checkQuantum, 'legibility'],
-  ['Little', checkLittlesLaw, 'latency'],
-  ['floor', checkLatencyFloor, 'latency'],
-  ['openness', checkOpenness, 'latency'],
-  ['omission', checkOmission, 'latency'],
-  ['correction', checkCorrection, 'latency'],
-  ['censoring', checkCensoring, 'latency'],
-  ['generator CPU', checkGeneratorCpu, 'ceiling'],
-  ['lateness', checkLateness, 'latency'],
-  ['pattern', checkPattern, 'latency'],
-  ['connections', checkConnections, 'nothing'],
-  ['connection cap', checkConnectionCap, 'latency'],
-  ['server health', checkServerHealth, 'everything'],
-  ['warm-up', checkWarmUp, 'nothing'],
+  ['conservation', counts.checkConservation, 'everything'],
+  ['rate', counts.checkRate, 'everything'],
+  ['quantum', latencies.checkQuantum, 'legibility'],
+  ['Little', latencies.checkLittlesLaw, 'latency'],
+  ['floor', latencies.checkLatencyFloor, 'latency'],
+  ['openness', stalls.checkOpenness, 'latency'],
+  ['omission', stalls.checkOmission, 'latency'],
+  ['correction', stalls.checkCorrection, 'latency'],
+  ['censoring', stalls.checkCensoring, 'latency'],
+  ['generator CPU', generator.checkGeneratorCpu, 'ceiling'],
+  ['lateness', generator.checkLateness, 'latency'],
+  ['pattern', generator.checkPattern, 'latency'],
+  ['connections', generator.checkConnections, 'nothing'],
+  ['connection cap', generator.checkConnectionCap, 'latency'],
+  ['server health', health.checkServerHealth, 'everything'],
+  ['warm-up', health.checkWarmUp, 'nothing'],
 ]
 
 /** Failures in the order in which they explain the most; those that are not named here follow by their numbers. */
@@ -94,7 +82,7 @@ function verdictReasons(
   loopClass: LoopClass,
   checks: readonly ValidityCheck[],
 ): string[] {
-  const headline = verdict === 'latency invalid' ? describeStallOutcome(evidence, loopClass) : null
+  const headline = verdict === 'latency invalid' ? stalls.describeStallOutcome(evidence, loopClass) : null
   const failed = checks
     .filter(({ result }) => result === 'fail')
     .sort((a, b) => explanatoryRank(a) - explanatoryRank(b))

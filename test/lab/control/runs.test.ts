@@ -1,55 +1,40 @@
 import { test } from 'tap'
+import { createLog } from '../../../src/base/log.js'
+import { LabAgent } from '../../../src/compose/lab-agent.js'
 import { LabRuns } from '../../../src/lab/control/runs.js'
-import type { LabCommand, WorkerFleet, WorkerReply } from '../../../src/lab/lab-command.js'
-import { LabRecorder } from '../../../src/lab/recorder/recorder.js'
+import type { WorkerFleet } from '../../../src/lab/lab-command.js'
+import type { Lifetime } from '../../support/data/temp-folder.js'
 
-/** Two workers whose recorders are here; those in `deaf` let questions about windows pass. */
-function fleetOf(deaf: Set<number>): { fleet: WorkerFleet; recorders: LabRecorder[]; patience: number[] } {
+/** Two workers that are here; those in `deaf` let questions about windows pass. */
+function fleetOf(t: Lifetime, deaf: Set<number>) {
   const patience: number[] = []
-  const recorders = [0, 1].map(
-    (worker) =>
-      new LabRecorder({ worker, pid: worker, now: () => performance.now(), toMonotonic: 0, cpuMs: () => 0 }),
-  )
-  const answer = (worker: number, command: LabCommand): WorkerReply['answer'] | null => {
-    const recorder = recorders[worker]!
-    switch (command.do) {
-      case 'begin-run':
-        recorder.beginRun(command.plan)
-        return { done: true }
-      case 'end-run':
-        recorder.endRun(command.run)
-        return { done: true }
-      case 'read-window':
-        return deaf.has(worker) ? null : { part: recorder.readRun(command.run, command.choice) }
-      case 'read-series':
-        return { series: recorder.readSeries(command.first, command.limit) }
-      case 'read-arrivals':
-        return { arrivals: recorder.arrivalTimes(command.fromMs, command.toMs) }
-      default:
-        return { done: true }
-    }
-  }
+  const log = createLog('silent', 'test')
+  const config = { labFaults: false, reportDelays: 'random', reportSeed: null }
+  const agents = [0, 1].map((worker) => new LabAgent({ worker, config, log }))
+  t.after(() => agents.forEach((agent) => agent.close()))
   const fleet: WorkerFleet = {
     workers: () => [0, 1],
-    ask: async (question, deadlineMs) => {
-      const replies: WorkerReply[] = []
-      for (const worker of [0, 1]) {
+    ask: async (question, deadlineMs) =>
+      agents.flatMap((agent, worker) => {
         const command = typeof question === 'function' ? question(worker) : question
-        if (command === null) continue
+        if (command === null) return []
         if (command.do === 'read-window' && command.choice.slices !== undefined) patience.push(deadlineMs)
-        const told = answer(worker, command)
-        if (told !== null) replies.push({ worker, answer: told })
-      }
-      return replies
-    },
+        const isHeard = command.do !== 'read-window' || !deaf.has(worker)
+        const answer = isHeard ? agent.answer(command, log) : null
+        return answer === null ? [] : [{ worker, answer }]
+      }),
   }
-  return { fleet, recorders, patience }
+  return { fleet, agents, patience }
 }
 
 test('a window of an ended run that one worker could not tell of is asked for again', async (t) => {
   const deaf = new Set<number>()
-  const { fleet, recorders, patience } = fleetOf(deaf)
-  const runs = new LabRuns({ fleet, now: () => performance.now(), environment: {} })
+  const { fleet, agents, patience } = fleetOf(t, deaf)
+  const runs = new LabRuns({
+    fleet,
+    now: () => performance.now() + agents[0]!.toMonotonicMs,
+    environment: {},
+  })
   const { run } = await runs.create({
     label: '',
     expect: null,
@@ -59,7 +44,7 @@ test('a window of an ended run that one worker could not tell of is asked for ag
     byHeader: false,
   })
   for (const [worker, calls] of [3, 4].entries()) {
-    const operation = recorders[worker]!.operation('health')
+    const operation = agents[worker]!.recorder.operation('health')
     for (let i = 0; i < calls; i++) {
       const at = performance.now()
       operation.recordArrival(at)
