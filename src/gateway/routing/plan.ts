@@ -115,14 +115,8 @@ function filterAllowed(
   serves: (endpoint: ModelEndpoint) => boolean,
   trace: PlanTrace | null,
 ): readonly ModelEndpoint[] {
-  const { provider } = request
   return group.filter((endpoint) => {
-    const able = serves(endpoint)
-    const reason = able
-      ? isAbsent(provider)
-        ? null
-        : exclusionReason(endpoint, provider, request)
-      : WRONG_OPERATION
+    const reason = serves(endpoint) ? exclusionReason(endpoint, request) : WRONG_OPERATION
     if (reason !== null) trace?.excluded.push({ endpoint, reason })
     return reason === null
   })

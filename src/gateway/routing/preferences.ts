@@ -45,12 +45,10 @@ export function positionInOrder(order: readonly string[], endpoint: ModelEndpoin
   return at < 0 ? order.length : at
 }
 
-/** Why the preferences exclude an endpoint; null when they do not. */
-export function exclusionReason(
-  endpoint: ModelEndpoint,
-  preferences: ProviderPreferences,
-  request: RoutedRequest,
-): string | null {
+/** Why the preferences of a request exclude an endpoint; null when they do not. */
+export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  const preferences = request.provider
+  if (preferences === undefined || preferences === null) return null
   const { only, ignore, quantizations } = preferences
   if (only !== undefined && only !== null && !listNamesEndpoint(only, endpoint)) return 'not in provider.only'
   if (listNamesEndpoint(ignore, endpoint)) return 'in provider.ignore'

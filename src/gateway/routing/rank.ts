@@ -1,7 +1,7 @@
 /** In which order the endpoints that are left are tried (contract/gateway 2.7). */
 
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
+import type { RoutedRequest } from '../formats/canonical.js'
 import type { HealthRegistry } from '../health/health-registry.js'
 import { positionInOrder } from './preferences.js'
 import type { SessionAffinity } from './session.js'
@@ -40,17 +40,12 @@ export function rankEndpoints(
 ): readonly ModelEndpoint[] {
   if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
   const context = { ...state, now: state.health.now(), reasons }
-  const ranks = [stateRank(context), ...preferenceRanks(request, context)]
-  if (requestedSort(request) === null && requestedOrder(request.provider ?? NO_PREFERENCES) === null) {
-    ranks.push(drawRank(endpoints, session, context))
-  }
+  const ranks = [stateRank(context), ...preferenceRanks(endpoints, request, session, context)]
   return endpoints
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
     .sort((one, other) => compareRanks(one.rank, other.rank))
     .map(({ endpoint }) => endpoint)
 }
-
-const NO_PREFERENCES: ProviderPreferences = Object.freeze({})
 
 function compareRanks(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < one.length; at++) {
@@ -86,27 +81,28 @@ function stateRank(context: RankContext): RankFunction {
 
 // ── The caller's preferences ────────────────────────────────────────────────
 
-function requestedOrder({ order }: ProviderPreferences): readonly string[] | null {
-  return order === undefined || order === null || order.length === 0 ? null : order
-}
-
 /** `by` of the requested sort; null when there is none. */
 function requestedSort({ provider }: RoutedRequest): string | null {
   const sort = provider?.sort
   return (typeof sort === 'string' ? sort : sort?.by) ?? null
 }
 
-function preferenceRanks(request: RoutedRequest, context: RankContext): RankFunction[] {
-  const preferences = request.provider ?? NO_PREFERENCES
-  const order = requestedOrder(preferences)
-  const latency = parseThresholds(preferences.preferred_max_latency, 1000)
-  const throughput = parseThresholds(preferences.preferred_min_throughput, 1)
+function preferenceRanks(
+  endpoints: readonly ModelEndpoint[],
+  request: RoutedRequest,
+  session: string | null,
+  context: RankContext,
+): RankFunction[] {
+  const order = request.provider?.order ?? []
+  const latency = parseThresholds(request.provider?.preferred_max_latency, 1000)
+  const throughput = parseThresholds(request.provider?.preferred_min_throughput, 1)
   const sort = requestedSort(request)
   const ranks = [
-    order === null ? null : orderRank(order, context),
+    order.length === 0 ? null : orderRank(order, context),
     request.service_tier === 'ultrafast' ? tierRank(context) : null,
     latency === null && throughput === null ? null : thresholdRank(latency, throughput, context),
     sort === null ? null : sortRank(sort, context),
+    order.length === 0 && sort === null ? drawRank(endpoints, session, context) : null,
   ]
   return ranks.filter((rank) => rank !== null)
 }
@@ -224,9 +220,10 @@ function drawRank(
   const isHealthy = (each: ModelEndpoint): boolean => breakerStateOf(each, context) === 'closed'
   // Sessions may stay at a half-open endpoint: it needs calls that try it.
   const mayStay = (each: ModelEndpoint): boolean => STATE_RANKS[breakerStateOf(each, context)] === 0
+  const judgement = { isHealthy, mayStay, weightOf }
   // An explanation must not move the session.
-  const choose = reasons === null ? 'chooseEndpoint' : 'previewEndpoint'
-  const home = session === null ? null : sessions[choose](session, endpoints, isHealthy, weightOf, mayStay)
+  const isPreview = reasons !== null
+  const home = session === null ? null : sessions.chooseEndpoint(session, endpoints, judgement, isPreview)
   return (endpoint) => {
     if (endpoint === home) {
       addReason(context, endpoint, 'the session stays with it')

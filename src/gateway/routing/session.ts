@@ -15,13 +15,18 @@ export interface SessionMove {
 /** Moved sessions that are remembered; the one that moved longest ago is forgotten first. */
 const MAX_MOVED = 20_000
 
-interface SessionPlacement {
-  readonly endpoint: string
-  readonly moves: number
+/** How endpoints are judged where a session is placed. */
+interface EndpointJudgement {
+  /** Whether a session may move there. */
+  isHealthy(endpoint: ModelEndpoint): boolean
+  /** Whether one that is there may stay. */
+  mayStay(endpoint: ModelEndpoint): boolean
+  /** How sessions spread. */
+  weightOf(endpoint: ModelEndpoint): number
 }
 
 export class SessionAffinity {
-  readonly #moved = new Map<string, SessionPlacement>()
+  readonly #moved = new Map<string, SessionMove>()
   readonly #broadcast: ((move: SessionMove) => void) | null
 
   constructor(broadcast: ((move: SessionMove) => void) | null) {
@@ -29,29 +34,28 @@ export class SessionAffinity {
   }
 
   /**
-   * The endpoint of a session among `candidates` (at least one), of which `isHealthy` tells those that may be chosen.
-   * `weightOf` decides how sessions spread. When none is healthy the session stays where it is. `mayStay` tells where
-   * a session stays although none would move there.
+   * The endpoint of a session among `candidates` (at least one). When none is healthy the session stays where it is.
+   * With `isPreview` it is not moved: this is where it would go.
    */
   chooseEndpoint(
     session: string,
     candidates: readonly ModelEndpoint[],
-    isHealthy: (endpoint: ModelEndpoint) => boolean,
-    weightOf: (endpoint: ModelEndpoint) => number,
-    mayStay = isHealthy,
+    { isHealthy, mayStay, weightOf }: EndpointJudgement,
+    isPreview = false,
   ): ModelEndpoint {
-    const { home, chosen } = this.#placeSession(session, candidates, isHealthy, weightOf, mayStay)
-    if (chosen === home) return home
-    const moves = (this.#moved.get(session)?.moves ?? 0) + 1
-    const move = { session, endpoint: chosen.key, moves }
+    const moved = this.#moved.get(session)
+    const home =
+      candidates.find((each) => each.key === moved?.endpoint) ??
+      rendezvousChoice(session, candidates, weightOf)
+    if (mayStay(home)) return home
+    const healthy = candidates.filter(isHealthy)
+    if (healthy.length === 0) return home
+    const chosen = rendezvousChoice(session, healthy, weightOf)
+    if (chosen === home || isPreview) return chosen
+    const move = { session, endpoint: chosen.key, moves: (moved?.moves ?? 0) + 1 }
     this.#remember(move)
     this.#broadcast?.(move)
     return chosen
-  }
-
-  /** What `choose` would choose, without moving the session. */
-  previewEndpoint(...asked: Parameters<SessionAffinity['chooseEndpoint']>): ModelEndpoint {
-    return this.#placeSession(...asked).chosen
   }
 
   /**
@@ -67,24 +71,9 @@ export class SessionAffinity {
     this.#remember(move)
   }
 
-  #placeSession(
-    session: string,
-    candidates: readonly ModelEndpoint[],
-    isHealthy: (endpoint: ModelEndpoint) => boolean,
-    weightOf: (endpoint: ModelEndpoint) => number,
-    mayStay = isHealthy,
-  ): { readonly home: ModelEndpoint; readonly chosen: ModelEndpoint } {
-    const key = this.#moved.get(session)?.endpoint
-    const home =
-      candidates.find((each) => each.key === key) ?? rendezvousChoice(session, candidates, weightOf)
-    if (mayStay(home)) return { home, chosen: home }
-    const healthy = candidates.filter(isHealthy)
-    return { home, chosen: healthy.length === 0 ? home : rendezvousChoice(session, healthy, weightOf) }
-  }
-
-  #remember({ session, endpoint, moves }: SessionMove): void {
-    this.#moved.delete(session)
-    this.#moved.set(session, { endpoint, moves })
+  #remember(move: SessionMove): void {
+    this.#moved.delete(move.session)
+    this.#moved.set(move.session, move)
     if (this.#moved.size > MAX_MOVED) this.#moved.delete(this.#moved.keys().next().value!)
   }
 }

@@ -6,7 +6,11 @@ import { catalogOf, ScriptedProvider } from '../../support/providers/scripted-pr
 const slugs = ['a', 'b', 'c', 'd'].map((slug) => ({ slug }))
 const { endpoints } = catalogOf({ 'm/one': slugs }, () => new ScriptedProvider()).models[0]!
 const WELL: (endpoint: ModelEndpoint) => boolean = () => true
-const ALIKE = (): number => 1
+const judged = (isHealthy: typeof WELL, weightOf = (_: ModelEndpoint): number => 1) => ({
+  isHealthy,
+  mayStay: isHealthy,
+  weightOf,
+})
 const without = (ill: ModelEndpoint) => (each: ModelEndpoint) => each !== ill
 
 /** The endpoint of a session, of those that are alike in price. */
@@ -16,7 +20,7 @@ function chosen(
   isHealthy = WELL,
   among = endpoints,
 ): ModelEndpoint {
-  return sessions.chooseEndpoint(session, among, isHealthy, ALIKE)
+  return sessions.chooseEndpoint(session, among, judged(isHealthy))
 }
 
 test('two processes choose the same endpoint for a session without asking each other', async (t) => {
@@ -31,10 +35,8 @@ test('sessions spread by weight', async (t) => {
   const weights = new Map(endpoints.map((each, at) => [each, at === 0 ? 3 : 1]))
   let first = 0
   for (let session = 0; session < 6000; session++) {
-    if (
-      sessions.chooseEndpoint(`s${session}`, endpoints, WELL, (each) => weights.get(each)!) === endpoints[0]
-    )
-      first++
+    const weighed = judged(WELL, (each) => weights.get(each)!)
+    if (sessions.chooseEndpoint(`s${session}`, endpoints, weighed) === endpoints[0]) first++
   }
   t.ok(first > 2800 && first < 3200, `${first} of 6000, 3000 expected`)
 })
@@ -73,7 +75,7 @@ test('who only asks does not move a session', async (t) => {
   const told: SessionMove[] = []
   const sessions = new SessionAffinity((move) => void told.push(move))
   const home = chosen(sessions, 's')
-  const elsewhere = sessions.previewEndpoint('s', endpoints, without(home), ALIKE)
+  const elsewhere = sessions.chooseEndpoint('s', endpoints, judged(without(home)), true)
   t.not(elsewhere, home)
   t.same(told, [])
   t.equal(chosen(sessions, 's'), home)
