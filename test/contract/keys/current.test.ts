@@ -1,7 +1,7 @@
 /** contract/gateway 11.2: a key about itself. */
 import { test } from 'tap'
 import { keyLabel } from '../../../src/identity/api-keys.js'
-import { accountApi, errorBody } from '../../support/servers/account-api.js'
+import { accountApi, refused } from '../../support/servers/account-api.js'
 
 test('an ordinary key reads about itself', async (t) => {
   const { call, apiKey, accounts } = await accountApi(t)
@@ -62,14 +62,6 @@ test('a key reads its own limit and end, and the plan of its organization', asyn
 
 test('nobody and strangers are refused', async (t) => {
   const { call } = await accountApi(t)
-  const nobody = await call('', 'GET', '/key')
-  t.strictSame(
-    { status: nobody.status, json: nobody.json },
-    { status: 401, json: errorBody(401, 'Missing Authentication header') },
-  )
-  const stranger = await call('stranger', 'GET', '/key')
-  t.strictSame(
-    { status: stranger.status, json: stranger.json },
-    { status: 401, json: errorBody(401, 'Invalid credentials') },
-  )
+  refused(t, await call('', 'GET', '/key'), 401, 'Missing Authentication header')
+  refused(t, await call('stranger', 'GET', '/key'), 401, 'Invalid credentials')
 })

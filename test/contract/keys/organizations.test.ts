@@ -1,8 +1,8 @@
 /** contract/decisions 39: organizations and their plans belong to the operator; workspaces to each organization. */
 import { test } from 'tap'
-import { accountApi, errorBody } from '../../support/servers/account-api.js'
+import { accountApi, refused } from '../../support/servers/account-api.js'
 
-const NOT_FOUND = errorBody(404, 'Resource not found')
+const NOT_FOUND = 'Resource not found'
 
 test('the operator creates an organization and gets its management key, once', async (t) => {
   const { call, manage } = await accountApi(t)
@@ -71,8 +71,7 @@ test('bad input is refused with the name of the field', async (t) => {
     ['workspaces', {}, 'name: is required'],
     ['workspaces', { name: 'x'.repeat(257) }, 'name: must have at most 256 characters'],
   ] as const) {
-    const { status, json } = await manage('POST', `/${path}`, body)
-    t.strictSame({ status, json }, { status: 400, json: errorBody(400, message) })
+    refused(t, await manage('POST', `/${path}`, body), 400, message)
   }
   t.equal(accounts.organizations().length, 1)
 })
@@ -87,10 +86,8 @@ test('neither an organization’s own management key nor an ordinary key may do 
     ['PATCH', `/organizations/${data.id}`, { plan: 'enterprise' }],
   ] as const
   for (const [method, path, body] of operations) {
-    const manager = await call(key, method, path, body)
-    t.strictSame(manager.json, errorBody(403, 'Only the operator can perform this operation'))
-    const ordinary = await call(apiKey, method, path, body)
-    t.strictSame(ordinary.json, errorBody(403, 'Only management keys can perform this operation'))
+    refused(t, await call(key, method, path, body), 403, 'Only the operator can perform this operation')
+    refused(t, await call(apiKey, method, path, body), 403, 'Only management keys can perform this operation')
     t.equal((await call('', method, path, body)).status, 401)
   }
   t.equal(accounts.organization(data.id)?.plan, 'free')
@@ -101,8 +98,7 @@ test('an organization that is not there is not found', async (t) => {
   const { manage } = await accountApi(t)
   for (const id of ['x', '%ff', 'x'.repeat(5000), '00000000-0000-7000-8000-000000000000']) {
     for (const [method, body] of [['GET'], ['PATCH', { plan: 'free' }]] as const) {
-      const { status, json } = await manage(method, `/organizations/${id}`, body)
-      t.strictSame({ status, json }, { status: 404, json: NOT_FOUND })
+      refused(t, await manage(method, `/organizations/${id}`, body), 404, NOT_FOUND)
     }
   }
 })

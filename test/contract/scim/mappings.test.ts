@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { HttpReply } from '../../support/clients/http-client.js'
-import { errorBody } from '../../support/servers/account-api.js'
+import { refused } from '../../support/servers/account-api.js'
 import { type FileApi, fileApi } from '../../support/servers/file-api.js'
 
 const PATH = '/api/v1/scim/group-mappings'
-const NOT_FOUND = errorBody(404, 'Resource not found')
+const NOT_FOUND = 'Resource not found'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Calls as the management key. */
@@ -57,8 +57,7 @@ test('a mapping is created, read, listed, changed and deleted', async (t) => {
     ['DELETE', `${PATH}/${id}?keep_members=false`],
   ] as const) {
     const gone = await asked(api, method, path, body)
-    t.equal(gone.status, 404)
-    t.strictSame(gone.json, NOT_FOUND)
+    refused(t, gone, 404, NOT_FOUND)
   }
   t.strictSame((await asked(api, 'GET', PATH)).json, { data: [], total_count: 0 })
 })
@@ -67,9 +66,7 @@ test('a group has one role in a workspace', async (t) => {
   const api = await fileApi(t)
   const { scim_group_id } = await mapped(api)
   const again = { scim_group_id: scim_group_id.toUpperCase(), workspace_id: api.workspaceId, role: 'admin' }
-  const conflict = await asked(api, 'POST', PATH, again)
-  t.equal(conflict.status, 409)
-  t.strictSame(conflict.json, errorBody(409, 'Resource conflict'))
+  refused(t, await asked(api, 'POST', PATH, again), 409, 'Resource conflict')
   t.equal((await asked(api, 'POST', PATH, { ...again, workspace_id: api.otherWorkspaceId })).status, 201)
 })
 
@@ -108,9 +105,7 @@ test('what cannot be is 400 with the name of the field, and nothing is stored', 
     [{ ...good, workspace_id: api.foreignWorkspaceId }, 'workspace_id: is no workspace of this organization'],
   ]
   for (const [wish, message] of wishes) {
-    const reply = await asked(api, 'POST', PATH, wish)
-    t.equal(reply.status, 400, message)
-    t.strictSame(reply.json, errorBody(400, message))
+    refused(t, await asked(api, 'POST', PATH, wish), 400, message)
   }
   t.strictSame((await asked(api, 'GET', PATH)).json, { data: [], total_count: 0 })
   const { id } = await mapped(api)
@@ -120,18 +115,14 @@ test('what cannot be is 400 with the name of the field, and nothing is stored', 
     [[], 'body: must be an object'],
   ]
   for (const [change, message] of changes) {
-    const reply = await asked(api, 'PATCH', `${PATH}/${id}`, change)
-    t.equal(reply.status, 400)
-    t.strictSame(reply.json, errorBody(400, message))
+    refused(t, await asked(api, 'PATCH', `${PATH}/${id}`, change), 400, message)
   }
   t.equal((await asked(api, 'PATCH', `${PATH}/${id}`)).status, 400, 'no body')
   for (const [query, message] of [
     ['', 'keep_members: is required'],
     ['?keep_members=yes', 'keep_members: must be a boolean'],
   ] as const) {
-    const reply = await asked(api, 'DELETE', `${PATH}/${id}${query}`)
-    t.equal(reply.status, 400)
-    t.strictSame(reply.json, errorBody(400, message))
+    refused(t, await asked(api, 'DELETE', `${PATH}/${id}${query}`), 400, message)
   }
   t.equal((await asked(api, 'GET', `${PATH}/${id}`)).json.data.role, 'member')
 })
@@ -149,8 +140,7 @@ test('malformed ids, and those of others, are 404', async (t) => {
   ] as const) {
     for (const [method, body] of [['GET'], ['PATCH', { role: 'admin' }], ['DELETE']] as const) {
       const reply = await api.call(key, method, `${PATH}/${path}?keep_members=true`, { body })
-      t.equal(reply.status, 404, `${method} ${path}`)
-      t.strictSame(reply.json, NOT_FOUND)
+      refused(t, reply, 404, NOT_FOUND, `${method} ${path}`)
     }
   }
   t.strictSame((await api.call(api.foreignManagementKey, 'GET', PATH)).json, { data: [], total_count: 0 })
@@ -178,9 +168,8 @@ test('any other credential is 401, and the answer says what is wanted', async (t
   for (const [method, path] of operations) {
     for (const [key, message] of keys) {
       const reply = await api.call(key, method, path)
-      t.equal(reply.status, 401)
+      refused(t, reply, 401, message)
       t.equal(reply.headers['www-authenticate'], 'Bearer')
-      t.strictSame(reply.json, errorBody(401, message))
     }
   }
 })

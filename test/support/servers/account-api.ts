@@ -1,4 +1,5 @@
 /** The operations on accounts, as they are served: real store, real pipeline, in-memory transport. */
+import type { Test } from 'tap'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
@@ -75,3 +76,9 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
 
 /** The body of an error (contract/gateway 1.5). */
 export const errorBody = (code: number, message: string): object => ({ error: { code, message } })
+
+/** Asserts that a call was refused with this status and these words. */
+export function refused(t: Test, reply: HttpReply, status: number, message: string, about?: string): void {
+  const got = { status: reply.status, json: reply.json }
+  t.strictSame(got, { status, json: errorBody(status, message) }, about ?? message)
+}
