@@ -18,6 +18,7 @@ import { noteOf, type RuleParams } from './fields.js'
  */
 type ValueReader = (value: unknown) => unknown
 type Members = Record<string, unknown>
+type Schema = z.core.$ZodType
 /** Of the members of an object, by name. */
 type Readers = ReadonlyMap<string, ValueReader>
 
@@ -59,9 +60,10 @@ function withChecks(read: ValueReader, checks: readonly RuleCheck[]): ValueReade
 }
 
 /** One of some values. A caller is told those of the document: there may be spellings we do not advertise. */
-function choiceReader(values: readonly unknown[], documented: readonly unknown[]): ValueReader {
+function choiceReader(schema: Schema, values: readonly unknown[]): ValueReader {
   const known = new Set(values)
-  const sentence = choiceSentence(documented.map(String))
+  const documented = z.globalRegistry.get(schema as z.ZodType)?.enum as readonly unknown[] | undefined
+  const sentence = choiceSentence((documented ?? values).map(String))
   return (value) => (known.has(value) ? value : notedIssue([], sentence))
 }
 
@@ -122,11 +124,12 @@ const RECORD_SENTENCES: { readonly [R in ValidationRule]?: (bound: number) => st
 
 // ── Objects ─────────────────────────────────────────────────────────────────
 
-/** What becomes of members that the schema does not name. */
-type UnknownMembers = 'drop' | 'keep' | 'refuse'
-
 /** Reads the members in the order of the input; what is missing is told after what is wrong. */
-function objectReader(members: Readers, required: readonly string[], rest: UnknownMembers): ValueReader {
+function objectReader(def: z.core.$ZodObjectDef): ValueReader {
+  const shape = Object.entries(def.shape)
+  const members = new Map(shape.map(([name, schema]) => [name, compileReader(schema)]))
+  const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
+  const unknown = unknownMembers(def)
   return (value) => {
     if (!isObject(value)) return new ValidationIssue([], 'object')
     let changes: Members | undefined
@@ -135,8 +138,8 @@ function objectReader(members: Readers, required: readonly string[], rest: Unkno
       const member = value[name]
       const read = members.get(name)
       if (read === undefined || member === undefined) {
-        if (rest === 'refuse') return notedIssue([], 'has a member that is not allowed')
-        dropped ||= rest === 'drop'
+        if (unknown === 'refuse') return notedIssue([], 'has a member that is not allowed')
+        dropped ||= unknown === 'drop'
         continue
       }
       const result = read(member)
@@ -151,6 +154,12 @@ function objectReader(members: Readers, required: readonly string[], rest: Unkno
   }
 }
 
+/** What becomes of members that the schema does not name. */
+function unknownMembers({ catchall }: z.core.$ZodObjectDef): 'drop' | 'keep' | 'refuse' {
+  if (catchall === undefined) return 'drop'
+  return catchall._zod.def.type === 'never' ? 'refuse' : 'keep'
+}
+
 /** A copy with the members of the schema and no others. */
 function pickKnown(value: Members, members: Readers, changes: Members = {}): Members {
   const copy: Members = {}
@@ -163,11 +172,16 @@ function pickKnown(value: Members, members: Readers, changes: Members = {}): Mem
 // ── Choices between schemas ─────────────────────────────────────────────────
 
 /** The member that tells the kind is read first, so that a violation is always one of the kind that was meant. */
-function variantReader(
-  discriminator: string,
-  variants: ReadonlyMap<unknown, ValueReader>,
-  otherwise?: ValueReader,
-): ValueReader {
+function variantReader({ discriminator, options }: z.core.$ZodDiscriminatedUnionDef): ValueReader {
+  const variants = new Map<unknown, ValueReader>()
+  let otherwise: ValueReader | undefined
+  for (const option of options as readonly Schema[]) {
+    const read = compileReader(option)
+    const values = option._zod.propValues?.[discriminator]
+    // An option whose discriminator may be any text takes the kinds that no other option names.
+    if (values === undefined) otherwise = read
+    else for (const value of values) variants.set(value, read)
+  }
   const sentence = choiceSentence([...variants.keys()].map(String))
   return (value) => {
     if (!isObject(value)) return new ValidationIssue([], 'object')
@@ -189,7 +203,13 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Alternatives of different JSON types: the type of the input tells which one was meant. */
-function alternativeReader(byType: ReadonlyMap<string, ValueReader>): ValueReader {
+function alternativeReader(options: readonly Schema[]): ValueReader {
+  const byType = new Map<string, ValueReader>()
+  for (const option of options) {
+    const type = jsonTypeOf(option)
+    if (byType.has(type)) throw new TypeError(`two alternatives of a union are of type ${type}`)
+    byType.set(type, compileReader(option))
+  }
   const sentence = `must be ${[...byType.keys()].map((type) => TYPE_WORDS[type] ?? type).join(' or ')}`
   return (value) => {
     const type = Array.isArray(value) ? 'array' : typeof value
@@ -199,8 +219,6 @@ function alternativeReader(byType: ReadonlyMap<string, ValueReader>): ValueReade
 }
 
 // ── From a schema to its reader ─────────────────────────────────────────────
-
-type Schema = z.core.$ZodType
 
 /** Readers of the schemas that fail fast: a table beside zod, which offers no place for them in a schema. */
 const fastReaders = new WeakMap<Schema, ValueReader>()
@@ -240,9 +258,9 @@ function compileType(schema: Schema): ValueReader {
     case 'custom':
       return customReader(compileCustomCheck(def))
     case 'literal':
-      return choiceReader(def.values, documentedValues(schema) ?? def.values)
+      return choiceReader(schema, def.values)
     case 'enum':
-      return choiceReader(Object.values(def.entries), documentedValues(schema) ?? Object.values(def.entries))
+      return choiceReader(schema, Object.values(def.entries))
     case 'nullable':
       return nullableReader(compileReader(def.innerType))
     case 'optional':
@@ -252,18 +270,14 @@ function compileType(schema: Schema): ValueReader {
     case 'record':
       return recordReader(compileReader(def.keyType), compileReader(def.valueType))
     case 'object':
-      return compileObject(def)
+      return objectReader(def)
     case 'union':
       return 'discriminator' in def
-        ? compileVariants(def as z.core.$ZodDiscriminatedUnionDef)
-        : compileAlternatives(def.options)
+        ? variantReader(def as z.core.$ZodDiscriminatedUnionDef)
+        : alternativeReader(def.options)
     default:
       throw new TypeError(`no reader for a schema of type ${def.type}`)
   }
-}
-
-function documentedValues(schema: Schema): readonly unknown[] | undefined {
-  return z.globalRegistry.get(schema as z.ZodType)?.enum as readonly unknown[] | undefined
 }
 
 function compileCheck(check: z.core.$ZodCheck<never>, type: string): RuleCheck {
@@ -283,42 +297,6 @@ function compileCheck(check: z.core.$ZodCheck<never>, type: string): RuleCheck {
 function compileCustomCheck(def: object): RuleCheck {
   const { fn, params } = def as { readonly fn: RuleCheck['holds']; readonly params?: RuleParams }
   return { holds: fn, params: params ?? { rule: 'other' } }
-}
-
-function compileObject(def: z.core.$ZodObjectDef): ValueReader {
-  const shape = Object.entries(def.shape)
-  const members = new Map(shape.map(([name, schema]) => [name, compileReader(schema)]))
-  const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
-  return objectReader(members, required, unknownMembersOf(def))
-}
-
-function unknownMembersOf(def: z.core.$ZodObjectDef): UnknownMembers {
-  const type = def.catchall?._zod.def.type
-  if (type === undefined) return 'drop'
-  return type === 'never' ? 'refuse' : 'keep'
-}
-
-function compileVariants(def: z.core.$ZodDiscriminatedUnionDef): ValueReader {
-  const variants = new Map<unknown, ValueReader>()
-  let otherwise: ValueReader | undefined
-  for (const option of def.options as readonly Schema[]) {
-    const read = compileReader(option)
-    const values = option._zod.propValues?.[def.discriminator]
-    // An option whose discriminator may be any text takes the kinds that no other option names.
-    if (values === undefined) otherwise = read
-    else for (const value of values) variants.set(value, read)
-  }
-  return variantReader(def.discriminator, variants, otherwise)
-}
-
-function compileAlternatives(options: readonly Schema[]): ValueReader {
-  const byType = new Map<string, ValueReader>()
-  for (const option of options) {
-    const type = jsonTypeOf(option)
-    if (byType.has(type)) throw new TypeError(`two alternatives of a union are of type ${type}`)
-    byType.set(type, compileReader(option))
-  }
-  return alternativeReader(byType)
 }
 
 const JSON_TYPES: Readonly<Record<string, string>> = {
