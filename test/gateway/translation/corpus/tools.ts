@@ -42,15 +42,18 @@ const result = (id: string, content: string | ContentBlock[], more: object = {})
 })
 const user = (...content: ContentBlock[]): MessagesMessage => ({ role: 'user', content })
 
+const SO = { role: 'user', content: 'so?' } as const
 const BERN = { city: 'Bern', days: 2 }
 
+/** A conversation that goes on so after its first words, with a tool. */
+const inChat = (...messages: ChatMessage[]) => ({ ...CHAT, messages: [...HI, ...messages] })
+const inMessages = (...messages: MessagesMessage[]) => ({ ...MESSAGES, messages: [...HI, ...messages] })
+
+const CALLED = asked(null, call('c1', 'weather', BERN))
+const USED = used(use('c1', 'weather', BERN))
 /** A finished round of one call. */
-const ROUND: readonly ChatMessage[] = [...HI, asked(null, call('c1', 'weather', BERN)), told('c1', 'rain')]
-const ROUND_MESSAGES: readonly MessagesMessage[] = [
-  ...HI,
-  used(use('c1', 'weather', BERN)),
-  user(result('c1', 'rain')),
-]
+const ROUND: readonly ChatMessage[] = [CALLED, told('c1', 'rain')]
+const ROUND_MESSAGES: readonly MessagesMessage[] = [USED, user(result('c1', 'rain'))]
 
 export const TOOLS: readonly Conversation[] = [
   { name: 'a tool', chat: CHAT, messages: MESSAGES, answer: 'call' },
@@ -154,29 +157,17 @@ export const TOOLS: readonly Conversation[] = [
   },
   {
     name: 'a result',
-    chat: { ...CHAT, messages: ROUND },
-    messages: { ...MESSAGES, messages: ROUND_MESSAGES },
+    chat: inChat(...ROUND),
+    messages: inMessages(...ROUND_MESSAGES),
   },
   {
     name: 'a call with words before it, and words after its result',
-    chat: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked('Let me see.', call('c1', 'weather', BERN)),
-        told('c1', 'rain'),
-        { role: 'user', content: 'so?' },
-      ],
-    },
-    messages: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used(text('Let me see.'), use('c1', 'weather', BERN)),
-        user(result('c1', 'rain')),
-        { role: 'user', content: 'so?' },
-      ],
-    },
+    chat: inChat(asked('Let me see.', call('c1', 'weather', BERN)), told('c1', 'rain'), SO),
+    messages: inMessages(
+      used(text('Let me see.'), use('c1', 'weather', BERN)),
+      user(result('c1', 'rain')),
+      SO,
+    ),
   },
   {
     name: 'parallel calls and their results',
@@ -207,149 +198,97 @@ export const TOOLS: readonly Conversation[] = [
   },
   {
     name: 'two rounds of calls',
-    chat: { ...CHAT, messages: [...ROUND, asked(null, call('c2', 'weather', BERN)), told('c2', 'snow')] },
-    messages: {
-      ...MESSAGES,
-      messages: [...ROUND_MESSAGES, used(use('c2', 'weather', BERN)), user(result('c2', 'snow'))],
-    },
+    chat: inChat(...ROUND, asked(null, call('c2', 'weather', BERN)), told('c2', 'snow')),
+    messages: inMessages(...ROUND_MESSAGES, used(use('c2', 'weather', BERN)), user(result('c2', 'snow'))),
     answer: 'call',
   },
   {
     name: 'a result in parts, with a picture',
-    chat: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked(null, call('c1', 'weather', BERN)),
-        told('c1', [
+    chat: inChat(
+      CALLED,
+      told('c1', [
+        text('a map', EPHEMERAL),
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
+        { type: 'image_url', image_url: { url: LINK } },
+      ]),
+    ),
+    messages: inMessages(
+      USED,
+      user(
+        result('c1', [
           text('a map', EPHEMERAL),
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
-          { type: 'image_url', image_url: { url: LINK } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+          { type: 'image', source: { type: 'url', url: LINK } },
         ]),
-      ],
-    },
-    messages: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used(use('c1', 'weather', BERN)),
-        user(
-          result('c1', [
-            text('a map', EPHEMERAL),
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
-            { type: 'image', source: { type: 'url', url: LINK } },
-          ]),
-        ),
-      ],
-    },
+      ),
+    ),
   },
   {
     name: 'a result that is an error',
-    chat: { ...CHAT, messages: [...ROUND.slice(0, 2), told('c1', '[tool error] no such city')] },
-    messages: {
-      ...MESSAGES,
-      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'no such city', { is_error: true }))],
-    },
-    forth: {
-      ...MESSAGES,
-      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', '[tool error] no such city'))],
-    },
+    chat: inChat(CALLED, told('c1', '[tool error] no such city')),
+    messages: inMessages(USED, user(result('c1', 'no such city', { is_error: true }))),
+    forth: inMessages(USED, user(result('c1', '[tool error] no such city'))),
   },
   {
     name: 'errors in parts and without words',
-    chat: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked(null, call('c1', 'weather', BERN), call('c2', 'weather', BERN)),
-        told('c1', '[tool error]'),
-        told('c2', [text('[tool error]'), { type: 'image_url', image_url: { url: LINK } }]),
-      ],
-    },
-    messages: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
-        user(
-          result('c1', '', { is_error: true }),
-          result('c2', [{ type: 'image', source: { type: 'url', url: LINK } }], { is_error: true }),
-        ),
-      ],
-    },
-    forth: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
-        user(
-          result('c1', '[tool error]'),
-          result('c2', [text('[tool error]'), { type: 'image', source: { type: 'url', url: LINK } }]),
-        ),
-      ],
-    },
+    chat: inChat(
+      asked(null, call('c1', 'weather', BERN), call('c2', 'weather', BERN)),
+      told('c1', '[tool error]'),
+      told('c2', [text('[tool error]'), { type: 'image_url', image_url: { url: LINK } }]),
+    ),
+    messages: inMessages(
+      used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
+      user(
+        result('c1', '', { is_error: true }),
+        result('c2', [{ type: 'image', source: { type: 'url', url: LINK } }], { is_error: true }),
+      ),
+    ),
+    forth: inMessages(
+      used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
+      user(
+        result('c1', '[tool error]'),
+        result('c2', [text('[tool error]'), { type: 'image', source: { type: 'url', url: LINK } }]),
+      ),
+    ),
   },
   {
     name: 'words beside a result',
-    chat: { ...CHAT, messages: [...ROUND, { role: 'user', content: [text('so?')] }] },
-    messages: {
-      ...MESSAGES,
-      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'rain'), text('so?'))],
-    },
-    forth: { ...MESSAGES, messages: [...ROUND_MESSAGES, user(text('so?'))] },
+    chat: inChat(...ROUND, { role: 'user', content: [text('so?')] }),
+    messages: inMessages(USED, user(result('c1', 'rain'), text('so?'))),
+    forth: inMessages(...ROUND_MESSAGES, user(text('so?'))),
   },
   {
     name: 'marks for keeping where chat has no place for them',
-    chat: { ...CHAT, messages: ROUND },
-    messages: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used({ ...use('c1', 'weather', BERN), cache_control: EPHEMERAL }),
-        user(result('c1', 'rain', { cache_control: EPHEMERAL, is_error: false })),
-      ],
-    },
-    forth: { ...MESSAGES, messages: ROUND_MESSAGES },
+    chat: inChat(...ROUND),
+    messages: inMessages(
+      used({ ...use('c1', 'weather', BERN), cache_control: EPHEMERAL }),
+      user(result('c1', 'rain', { cache_control: EPHEMERAL, is_error: false })),
+    ),
+    forth: inMessages(...ROUND_MESSAGES),
     lost: { toChat: ['messages.tool_use.cache_control', 'messages.tool_result.cache_control'] },
   },
   {
     name: 'ids of letters that messages do not take',
-    chat: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked(null, call('functions.weather:0', 'weather', BERN)),
-        told('functions.weather:0', 'rain'),
-      ],
-    },
-    messages: {
-      ...MESSAGES,
-      messages: [
-        ...HI,
-        used(use('functions_2eweather_3a0', 'weather', BERN)),
-        user(result('functions_2eweather_3a0', 'rain')),
-      ],
-    },
-    back: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked(null, call('functions_2eweather_3a0', 'weather', BERN)),
-        told('functions_2eweather_3a0', 'rain'),
-      ],
-    },
+    chat: inChat(
+      asked(null, call('functions.weather:0', 'weather', BERN)),
+      told('functions.weather:0', 'rain'),
+    ),
+    messages: inMessages(
+      used(use('functions_2eweather_3a0', 'weather', BERN)),
+      user(result('functions_2eweather_3a0', 'rain')),
+    ),
+    back: inChat(
+      asked(null, call('functions_2eweather_3a0', 'weather', BERN)),
+      told('functions_2eweather_3a0', 'rain'),
+    ),
   },
   {
     name: 'a call without arguments in the history',
-    chat: {
-      ...CHAT,
-      messages: [
-        ...HI,
-        asked('', { id: 'c1', type: 'function', function: { name: 'now', arguments: '' } }),
-        told('c1', '12:00'),
-      ],
-    },
-    messages: { ...MESSAGES, messages: [...HI, used(use('c1', 'now', {})), user(result('c1', '12:00'))] },
-    back: { ...CHAT, messages: [...HI, asked(null, call('c1', 'now', {})), told('c1', '12:00')] },
+    chat: inChat(
+      asked('', { id: 'c1', type: 'function', function: { name: 'now', arguments: '' } }),
+      told('c1', '12:00'),
+    ),
+    messages: inMessages(used(use('c1', 'now', {})), user(result('c1', '12:00'))),
+    back: inChat(asked(null, call('c1', 'now', {})), told('c1', '12:00')),
   },
 ]
