@@ -4,6 +4,7 @@ import type { ContentBlock } from '../../../../src/gateway/formats/messages.js'
 import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import { textBlock } from '../../../support/clients/messages-face-calls.js'
 import type { WireAnswer } from '../../../support/providers/mock-anthropic.js'
+import { call, detail, SIGNED_FORMAT, thinking } from './conversation.js'
 
 export interface Said {
   readonly message: Omit<AssistantMessage, 'role' | 'refusal'> & { readonly refusal?: string }
@@ -36,33 +37,12 @@ const use = (id: string, name: string, input: object): ContentBlock => ({
   input,
   caller: DIRECT,
 })
-const call = (
-  id: string,
-  name: string,
-  input: object,
-): NonNullable<AssistantMessage['tool_calls']>[number] => ({
-  id,
-  type: 'function',
-  function: { name, arguments: JSON.stringify(input) },
-})
-const thinking = (text: string, signature: string): ContentBlock => ({
-  type: 'thinking',
-  thinking: text,
-  signature,
-})
-const thought = (index: number, text: string, signature: string) => ({
-  type: 'reasoning.text',
-  text,
-  signature,
-  format: 'anthropic-claude-v1',
-  index,
-})
 /** Signed, and without a word. */
-const UNSHOWN = { type: 'reasoning.text', signature: 'c2lnbmF0dXJl', format: 'anthropic-claude-v1', index: 0 }
+const UNSHOWN = { type: 'reasoning.text', signature: 'c2lnbmF0dXJl', format: SIGNED_FORMAT, index: 0 }
 const encrypted = (index: number, data: string) => ({
   type: 'reasoning.encrypted',
   data,
-  format: 'anthropic-claude-v1',
+  format: SIGNED_FORMAT,
   index,
 })
 const openAi = {
@@ -147,7 +127,7 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
       {
         content: 'So.',
         reasoning: 'Hmm, well.',
-        reasoning_details: [thought(0, 'Hmm, well.', 'c2lnbmF0dXJl')],
+        reasoning_details: [detail(0, 'Hmm, well.', 'c2lnbmF0dXJl')],
       },
       'stop',
     ),
@@ -171,9 +151,9 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
         content: 'So.',
         reasoning: 'First.Last.',
         reasoning_details: [
-          thought(0, 'First.', 'czE='),
+          detail(0, 'First.', 'czE='),
           encrypted(1, 'ZGF0YQ=='),
-          thought(2, 'Last.', 'czI='),
+          detail(2, 'Last.', 'czI='),
         ],
       },
       'stop',
@@ -193,7 +173,7 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
       {
         content: 'Both then.',
         reasoning: 'I need both.',
-        reasoning_details: [thought(0, 'I need both.', 'czE=')],
+        reasoning_details: [detail(0, 'I need both.', 'czE=')],
         tool_calls: [call('toolu_1', 'weather', INPUT), call('toolu_2', 'now', {})],
       },
       'tool_calls',
@@ -203,7 +183,7 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
     messages: wire([thinking('Hmm.', 'czE='), textBlock('So.')], 'end_turn'),
     chat: said({ content: 'So.', reasoning: 'Hmm.' }, 'stop'),
     heardAsChat: said(
-      { content: 'So.', reasoning: 'Hmm.', reasoning_details: [thought(0, 'Hmm.', 'czE=')] },
+      { content: 'So.', reasoning: 'Hmm.', reasoning_details: [detail(0, 'Hmm.', 'czE=')] },
       'stop',
     ),
     heardAsMessages: wire([thinking('Hmm.', ''), textBlock('So.')], 'end_turn'),

@@ -1,6 +1,6 @@
 /** What an entry of the golden corpus says. */
-import type { CacheControl, ChatRequest } from '../../../../src/gateway/formats/canonical.js'
-import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
+import type { CacheControl, ChatRequest, ToolCall } from '../../../../src/gateway/formats/canonical.js'
+import type { ContentBlock, MessagesRequest } from '../../../../src/gateway/formats/messages.js'
 
 /** One conversation in both formats; `model`, `max_tokens` and, where there are none, messages are added to both. */
 export interface Conversation {
@@ -23,6 +23,29 @@ export const HI = [{ role: 'user', content: 'hi' }] as const
 /** A text in either format. */
 export const text = (words: string, cache_control?: CacheControl) =>
   ({ type: 'text', text: words, ...(cache_control && { cache_control }) }) as const
+
+/** A call in chat. */
+export const call = (id: string, name: string, input: object): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(input) },
+})
+
+/** The format of thinking that a messages server has signed. */
+export const SIGNED_FORMAT = 'anthropic-claude-v1'
+/** Such thinking in chat, and as a block. */
+export const detail = (index: number, text: string, signature: string) => ({
+  type: 'reasoning.text',
+  text,
+  signature,
+  format: SIGNED_FORMAT,
+  index,
+})
+export const thinking = (text: string, signature: string): ContentBlock => ({
+  type: 'thinking',
+  thinking: text,
+  signature,
+})
 
 export const PNG = 'iVBORw0KGgo='
 export const JPEG = '/9j/4AAQSkZJRg=='

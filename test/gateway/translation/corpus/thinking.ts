@@ -1,22 +1,19 @@
 /** Thinking: how much of it, what was thought before, and answers that keep to a schema. */
-import type { ChatMessage } from '../../../../src/gateway/formats/canonical.js'
+import type { ChatMessage, ChatRequest } from '../../../../src/gateway/formats/canonical.js'
 import type { ContentBlock, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
 import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
-import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL, text } from './conversation.js'
-
-const FORMAT = 'anthropic-claude-v1'
-const detail = (index: number, text: string, signature: string) => ({
-  type: 'reasoning.text',
+import {
+  CHAT_TOOL,
+  type Conversation,
+  call,
+  detail,
+  HI,
+  MESSAGES_TOOL,
+  SIGNED_FORMAT,
   text,
-  signature,
-  format: FORMAT,
-  index,
-})
-const block = (thinking: string, signature: string): ContentBlock => ({
-  type: 'thinking',
   thinking,
-  signature,
-})
+} from './conversation.js'
+
 const said = (...content: ContentBlock[]): MessagesMessage => ({ role: 'assistant', content })
 const TEXT = text('So.')
 const MORE = { role: 'user', content: 'and?' } as const
@@ -36,6 +33,18 @@ const SCHEMA = {
   required: ['answer'],
   additionalProperties: false,
 } as const
+
+type AssistantMembers = Omit<ChatMessage & { readonly role: 'assistant' }, 'role' | 'content'>
+const SO = { role: 'assistant', content: 'So.' } as const
+/** The assistant has said so, with this beside it, and the user goes on. */
+const answered = (more: AssistantMembers) => ({ messages: [...HI, { ...SO, ...more }, MORE] })
+const thought = (...content: ContentBlock[]) => ({ messages: [...HI, said(...content, TEXT), MORE] })
+
+type JsonSchema = Extract<NonNullable<ChatRequest['response_format']>, { type: 'json_schema' }>['json_schema']
+const asReply = (json_schema: JsonSchema) =>
+  ({ response_format: { type: 'json_schema', json_schema } }) as const
+const asOutput = (schema: Readonly<Record<string, unknown>>) =>
+  ({ output_config: { format: { type: 'json_schema', schema } } }) as const
 
 export const THINKING: readonly Conversation[] = [
   {
@@ -133,19 +142,8 @@ export const THINKING: readonly Conversation[] = [
   },
   {
     name: 'what was thought before',
-    chat: {
-      messages: [
-        ...HI,
-        {
-          role: 'assistant',
-          content: 'So.',
-          reasoning: 'Hm.',
-          reasoning_details: [detail(0, 'Hm.', 'czE=')],
-        },
-        MORE,
-      ],
-    },
-    messages: { messages: [...HI, said(block('Hm.', 'czE='), TEXT), MORE] },
+    chat: answered({ reasoning: 'Hm.', reasoning_details: [detail(0, 'Hm.', 'czE=')] }),
+    messages: thought(thinking('Hm.', 'czE=')),
     answer: 'thinking',
   },
   {
@@ -159,11 +157,9 @@ export const THINKING: readonly Conversation[] = [
           reasoning: 'Hm.',
           reasoning_details: [
             detail(0, 'Hm.', 'czE='),
-            { type: 'reasoning.encrypted', data: 'eA==', format: FORMAT, index: 1 },
+            { type: 'reasoning.encrypted', data: 'eA==', format: SIGNED_FORMAT, index: 1 },
           ],
-          tool_calls: [
-            { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Bern"}' } },
-          ],
+          tool_calls: [call('c1', 'weather', { city: 'Bern' })],
         },
         { role: 'tool', content: 'rain', tool_call_id: 'c1' },
       ],
@@ -173,7 +169,7 @@ export const THINKING: readonly Conversation[] = [
       messages: [
         ...HI,
         said(
-          block('Hm.', 'czE='),
+          thinking('Hm.', 'czE='),
           { type: 'redacted_thinking', data: 'eA==' },
           { type: 'tool_use', id: 'c1', name: 'weather', input: { city: 'Bern' } },
         ),
@@ -185,79 +181,44 @@ export const THINKING: readonly Conversation[] = [
   },
   {
     name: 'what another provider thought goes back to it unchanged',
-    chat: {
-      messages: [
-        ...HI,
-        { role: 'assistant', content: 'So.', reasoning: 'Short.', reasoning_details: [OTHER, SUMMARY] },
-        MORE,
-      ],
-    },
-    messages: {
-      messages: [
-        ...HI,
-        said(
-          { type: 'redacted_thinking', data: sealReasoning(OTHER) },
-          block(
-            'Short.',
-            sealReasoning({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' }),
-          ),
-          TEXT,
-        ),
-        MORE,
-      ],
-    },
-    forth: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
+    chat: answered({ reasoning: 'Short.', reasoning_details: [OTHER, SUMMARY] }),
+    messages: thought(
+      { type: 'redacted_thinking', data: sealReasoning(OTHER) },
+      thinking(
+        'Short.',
+        sealReasoning({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' }),
+      ),
+    ),
+    forth: answered({}),
     lost: { toMessages: ['messages.reasoning_details'] },
     answer: 'reasoning of another provider',
   },
   {
     name: 'thinking that nobody signed',
-    chat: {
-      messages: [...HI, { role: 'assistant', content: 'So.', reasoning: 'Hm.' } satisfies ChatMessage, MORE],
-    },
-    messages: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
-    back: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
+    chat: answered({ reasoning: 'Hm.' }),
+    messages: answered({}),
+    back: answered({}),
     lost: { toMessages: ['messages.reasoning'] },
     answer: 'unsigned reasoning',
   },
   {
     name: 'an answer that keeps to a schema',
-    chat: {
-      response_format: {
-        type: 'json_schema',
-        json_schema: { name: 'reply', description: 'A reply', schema: SCHEMA, strict: true },
-      },
-    },
-    messages: {
-      output_config: {
-        format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply', description: 'A reply' } },
-      },
-    },
+    chat: asReply({ name: 'reply', description: 'A reply', schema: SCHEMA, strict: true }),
+    messages: asOutput({ ...SCHEMA, title: 'reply', description: 'A reply' }),
     answer: 'json',
   },
   {
     name: 'a schema that has no name chat could use',
-    chat: {
-      response_format: {
-        type: 'json_schema',
-        json_schema: { name: 'answer', schema: { ...SCHEMA, title: 'What it is' }, strict: true },
-      },
-    },
-    messages: {
-      output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'What it is' } } },
-    },
+    chat: asReply({ name: 'answer', schema: { ...SCHEMA, title: 'What it is' }, strict: true }),
+    messages: asOutput({ ...SCHEMA, title: 'What it is' }),
     lost: { toMessages: ['response_format.json_schema.name'] },
     answer: 'json',
   },
   {
     name: 'a schema that need not be kept to the letter',
-    chat: {
-      response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: false } },
-    },
-    messages: { output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply' } } } },
-    back: {
-      response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: true } },
-    },
+    chat: asReply({ name: 'reply', schema: SCHEMA, strict: false }),
+    messages: asOutput({ ...SCHEMA, title: 'reply' }),
+    back: asReply({ name: 'reply', schema: SCHEMA, strict: true }),
     lost: { toMessages: ['response_format.json_schema.strict'] },
     answer: 'json',
   },

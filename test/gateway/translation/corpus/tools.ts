@@ -4,6 +4,7 @@ import type { ContentBlock, MessagesMessage } from '../../../../src/gateway/form
 import {
   CHAT_TOOL,
   type Conversation,
+  call,
   HI,
   LINK,
   MESSAGES_TOOL,
@@ -17,11 +18,6 @@ const EPHEMERAL = { type: 'ephemeral' } as const
 const CHAT = { tools: [CHAT_TOOL] } as const
 const MESSAGES = { tools: [MESSAGES_TOOL] } as const
 
-const call = (id: string, name: string, input: object): ToolCall => ({
-  id,
-  type: 'function',
-  function: { name, arguments: JSON.stringify(input) },
-})
 const use = (id: string, name: string, input: object): ContentBlock => ({ type: 'tool_use', id, name, input })
 const asked = (content: string | null, ...calls: ToolCall[]): ChatMessage => ({
   role: 'assistant',
