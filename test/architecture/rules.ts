@@ -49,11 +49,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/base/ type:src/transport/exchange.ts',
   ),
   rule('src/limits/', 'token buckets, quotas and their leases', 'src/base/'),
-  rule(
-    'src/ledger/',
-    'journals and their ingest into the ledger',
-    'src/base/ type:src/store/ledger-store.ts src/store/ledger/',
-  ),
+  rule('src/ledger/', 'journals and their ingest into the ledger', 'src/base/ src/store/ledger/'),
   rule(
     'src/identity/',
     'keys, access tokens, who a caller is and what it may',
