@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
-  canonicalText,
   countCodePoints,
   isObject,
   isOfType,
@@ -55,12 +55,10 @@ function isListed(value: unknown, schema: SchemaObject, context: SchemaContext):
   return !Object.hasOwn(schema, 'enum') || ownList(schema, 'enum').some((one) => isEqual(value, one, context))
 }
 
-/** Equality of JSON values: the order of members does not matter. */
 function isEqual(one: unknown, other: unknown, context: SchemaContext): boolean {
   if (typeof one !== 'object' || typeof other !== 'object') return one === other
   context.spendOnValue(one)
-  context.spendOnValue(other)
-  return canonicalText(one) === canonicalText(other)
+  return isDeepStrictEqual(one, other)
 }
 
 function isWithinLimits(value: unknown, schema: SchemaObject, context: SchemaContext): boolean {

@@ -2,7 +2,6 @@ import type { SeededRandom } from '../random.js'
 import { allowsFixedValue, refutes } from './conformance.js'
 import {
   allowedTypes,
-  canonicalText,
   isObject,
   itemRules,
   memberRules,
@@ -22,8 +21,6 @@ type SampledJson = { readonly value: unknown } | { readonly impossible: string }
 
 /** Tries at one place where the schema offers choices. */
 const MAX_BRANCH_TRIES = 12
-/** Draws of one item that has to differ from those before it. */
-const MAX_UNIQUE_DRAWS = 48
 /** Deepest nesting of values. */
 const MAX_DEPTH = 40
 /** Levels of values below which nothing optional is made, so that recursive schemas end. */
@@ -72,9 +69,12 @@ interface SchemaExpansion {
   hasChoice: boolean
 }
 
-/** A value that satisfies all schemas. This and all below throw a `NoValueError` where there is none. */
+/**
+ * A value that satisfies all schemas. This and all below throw a `NoValueError` where there is none; it is given its
+ * place here.
+ */
 function sample(schemas: readonly unknown[], at: SamplePlace): unknown {
-  if (at.depth > MAX_DEPTH) throw new NoValueError(`${at.path} is nested without end`)
+  if (at.depth > MAX_DEPTH) throw new NoValueError('nested without end')
   let failure: NoValueError | null = null
   for (let attempt = 0; attempt < MAX_BRANCH_TRIES; attempt++) {
     const expansion: SchemaExpansion = { parts: [], excluded: [], hasChoice: false }
@@ -82,7 +82,7 @@ function sample(schemas: readonly unknown[], at: SamplePlace): unknown {
       expand(schemas, attempt, expansion, at)
       const value = sampleParts(expansion.parts, at)
       if (expansion.excluded.every((branch) => refutes(branch, value, at.context))) return value
-      failure ??= new NoValueError(`${at.path}: oneOf`)
+      throw new NoValueError('oneOf')
     } catch (error) {
       failure ??= toNoValue(error, at.path)
     }
@@ -105,12 +105,12 @@ function expand(
   for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
     at.context.spend()
     if (schema === true) continue
-    if (!isObject(schema)) throw new NoValueError(`${at.path} allows nothing`)
+    if (!isObject(schema)) throw new NoValueError('allows nothing')
     at.context.visit(schema)
     const unsupported = findUnsupportedKeyword(schema)
-    if (unsupported !== null) throw new NoValueError(`${at.path}: ${unsupported} is not supported`)
+    if (unsupported !== null) throw new NoValueError(`${unsupported} is not supported`)
     expansion.parts.push(schema)
-    if (Object.hasOwn(schema, '$ref')) open.push(resolve(schema.$ref, at))
+    if (Object.hasOwn(schema, '$ref')) open.push(resolve(schema.$ref, at.context))
     for (const rule of ownList(schema, 'allOf')) open.push(rule)
     for (const keyword of ['anyOf', 'oneOf']) {
       const [taken, ...others] = orderBranches(ownList(schema, keyword), attempt, at)
@@ -121,10 +121,10 @@ function expand(
   }
 }
 
-function resolve(reference: unknown, { context, path }: SamplePlace): unknown {
+function resolve(reference: unknown, context: SchemaContext): unknown {
   const target = context.resolve(reference)
   if (target !== undefined) return target
-  throw new NoValueError(`${path}: $ref ${JSON.stringify(reference)} cannot be resolved`)
+  throw new NoValueError(`$ref ${JSON.stringify(reference)} cannot be resolved`)
 }
 
 /** The one to be taken comes first: at random, and deep down one that leads no deeper; another one at each attempt. */
@@ -151,7 +151,7 @@ function sampleParts(parts: readonly SchemaObject[], at: SamplePlace): unknown {
   if (fixed !== undefined) return sampleFixed(fixed, parts, at)
   // Any type but null where there is one.
   const types = allowedTypes(parts)
-  if (types.length === 0) throw new NoValueError(`${at.path} contradicts itself`)
+  if (types.length === 0) throw new NoValueError('contradicts itself')
   const choice = types.filter((type) => type !== 'null')
   const type = choice[at.random.nextBelow(choice.length)] ?? 'null'
   if (type === 'null') return null
@@ -159,7 +159,7 @@ function sampleParts(parts: readonly SchemaObject[], at: SamplePlace): unknown {
   if (type === 'object') return sampleObject(parts, at)
   if (type === 'array') return sampleArray(parts, at)
   const value = type === 'string' ? sampleText(parts, at) : sampleNumber(parts, type === 'integer', at)
-  if (value === null) throw new NoValueError(`${at.path}: no ${type} satisfies it`)
+  if (value === null) throw new NoValueError(`no ${type} satisfies it`)
   return value
 }
 
@@ -173,7 +173,7 @@ function sampleFixed(fixed: SchemaObject, parts: readonly SchemaObject[], at: Sa
     at.context.spendOnValue(value)
     return value
   }
-  throw new NoValueError(`${at.path}: no entry of enum satisfies it`)
+  throw new NoValueError('no entry of enum satisfies it')
 }
 
 function sampleObject(parts: readonly SchemaObject[], at: SamplePlace): unknown {
@@ -219,8 +219,8 @@ function countBounds(
 ): readonly [least: number, most: number] {
   const min = Math.max(least, greatestOf(parts, `min${what}`) ?? 0)
   const max = smallestOf(parts, `max${what}`) ?? Number.POSITIVE_INFINITY
-  if (min > at.context.left) throw new NoValueError(`${at.path}: min${what} asks for too many`)
-  if (min > max) throw new NoValueError(`${at.path}: max${what}`)
+  if (min > at.context.left) throw new NoValueError(`min${what} asks for too many`)
+  if (min > max) throw new NoValueError(`max${what}`)
   return [min, max]
 }
 
@@ -235,33 +235,23 @@ function tryOptional(make: () => void, at: SamplePlace): boolean {
   }
 }
 
+/** Items that have to differ are no more than one. */
 function sampleArray(parts: readonly SchemaObject[], at: SamplePlace): unknown {
-  const [least, most] = countBounds(parts, 'Items', 0, at)
-  const seen = parts.some((part) => ownMember(part, 'uniqueItems') === true) ? new Set<string>() : null
+  const [least, mostAllowed] = countBounds(parts, 'Items', 0, at)
+  const isUnique = parts.some((part) => ownMember(part, 'uniqueItems') === true)
+  const most = isUnique ? Math.min(1, mostAllowed) : mostAllowed
+  if (least > most) throw new NoValueError('uniqueItems with minItems above 1 is not supported')
   const prefix = parts.reduce((longest, part) => Math.max(longest, ownList(part, 'prefixItems').length), 1)
   const wished = hasRoom(at) ? Math.max(least, prefix) + at.random.nextBelow(3) : least
   const value: unknown[] = []
   const add = (): void => {
     at.context.spendOnEntries(parts.length)
     const rules = parts.flatMap((part) => itemRules(part, value.length))
-    value.push(seen === null ? sampleBelow(rules, 'items', at) : sampleUnique(rules, seen, at))
+    value.push(sampleBelow(rules, 'items', at))
   }
   while (value.length < least) add()
   while (value.length < Math.min(wished, most) && tryOptional(add, at));
   return value
-}
-
-/** An item that differs from those in `seen`, and joins them. */
-function sampleUnique(rules: readonly unknown[], seen: Set<string>, at: SamplePlace): unknown {
-  for (let draw = 0; draw < MAX_UNIQUE_DRAWS; draw++) {
-    const item = sampleBelow(rules, 'items', at)
-    at.context.spendOnValue(item)
-    const text = canonicalText(item)
-    if (seen.has(text)) continue
-    seen.add(text)
-    return item
-  }
-  throw new NoValueError(`${at.path}/items: uniqueItems`)
 }
 
 /** The error as the one that says why there is no value, with its place; any other is thrown on. */

@@ -92,13 +92,3 @@ export function countCodePoints(text: string): number {
   for (const _ of text) count++
   return count
 }
-
-/** The same text for equal JSON values, and another one for others. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`)
-  return `{${members.join()}}`
-}

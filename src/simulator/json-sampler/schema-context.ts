@@ -8,7 +8,7 @@ import { ownMember, type SchemaObject } from './json-values.js'
 export const STEP_BUDGET = 16_000
 
 /** Entries that are walked in one step, and characters that are read or written in one. */
-const ENTRIES_PER_STEP = 8
+const ENTRIES_PER_STEP = 4
 const CHARACTERS_PER_STEP = 16
 
 /** Keywords that change what is valid and that no sample takes into account; the schema is refused. */
@@ -67,9 +67,17 @@ export class SchemaContext {
     this.spendOnEntries(inner.reduce((sum, entries) => sum + 1 + entries, 0))
   }
 
-  /** Pays for a value that stands in the schema and is compared, or becomes a part of the answer. */
+  /**
+   * Pays for a value that stands in the schema and is compared, or becomes a part of the answer: piece by piece, so
+   * that of what is too much only the beginning is looked at.
+   */
   spendOnValue(value: unknown): void {
-    this.spendOnText(charactersOf(value))
+    this.spend((typeof value === 'string' ? value.length : 1) / CHARACTERS_PER_STEP)
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, member] of Object.entries(value)) {
+      this.spend((name.length + 1) / CHARACTERS_PER_STEP)
+      this.spendOnValue(member)
+    }
   }
 
   /** The schema that a local reference (`#`, `#/$defs/name` …) points to; undefined for any other. */
@@ -94,15 +102,6 @@ function pointerName(step: string): string | null {
   } catch {
     return null
   }
-}
-
-/** Characters of a value as JSON, about: names and texts, and one for everything else. */
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length
-  if (typeof value !== 'object' || value === null) return 1
-  let characters = 1
-  for (const [name, member] of Object.entries(value)) characters += name.length + charactersOf(member)
-  return characters
 }
 
 /** The first keyword of the schema that is not supported, or null. */
