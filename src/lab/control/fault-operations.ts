@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { faultWindowAt } from '../faults/active-fault.js'
 import type { LabPorts } from '../lab-command.js'
 import { nanosecondText } from '../summary/summarize.js'
-import { type FaultPlan, faultRequest, LabRequestError, SERVER_FAULTS, validateInput } from './requests.js'
+import { FAULT_KINDS, type FaultPlan, faultRequest, LabRequestError, validateInput } from './requests.js'
 import { jsonResponse, type LabResponse } from './run-operations.js'
 
 const ACKNOWLEDGE_MS = 35
@@ -68,36 +68,26 @@ export class FaultOperations {
   }
 }
 
-const REQUIRED_FIELDS: Readonly<Partial<Record<FaultPlan['kind'], readonly string[]>>> = {
-  hold: ['forMs'],
-  block: ['forMs'],
-  'accept-pause': ['forMs'],
-  slow: ['addMs'],
-  throttle: ['bytesPerS'],
-  'stall-at-token': ['addMs', 'token'],
-  'cut-at-token': ['token'],
-  'error-at-token': ['token'],
-}
-
 /** @param given the fields that the caller has set */
 function validateFault(
   { kind, op, forMs, everyMs }: Omit<FaultPlan, 'id' | 'startMs'>,
   given: readonly string[],
   operations: ReadonlySet<string>,
 ): void {
-  const refuse = (field: string, sentence: string): never => {
-    throw new LabRequestError(400, `${field}: ${sentence}`, field)
+  const missing = FAULT_KINDS[kind].find((field) => !given.includes(field))
+  if (missing !== undefined) throw LabRequestError.ofField(missing, `${kind} needs one`)
+  if (op !== '*' && !operations.has(op)) {
+    throw LabRequestError.ofField('op', `there is no operation ${JSON.stringify(op.slice(0, 100))}`)
   }
-  const missing = REQUIRED_FIELDS[kind]?.find((field) => !given.includes(field))
-  if (missing !== undefined) refuse(missing, `${kind} needs one`)
-  if (op !== '*' && !operations.has(op))
-    refuse('op', `there is no operation ${JSON.stringify(op.slice(0, 100))}`)
-  if (SERVER_FAULTS.some((each) => each === kind) && op !== '*')
-    refuse('op', `${kind} meets the whole server, so that no operation can be named`)
-  if (kind === 'block' && forMs! > MOST_BLOCK_MS) refuse('forMs', `a block lasts ${MOST_BLOCK_MS} ms at most`)
+  if ((kind === 'block' || kind === 'accept-pause') && op !== '*') {
+    throw LabRequestError.ofField('op', `${kind} meets the whole server, so that no operation can be named`)
+  }
+  if (kind === 'block' && forMs! > MOST_BLOCK_MS) {
+    throw LabRequestError.ofField('forMs', `a block lasts ${MOST_BLOCK_MS} ms at most`)
+  }
   if (everyMs === null) return
-  if (forMs === null) refuse('forMs', 'everyMs needs one')
-  else if (everyMs < forMs) refuse('everyMs', 'must be at least forMs, or windows overlap')
+  if (forMs === null) throw LabRequestError.ofField('forMs', 'everyMs needs one')
+  if (everyMs < forMs) throw LabRequestError.ofField('everyMs', 'must be at least forMs, or windows overlap')
 }
 
 function faultBody(plan: FaultPlan, now: number): Record<string, unknown> {

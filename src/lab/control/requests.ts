@@ -84,13 +84,25 @@ export const runRequest = z.strictObject({
 })
 export type RunRequest = z.output<typeof runRequest>
 
-/** Faults of the whole server: no operation can be named. */
-export const SERVER_FAULTS = ['block', 'accept-pause'] as const
-/** Faults of single answers. */
-const ANSWER_FAULTS = ['hold', 'slow', 'error', 'reset', 'throttle'] as const
-/** Faults of event streams. */
-const STREAM_FAULTS = ['stall-at-token', 'cut-at-token', 'error-at-token', 'coalesce', 'split-utf8'] as const
-const FAULTS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
+/** Every kind of fault with the fields that it cannot do without. */
+export const FAULT_KINDS = {
+  // Of the whole server: no operation can be named.
+  block: ['forMs'],
+  'accept-pause': ['forMs'],
+  // Of single answers.
+  hold: ['forMs'],
+  slow: ['addMs'],
+  error: [],
+  reset: [],
+  throttle: ['bytesPerS'],
+  // Of event streams.
+  'stall-at-token': ['addMs', 'token'],
+  'cut-at-token': ['token'],
+  'error-at-token': ['token'],
+  coalesce: [],
+  'split-utf8': [],
+} as const
+const KIND_NAMES = Object.keys(FAULT_KINDS) as (keyof typeof FAULT_KINDS)[]
 
 /** Null when absent; to say null is an error. */
 const upToADay = positiveUpTo(DAY_S * 1000)
@@ -98,7 +110,7 @@ const upToADay = positiveUpTo(DAY_S * 1000)
   .transform((duration) => duration ?? null)
 
 export const faultRequest = z.strictObject({
-  kind: z.enum(FAULTS, `must be one of ${FAULTS.join(', ')}`),
+  kind: z.enum(KIND_NAMES, `must be one of ${KIND_NAMES.join(', ')}`),
   op: z.string('must be the name of an operation, or *').min(1, 'must not be empty').default('*'),
   /** Null for all workers. */
   worker: integerBetween(0, 255).nullable().default(null),
@@ -196,6 +208,11 @@ export class LabRequestError extends Error {
     this.status = status
     this.field = field
   }
+
+  /** What is wrong with one field. */
+  static ofField(field: string, sentence: string, status = 400): LabRequestError {
+    return new LabRequestError(status, `${field}: ${sentence}`, field)
+  }
 }
 
 /** Reads a value with a schema. Throws a 400 that names the first field that is wrong. */
@@ -206,5 +223,5 @@ export function validateInput<T>(schema: z.ZodType<T>, value: unknown): T {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys : []
   const field = [...(issue?.path ?? []), ...unknown.slice(0, 1)].map(String).join('.')
   const what = unknown.length > 0 ? 'there is no such field' : (issue?.message ?? 'is not valid')
-  throw new LabRequestError(400, field === '' ? what : `${field}: ${what}`, field)
+  throw field === '' ? new LabRequestError(400, what, field) : LabRequestError.ofField(field, what)
 }

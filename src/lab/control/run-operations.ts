@@ -32,8 +32,8 @@ export function jsonResponse(status: number, value: unknown): LabResponse {
 export async function createRun(runs: LabRuns, ports: LabPorts, body: unknown): Promise<LabResponse> {
   const request = validateInput(runRequest, body)
   if (request.byHeader && !ports.faults) {
-    const sentence = 'byHeader: headers are obeyed only with --lab or SLUICE_LAB_FAULTS=on'
-    throw new LabRequestError(403, sentence, 'byHeader')
+    const sentence = 'headers are obeyed only with --lab or SLUICE_LAB_FAULTS=on'
+    throw LabRequestError.ofField('byHeader', sentence, 403)
   }
   const { run, armed } = await runs.create(request)
   return jsonResponse(201, { ...runOutline(run, ports.now()), armed, marks: [...run.marks] })
@@ -53,7 +53,7 @@ export async function readSummary(runs: LabRuns, run: LabRun, window: string): P
 export async function readSeries(runs: LabRuns, run: LabRun, query: URLSearchParams): Promise<LabResponse> {
   const stepMs = Number(query.get('stepMs') ?? STEP_MS)
   if (!Number.isInteger(stepMs) || stepMs < STEP_MS || stepMs % STEP_MS !== 0 || stepMs > 600_000) {
-    throw new LabRequestError(400, `stepMs: must be a multiple of ${STEP_MS}, at most 600000`, 'stepMs')
+    throw LabRequestError.ofField('stepMs', `must be a multiple of ${STEP_MS}, at most 600000`)
   }
   const operation = query.get('op') ?? '*'
   const steps = await runs.steps(run, stepMs, operation === '*' ? undefined : operation)
@@ -119,8 +119,8 @@ function histogramsOf(
   if (metric === 'service') return [chosen.map(({ service }) => service), MILLISECONDS]
   const measure = RARE_MEASURES.find((name) => name === metric)
   if (measure !== undefined) return [chosen.map(({ rare }) => rare[measure] ?? null), unitOf(measure)]
-  const known = `service, gap, inflight, lag, ${RARE_MEASURES.join(', ')}`
-  throw new LabRequestError(400, `metric: must be one of ${known}`, 'metric')
+  const known = ['service', 'gap', 'inflight', 'lag', ...RARE_MEASURES]
+  throw LabRequestError.ofField('metric', `must be one of ${known.join(', ')}`)
 }
 
 function formatHistogram(
@@ -142,6 +142,6 @@ function formatHistogram(
     case 'v2':
       return { status: 200, type: 'text/plain; charset=utf-8', body: `${encodeHdrV2(snapshot, scale)}\n` }
     default:
-      throw new LabRequestError(400, 'format: must be json, hgrm or v2', 'format')
+      throw LabRequestError.ofField('format', 'must be json, hgrm or v2')
   }
 }

@@ -124,7 +124,7 @@ export class LabRun {
   }
 
   #parseSlices(text: string): readonly [from: number, to: number] {
-    const refuse = (sentence: string) => new LabRequestError(400, `window: ${sentence}`, 'window')
+    const refuse = (sentence: string) => LabRequestError.ofField('window', sentence)
     const match = BOUNDS.exec(text)
     if (match === null) throw refuse('must be "measure", "all" or seconds such as 2..5')
     const { sliceMs, measureMs } = this.plan

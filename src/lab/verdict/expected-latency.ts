@@ -116,17 +116,19 @@ interface ServerStop {
   readonly toMs: number
 }
 
-/**
- * Latencies of `arrivalsMs` in their order: `max(arrival, end of the stop) + delay − arrival`. `delayOf` gives the time
- * of service of the i-th arrival.
- */
+/** Latencies of `arrivalsMs` in their order: the wait for the end of the stops it meets, and its time of service. */
 export function replayArrivals(
   arrivalsMs: readonly number[],
   stops: readonly ServerStop[],
   delayOf: (index: number) => number,
 ): number[] {
-  const ordered = mergeStops(stops)
-  return arrivalsMs.map((arrival, index) => waitUntilStopEnds(arrival, ordered) + delayOf(index))
+  const ordered = stops.toSorted((a, b) => a.fromMs - b.fromMs)
+  return arrivalsMs.map((arrival, index) => {
+    let served = arrival
+    // Behind one stop the next may have begun.
+    for (const { fromMs, toMs } of ordered) if (served >= fromMs && served < toMs) served = toMs
+    return served - arrival + delayOf(index)
+  })
 }
 
 /** So many arrivals spread over a stretch of time, in milliseconds, ascending; Poisson ones are about that many. */
@@ -150,22 +152,6 @@ export function scheduleArrivals(
 function quantileOfSorted(sorted: ArrayLike<number>, p: number): number {
   const rank = Math.max(1, Math.ceil(p * sorted.length - 1e-9))
   return sorted[rank - 1] ?? 0
-}
-
-function waitUntilStopEnds(arrival: number, stops: readonly ServerStop[]): number {
-  const stop = stops.find(({ toMs }) => arrival < toMs)
-  return stop === undefined || arrival < stop.fromMs ? 0 : stop.toMs - arrival
-}
-
-/** Stops in order; those that touch are one. */
-function mergeStops(stops: readonly ServerStop[]): readonly ServerStop[] {
-  const merged: { fromMs: number; toMs: number }[] = []
-  for (const { fromMs, toMs } of [...stops].sort((a, b) => a.fromMs - b.fromMs)) {
-    const last = merged.at(-1)
-    if (last !== undefined && fromMs <= last.toMs) last.toMs = Math.max(last.toMs, toMs)
-    else merged.push({ fromMs, toMs })
-  }
-  return merged
 }
 
 export interface QuantilePoint {
