@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { holdUpload } from '../support/clients/held-upload.js'
-import { httpClient } from '../support/clients/http-client.js'
+import { getOnce, httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
 import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -41,9 +41,7 @@ test('a second signal ends everything at once with exit code 1', async (t) => {
   const { server, port, url } = await serve(t, { SLUICE_WORKERS: '2' })
   const held = await holdUpload(t, port)
   await eventually(async () => {
-    const client = httpClient(url)
-    const { text } = await client.get('/metrics')
-    client.close()
+    const { text } = await getOnce(url, '/metrics')
     return /sluice_requests_in_flight\{worker="\d",operation="create_item"\} 1/.test(text)
   })
   const children = server.children()

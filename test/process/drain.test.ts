@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
-import { httpClient } from '../support/clients/http-client.js'
+import { getOnce, httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
 import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -39,9 +39,7 @@ test('all workers drain, each with what it has', async (t) => {
   const reports = clients.map((client) => client.get('/api/v1/report'))
   // The calls are on connections that are open: one more answer on each shows that the report before was read.
   await eventually(async () => {
-    const metrics = httpClient(url)
-    const { text } = await metrics.get('/metrics')
-    metrics.close()
+    const { text } = await getOnce(url, '/metrics')
     const counts = [...text.matchAll(/sluice_requests_total\{worker="\d",operation="report"\} (\d+)/g)]
     return counts.reduce((sum, [, n]) => sum + Number(n), 0) === 12
   })

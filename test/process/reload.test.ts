@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
-import { httpClient } from '../support/clients/http-client.js'
+import { getOnce } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -49,15 +49,10 @@ function startWith(t: Test, text: string, workers: number, env: Record<string, s
   return { server, write, reload }
 }
 
-/** Ids of the models, asked on a connection of its own: the kernel chooses a worker anew. */
+/** Ids of the models, as some worker has them. */
 async function modelsOf(url: string): Promise<string> {
-  const client = httpClient(url, 1)
-  try {
-    const { json } = await client.get('/api/v1/models')
-    return (json as { data: readonly { id: string }[] }).data.map(({ id }) => id).join()
-  } finally {
-    client.close()
-  }
+  const { json } = await getOnce(url, '/api/v1/models')
+  return (json as { data: readonly { id: string }[] }).data.map(({ id }) => id).join()
 }
 
 /** Every one of many connections gets this answer. */

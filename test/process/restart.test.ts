@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
-import { httpClient } from '../support/clients/http-client.js'
+import { getOnce } from '../support/clients/http-client.js'
 import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -9,14 +9,8 @@ interface Identity {
   readonly pid: number
 }
 
-/** Who answers: a connection of its own each time, so that the kernel chooses anew. */
 async function whoAnswers(url: string): Promise<Identity> {
-  const client = httpClient(url, 1)
-  try {
-    return (await client.get('/api/v1/stats')).json as Identity
-  } finally {
-    client.close()
-  }
+  return (await getOnce(url, '/api/v1/stats')).json
 }
 
 /** Process ids by index, once every worker was met. A call that a dying worker takes along is made again. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { probePort } from '../../src/process/port-probe.js'
 import { poolThreadsFor, workersFor } from '../../src/process/topology.js'
-import { httpClient } from '../support/clients/http-client.js'
+import { getOnce, httpClient } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { API_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -90,14 +90,12 @@ test('the data folder is made where it is wanted, in the working folder by defau
 test('items and ids outlive a restart', async (t) => {
   const folder = tempFolder(t)
   const first = ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_SEED_ITEMS: '5' } })
-  const client = httpClient((await first.ready()).url)
+  const client = await first.client()
   await client.write('POST', '/api/v1/items', { name: 'mine' })
   await client.send({ method: 'DELETE', path: '/api/v1/items/5' })
-  client.close()
   await first.stop()
   const second = ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_SEED_ITEMS: '5' } })
-  const again = httpClient((await second.ready()).url)
-  t.after(() => again.close())
+  const again = await second.client()
   t.match((await again.get('/api/v1/items/6')).json, { name: 'mine', id: 6 })
   t.equal((await again.get('/api/v1/items/5')).status, 404, 'seeding does not bring it back')
   t.match((await again.write('POST', '/api/v1/items', { name: 'next' })).json, { id: 7 })
@@ -127,9 +125,7 @@ test('a port that another server holds ends the start with a sentence and exit c
   t.match(await second.exited(), { code: 1 })
   t.equal(second.stderr, `sluice: port ${port} on 127.0.0.1 is already in use\n`)
   t.equal(second.stdout, '')
-  const client = httpClient(url)
-  t.after(() => client.close())
-  t.equal((await client.get('/api/v1/health')).status, 200, 'the first one serves on')
+  t.equal((await getOnce(url, '/api/v1/health')).status, 200, 'the first one serves on')
 })
 
 /** Settings that cannot be served, and how the sentence begins that says so; `port` is taken. */
@@ -198,21 +194,17 @@ test('metrics of all workers can be served on an address of their own, and then 
   const metricsPort = await probePort('127.0.0.1', 0)
   const env = { SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
   const server = ServerProcess.start(t, { env })
-  const api = httpClient((await server.ready()).url)
-  const metrics = httpClient(`http://127.0.0.1:${metricsPort}`)
-  t.after(() => {
-    api.close()
-    metrics.close()
-  })
+  const api = await server.client()
+  const metrics = (path: string) => getOnce(`http://127.0.0.1:${metricsPort}`, path)
   t.equal((await api.get('/metrics')).status, 404)
   await api.get('/api/v1/items/1')
   await eventually(async () => {
-    const { text } = await metrics.get('/metrics')
+    const { text } = await metrics('/metrics')
     return /sluice_requests_total\{worker="[01]",operation="read_item"\} 1/.test(text)
   })
-  const { text } = await metrics.get('/metrics')
+  const { text } = await metrics('/metrics')
   for (const worker of [0, 1]) t.match(text, `sluice_connections{worker="${worker}"}`)
-  t.equal((await metrics.get('/api/v1/health')).status, 404)
+  t.equal((await metrics('/api/v1/health')).status, 404)
 })
 
 test('metrics can be switched off', async (t) => {

@@ -18,7 +18,7 @@ interface Started {
 }
 
 /** One line of the log. */
-export interface LogLine {
+interface LogLine {
   readonly level: number
   readonly process: string
   readonly msg: string
