@@ -14,8 +14,9 @@ import {
   sendSizedBody,
   writeHead,
 } from './answer-sending.js'
+import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
-import type { BodyReceiver, CloseRequest } from './framing.js'
+import type { CloseRequest } from './framing.js'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 export const NO_BYTES = new Uint8Array(0)
@@ -129,8 +130,10 @@ const WHOLE_BODY_BYTES = 64 * 1024
 
 export abstract class NativeCall extends CopiedRequest implements HttpCall, SendingOwner {
   protected phase: CallPhase = 'answering'
-  /** The body, where the call has one. */
-  protected receiver: BodyReceiver | null = null
+  /** The body as it comes, where the route reads it so. */
+  protected queue: BodyQueue | null = null
+  /** Bytes of the body that have come so far. */
+  bytesIn = 0
   /** The answer, where it is a stream. */
   protected stream: StreamSender | null = null
   protected status = 0
@@ -155,7 +158,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   abstract cut(): void
 
   get incoming(): IncomingBody | null {
-    return this.receiver?.queue ?? null
+    return this.queue
   }
 
   get aborted(): boolean {
@@ -188,7 +191,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   protected send(reply: Reply, close = this.closeRequest !== 'none' || this.server.draining): void {
     this.phase = 'sending'
     // The reader may have left it paused; the connection may not stay held back.
-    this.receiver?.queue?.discard()
+    this.queue?.discard()
     const { body, status } = reply
     this.status = status
     writeHead(this.res, reply)
@@ -295,9 +298,8 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     this.server.openExchanges.delete(this)
     const stream = this.stream
     stream?.meterEnd()
-    const bytesIn = this.receiver === null ? 0 : this.receiver.bytes
     const bytesOut = stream === null ? this.bytesOut : stream.bytes
-    this.route.onSettled(this.arrivedAt, this.status, bytesIn, bytesOut, aborted, this)
+    this.route.onSettled(this.arrivedAt, this.status, this.bytesIn, bytesOut, aborted, this)
   }
 
   /** Rule 7, for what runs outside the first turn. */

@@ -4,20 +4,22 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { writeUnendedAnswer } from './answer-sending.js'
+import { BodyQueue, type FlowControl } from './body-queue.js'
 import type { Reply, Route } from './exchange.js'
-import { type BodyOwner, BodyReceiver } from './framing.js'
 import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024
 const LINGER_MS = 5_000
 
-export class UwsExchange extends NativeCall implements BodyOwner {
+export class UwsExchange extends NativeCall {
   /** Whether the call is admitted; `answer-due` when it could be answered but for that. */
   #admitted: 'decided' | 'undecided' | 'answer-due' = 'decided'
   /** The answer to a call whose body is still coming and is thrown away. */
   #refusal: Reply | null = null
   #giveUpAt: number
+  /** Of a call with a body. */
+  #receiver: BodyReceiver | null = null
 
   constructor(res: HttpResponse, route: Route, server: ServerState, headOnly: boolean, arrivedAt: number) {
     super(res, route, server, headOnly, arrivedAt)
@@ -57,7 +59,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
     if (this.isOver()) return
     const answerDue = this.#admitted === 'answer-due'
     this.#admitted = 'decided'
-    this.receiver?.onDecided()
+    this.#receiver?.onDecided()
     if (this.#isAnswered()) return
     if (refusal !== null) this.res.cork(() => this.#sendOrRefuse(refusal))
     else if (answerDue) this.res.cork(() => this.#answer())
@@ -74,15 +76,16 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       return
     }
     this.#linger(reply)
-    this.receiver = new BodyReceiver(this.res, this, this.route, length)
+    this.#receiver = new BodyReceiver(this.res, this, this.route, length)
   }
 
   /** Rule 3: the body handler is attached in the turn of the request. */
   #receive(length: number): void {
     this.trackUntilEnd()
     this.phase = 'reading'
-    this.receiver = new BodyReceiver(this.res, this, this.route, length)
-    const { queue } = this.receiver
+    this.#receiver = new BodyReceiver(this.res, this, this.route, length)
+    const { queue } = this.#receiver
+    this.queue = queue
     if (queue !== null) this.onAbort(() => queue.fail())
   }
 
@@ -123,19 +126,18 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   }
 
   onUnwantedPiece(last: boolean): void {
-    if (!last && this.receiver!.bytes < LINGER_BYTES) return
+    if (!last && this.bytesIn < LINGER_BYTES) return
     if (this.phase === 'closing') this.res.close()
     else if (this.#refusal !== null) this.send(this.#refusal, true)
   }
 
   onBodyComplete(): void {
     this.phase = 'answering'
-    const { queue } = this.receiver!
-    if (queue !== null) {
-      queue.markComplete()
+    if (this.queue !== null) {
+      this.queue.markComplete()
       return
     }
-    this.body = this.receiver!.whole()
+    this.body = this.#receiver!.whole()
     this.#answer()
   }
 
@@ -156,7 +158,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   #linger(refusal: Reply): void {
     this.trackUntilEnd()
     this.phase = 'lingering'
-    this.receiver?.queue?.discard()
+    this.queue?.discard()
     this.#refusal = refusal
     this.status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
@@ -176,7 +178,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   /** Called every quarter of a second while the call waits for something. */
   checkTime(now: number): void {
     // A resume winds up the clock of ten seconds, which is for bodies that come; this one waits for its answer.
-    if (this.phase === 'answering' && this.receiver?.resumedAtEnd === true)
+    if (this.phase === 'answering' && this.#receiver?.resumedAtEnd === true)
       this.guarded(() => this.res.resume())
     if (now >= this.#giveUpAt) this.guarded(() => this.#expire())
     else this.stream?.keepAlive(now, this.server.keepAliveMs)
@@ -206,5 +208,102 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       else if (this.phase === 'answering') this.#refuseNow('unavailable')
       else this.res.close() // fires onAborted, which settles
     })
+  }
+}
+
+// ── The body ────────────────────────────────────────────────────────────────
+
+/** Counts the body, keeps it or hands it on, and holds its sender back while it must not come. */
+class BodyReceiver implements FlowControl {
+  /** The sender was let go when it had sent everything: the native clock of ten seconds runs since then. */
+  resumedAtEnd = false
+  /** Where the route reads the body as a stream. */
+  readonly queue: BodyQueue | null
+  readonly #pieces: Buffer[] | null
+  readonly #res: HttpResponse
+  readonly #exchange: UwsExchange
+  readonly #limit: number
+  /** As declared; -1 when the body comes in chunks. */
+  readonly #length: number
+  #lastCame = false
+  #paused = false
+
+  constructor(res: HttpResponse, exchange: UwsExchange, route: Route, length: number) {
+    this.#res = res
+    this.#exchange = exchange
+    this.#limit = route.bodyLimit
+    this.#length = length
+    this.#pieces = route.readsBody === true ? [] : null
+    this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
+    res.onData((chunk, last) => {
+      try {
+        this.#onData(chunk, last)
+      } catch (error) {
+        exchange.onDefect(error)
+      }
+    })
+  }
+
+  /** What was kept of the body. */
+  whole(): Uint8Array {
+    const pieces = this.#pieces ?? []
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  }
+
+  /** The call is admitted or refused: a sender that was held back for that goes on. */
+  onDecided(): void {
+    if (this.queue === null && this.#paused) this.release()
+  }
+
+  /** Rule 11: the native side winds up its clock of ten seconds again behind a handler that has paused. */
+  hold(): void {
+    this.#paused = true
+    if (this.#exchange.isOver()) return
+    this.#res.pause()
+    setImmediate(() => {
+      if (this.#paused && !this.#exchange.isOver()) this.#exchange.guarded(() => this.#res.pause())
+    })
+  }
+
+  release(): void {
+    this.#paused = false
+    if (this.#exchange.isOver()) return
+    this.#res.resume()
+    this.resumedAtEnd = this.#lastCame
+  }
+
+  /** Rule 3: chunks are borrowed, copied at once and counted against the limit. */
+  #onData(chunk: ArrayBuffer, last: boolean): void {
+    const exchange = this.#exchange
+    if (exchange.isOver()) return
+    exchange.bytesIn += chunk.byteLength
+    // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
+    if (exchange.bytesIn > this.#limit && exchange.isReading()) {
+      this.queue?.fail()
+      exchange.onBodyTooLarge()
+    }
+    if (!exchange.isReading()) {
+      exchange.onUnwantedPiece(last)
+      return
+    }
+    this.#lastCame = last
+    this.#take(chunk, last)
+    if (!last || exchange.isOver()) return
+    // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
+    if (this.#length >= 0 && exchange.bytesIn !== this.#length) {
+      this.#res.close()
+      return
+    }
+    exchange.onBodyComplete()
+  }
+
+  #take(chunk: ArrayBuffer, last: boolean): void {
+    if (this.queue !== null) {
+      if (last) this.queue.markLastPiece()
+      this.queue.push(new Uint8Array(chunk))
+      return
+    }
+    if (this.#pieces !== null && chunk.byteLength > 0) this.#pieces.push(Buffer.from(Buffer.from(chunk)))
+    if (!last && !this.#paused && this.#exchange.isUndecided()) this.hold()
   }
 }
