@@ -99,12 +99,7 @@ test('thinking arrives as reasoning, whole and streamed', async (t) => {
 
 test('a search of the provider, with its sources', async (t) => {
   const tools = { web_search: sluice.tools.webSearch_20250305({ maxUses: 1 }) } as unknown as ToolSet
-  const { sources, text } = await generateText({
-    model,
-    prompt: 'What is new?',
-    tools,
-    ...ONCE,
-  })
+  const { sources, text } = await generateText({ model, prompt: 'What is new?', tools, ...ONCE })
   t.ok(sources.length > 0)
   t.ok(text.length > 0)
 })

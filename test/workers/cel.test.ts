@@ -114,10 +114,7 @@ test('a token with very many audiences is judged by what it costs', async (t) =>
   const dear = `audience.all(a, ${Array(60).fill('a != "b"').join(' && ')})`
   t.equal(refusalOf(dear), null)
   t.ok(outcomeOf(dear).met)
-  t.same(outcomeOf(dear, crowd), {
-    met: false,
-    failure: 'the token is too large for this condition',
-  })
+  t.same(outcomeOf(dear, crowd), { met: false, failure: 'the token is too large for this condition' })
 })
 
 test('what can run long is refused at the save', async (t) => {

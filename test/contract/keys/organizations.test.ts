@@ -6,10 +6,7 @@ const NOT_FOUND = 'Resource not found'
 
 test('the operator creates an organization and gets its management key, once', async (t) => {
   const { call, manage } = await accountApi(t)
-  const made = await manage('POST', '/organizations', {
-    name: 'theirs',
-    plan: 'business',
-  })
+  const made = await manage('POST', '/organizations', { name: 'theirs', plan: 'business' })
   t.equal(made.status, 201)
   t.equal(made.headers['cache-control'], 'no-store')
   const { data, key } = made.json
