@@ -2,11 +2,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { hashOf } from '../support/data/accounts.js'
-import { openStore } from '../support/data/open-store.js'
+import { foundedStore } from '../support/data/founded-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { FakeClock } from '../support/timing/fake-clock.js'
 import { runFederation, runKeys } from './run-command.js'
 
 type Misuse = readonly (readonly [args: readonly string[], complaint: string])[]
@@ -61,12 +59,10 @@ for (const [name, { misused, listWords, run }] of COMMANDS) {
   const usage = `usage: sluice ${name} <command>`
 
   test(`${name}: what is no command is told with the usage and exit code 2, and changes nothing`, async (t) => {
-    const path = tempFolder(t)
-    const store = openStore(t, path)
-    await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
+    const { folder, store } = await foundedStore(t)
     const before = store.accounts.keys()
     for (const [args, complaint] of misused) {
-      const { code, stdout, stderr } = await run(path, args)
+      const { code, stdout, stderr } = await run(folder, args)
       t.strictSame({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
       t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
       t.match(stderr, usage)

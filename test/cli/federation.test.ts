@@ -1,11 +1,9 @@
 import { type Test, test } from 'tap'
 import { hashKey } from '../../src/identity/api-keys.js'
-import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import type { Store } from '../../src/store/store.js'
 import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
-import { openStore } from '../support/data/open-store.js'
+import { foundedStore } from '../support/data/founded-store.js'
 import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
-import { tempFolder } from '../support/data/temp-folder.js'
 import { IssuerServer } from '../support/providers/issuer-server.js'
 import { type CommandRun, runFederation } from './run-command.js'
 
@@ -19,15 +17,12 @@ interface Bench {
 }
 
 async function bench(t: Test): Promise<Bench> {
-  const path = tempFolder(t)
-  const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, runAfter: () => () => {} }
-  const store = openStore(t, path, clock.unixSeconds)
-  const founded = await bootstrapAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })
+  const { folder, store, apiKey } = await foundedStore(t)
   return {
     store,
-    keyHash: hashKey(founded.apiKey!),
-    run: (...args) => runFederation(path, args),
-    fed: (input, ...args) => runFederation(path, args, input),
+    keyHash: hashKey(apiKey),
+    run: (...args) => runFederation(folder, args),
+    fed: (input, ...args) => runFederation(folder, args, input),
   }
 }
 

@@ -1,11 +1,10 @@
 import { type Test, test } from 'tap'
 import { hashKey, keyLabel } from '../../src/identity/api-keys.js'
-import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../src/store/store.js'
 import { idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
+import { foundedStore } from '../support/data/founded-store.js'
 import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { FakeClock } from '../support/timing/fake-clock.js'
 import { type CommandRun, runKeys } from './run-command.js'
 
 interface Bench {
@@ -17,15 +16,9 @@ interface Bench {
 }
 
 async function bench(t: Test): Promise<Bench> {
-  const path = tempFolder(t)
-  const store = openStore(t, path)
-  const founded = await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
-  return {
-    accounts: store.accounts,
-    apiKey: founded.apiKey!,
-    managementKey: founded.managementKey!,
-    keys: (...args) => runKeys(path, args),
-  }
+  const { folder, store, apiKey, managementKey } = await foundedStore(t)
+  const keys = (...args: string[]): Promise<CommandRun> => runKeys(folder, args)
+  return { accounts: store.accounts, apiKey, managementKey, keys }
 }
 
 test('list shows every key with its kind and state, and no key itself', async (t) => {

@@ -6,13 +6,12 @@ import { gateway } from '../../../src/http/dialects/gateway.js'
 import { defineEndpoint } from '../../../src/http/endpoint.js'
 import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
-import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
 import type { HttpReply } from '../clients/http-client.js'
-import { openStore } from '../data/open-store.js'
-import { type Lifetime, tempFolder } from '../data/temp-folder.js'
+import { foundedStore } from '../data/founded-store.js'
+import type { Lifetime } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
-import { FakeClock } from '../timing/fake-clock.js'
+import type { FakeClock } from '../timing/fake-clock.js'
 import { pipelineOf } from './pipeline.js'
 
 export interface AccountApi {
@@ -43,10 +42,8 @@ const open = defineEndpoint({
 
 /** Accounts as they are after the first start, and the operations on them. */
 export async function accountApi(t: Lifetime): Promise<AccountApi> {
-  const clock = new FakeClock()
-  const store = openStore(t, tempFolder(t), () => clock.unixSeconds())
+  const { clock, store, apiKey, managementKey } = await foundedStore(t)
   const { accounts } = store
-  const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: '' })
   const endpoints = [
     ...keyEndpoints(accounts, NO_USAGE, clock),
     ...organizationEndpoints(accounts, clock),
@@ -62,11 +59,10 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
     const url = `/api/v1${path}`
     return inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
   }
-  const managementKey = founded.managementKey!
   return {
     clock,
     accounts,
-    apiKey: founded.apiKey!,
+    apiKey,
     managementKey,
     logged: () => JSON.stringify(lines),
     call,

@@ -4,15 +4,14 @@ import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
 import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
-import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import type { Store } from '../../../src/store/store.js'
 import type { HttpReply } from '../clients/http-client.js'
 import { type FormPart, formOf } from '../clients/incoming-body.js'
-import { openStore } from '../data/open-store.js'
-import { type Lifetime, tempFolder } from '../data/temp-folder.js'
+import { foundedStore } from '../data/founded-store.js'
+import type { Lifetime } from '../data/temp-folder.js'
 import { NO_USAGE } from '../models/no-usage.js'
-import { FakeClock } from '../timing/fake-clock.js'
+import type { FakeClock } from '../timing/fake-clock.js'
 import { pipelineOf } from './pipeline.js'
 
 interface FileCall {
@@ -55,12 +54,9 @@ interface FileApiOptions {
 
 /** As after a first start, with a second workspace and a second organization. */
 export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promise<FileApi> {
-  const clock = new FakeClock()
-  const folder = tempFolder(t)
-  const store = openStore(t, folder, () => clock.unixSeconds())
-  const { accounts } = store
   const operator = 'sk-operator-0123456789-0123456789'
-  const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: operator })
+  const { clock, folder, store, apiKey } = await foundedStore(t, operator)
+  const { accounts } = store
   const { files, scim } = options.around?.(store) ?? store
   const endpoints = [
     ...keyEndpoints(accounts, NO_USAGE, clock),
@@ -94,7 +90,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
     store,
     folder,
     managementKey: operator,
-    apiKey: founded.apiKey!,
+    apiKey,
     personalKey: await keyOf({ name: 'mine', creator_user_id: 'user_1' }),
     organizationId,
     workspaceId: workspace!.id,
