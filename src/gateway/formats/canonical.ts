@@ -6,6 +6,7 @@
  * OpenAI-compatible provider) crosses without a copy. Answers are canonical events or a canonical completion.
  */
 import type { Fault } from '../../base/fault.js'
+import type { JsonObject } from './json-values.js'
 
 export interface TextPart {
   readonly type: 'text'
@@ -63,8 +64,8 @@ export type ChatMessage =
       readonly name?: string
       readonly refusal?: string | null
       readonly tool_calls?: readonly ToolCall[]
-      readonly audio?: Readonly<Record<string, unknown>>
-      readonly images?: readonly Readonly<Record<string, unknown>>[]
+      readonly audio?: JsonObject
+      readonly images?: readonly JsonObject[]
       readonly reasoning?: string | null
       readonly reasoning_details?: readonly ReasoningDetail[]
       readonly model?: string
@@ -80,7 +81,7 @@ export interface FunctionTool {
   readonly function: {
     readonly name: string
     readonly description?: string
-    readonly parameters?: Readonly<Record<string, unknown>>
+    readonly parameters?: JsonObject
     readonly strict?: boolean | null
   }
   readonly cache_control?: CacheControl
@@ -108,7 +109,7 @@ export type ResponseFormat =
       readonly json_schema: {
         readonly name: string
         readonly description?: string
-        readonly schema?: Readonly<Record<string, unknown>>
+        readonly schema?: JsonObject
         readonly strict?: boolean | null
       }
     }
@@ -143,7 +144,7 @@ export interface RoutedRequest {
   readonly service_tier?: string | null
   readonly session_id?: string
   readonly user?: string
-  readonly trace?: Readonly<Record<string, unknown>>
+  readonly trace?: JsonObject
 }
 
 /** A validated chat request. Members that were not sent are absent. */
@@ -166,13 +167,13 @@ export interface ChatRequest extends RoutedRequest {
   readonly stop?: string | readonly string[] | null
   readonly stream_options?: { readonly include_usage?: boolean } | null
   readonly modalities?: readonly ('text' | 'image' | 'audio')[]
-  readonly image_config?: Readonly<Record<string, unknown>>
+  readonly image_config?: JsonObject
   readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null
   readonly response_format?: ResponseFormat
   readonly tools?: readonly ChatTool[]
   readonly tool_choice?: ToolChoice
   readonly parallel_tool_calls?: boolean | null
-  readonly stop_server_tools_when?: readonly Readonly<Record<string, unknown>>[]
+  readonly stop_server_tools_when?: readonly JsonObject[]
   readonly max_tool_calls?: number
   readonly reasoning?: {
     readonly effort?: ReasoningEffort | null
@@ -182,7 +183,7 @@ export interface ChatRequest extends RoutedRequest {
     readonly enabled?: boolean | null
   } | null
   readonly reasoning_effort?: ReasoningEffort | null
-  readonly plugins?: readonly Readonly<Record<string, unknown>>[]
+  readonly plugins?: readonly JsonObject[]
   readonly cache_control?: CacheControl
   readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null } | null
   readonly prompt_cache_key?: string | null
@@ -191,22 +192,21 @@ export interface ChatRequest extends RoutedRequest {
   readonly verbosity?: string | null
   readonly include_reasoning?: boolean | null
   readonly structured_outputs?: boolean | null
-  readonly web_search_options?: Readonly<Record<string, unknown>> | null
+  readonly web_search_options?: JsonObject | null
 }
 
 // ── Answers ─────────────────────────────────────────────────────────────────
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
-export interface TokenLogprob {
+interface TokenChance {
   readonly token: string
   readonly logprob: number
   readonly bytes: readonly number[] | null
-  readonly top_logprobs: readonly {
-    readonly token: string
-    readonly logprob: number
-    readonly bytes: readonly number[] | null
-  }[]
+}
+
+export interface TokenLogprob extends TokenChance {
+  readonly top_logprobs: readonly TokenChance[]
 }
 
 export interface Logprobs {
@@ -249,16 +249,20 @@ export interface ToolCallDelta {
   readonly function: { readonly name?: string; readonly arguments?: string }
 }
 
+/** What a message, and an event of one, may say beside its text. */
+interface MessageExtras {
+  readonly reasoning_details?: readonly ReasoningDetail[]
+  readonly audio?: JsonObject
+  readonly images?: readonly JsonObject[]
+  readonly annotations?: readonly JsonObject[]
+}
+
 /** What one event adds to a choice; wire names of contract/gateway 4.3, without `role`. Absent members say nothing. */
-export interface ChatDelta {
+export interface ChatDelta extends MessageExtras {
   readonly content?: string
   readonly reasoning?: string
-  readonly reasoning_details?: readonly ReasoningDetail[]
   readonly refusal?: string
   readonly tool_calls?: readonly ToolCallDelta[]
-  readonly audio?: Readonly<Record<string, unknown>>
-  readonly images?: readonly Readonly<Record<string, unknown>>[]
-  readonly annotations?: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** How a choice ended. */
@@ -282,16 +286,12 @@ export type ChatEvent =
   | { readonly type: 'tier'; readonly serviceTier: string }
 
 /** The message of a choice; wire names of contract/gateway 3.2. `content` and `refusal` are never absent. */
-export interface AssistantMessage {
+export interface AssistantMessage extends MessageExtras {
   readonly role: 'assistant'
   readonly content: string | null
   readonly refusal: string | null
   readonly reasoning?: string | null
-  readonly reasoning_details?: readonly ReasoningDetail[]
   readonly tool_calls?: readonly ToolCall[]
-  readonly audio?: Readonly<Record<string, unknown>>
-  readonly images?: readonly Readonly<Record<string, unknown>>[]
-  readonly annotations?: readonly Readonly<Record<string, unknown>>[]
 }
 
 export interface CompletionChoice {

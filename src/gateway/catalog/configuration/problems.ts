@@ -16,7 +16,7 @@ export function formatConfigPath(parts: readonly PropertyKey[]): string {
   return texts.join('')
 }
 
-/** Every violation. The error must have been made with `sentenceFor`. */
+/** Every violation. The error must have been made with `schemaIssueMessage`. */
 export function describeSchemaIssues(error: z.ZodError): GatewayConfigFault[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
