@@ -21,3 +21,6 @@ export const withPart = (part: object): object => ({
 })
 
 export const { decoded, refusal } = new BodyReader(chatBody, decodeChat)
+/** The same for the smallest request with these members. */
+export const decodedOf = (members: object) => decoded(withMembers(members))
+export const refusalOf = (members: object) => refusal(withMembers(members))

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { INFERENCE_HEADERS, wantsMetadata } from '../../../src/inference-http/inference-reply.js'
-import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
+import { decoded, decodedOf, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
 
 const { messages } = SMALLEST
 
@@ -51,8 +51,8 @@ const CONFLICTS: readonly (readonly [name: string, members: object, sentence: st
 
 for (const [name, members, sentence] of CONFLICTS) {
   test(`fields are judged together: ${name}`, async (t) => {
-    t.equal(refusal(withMembers(members)), sentence)
-    if (sentence === null) t.strictSame(decoded(withMembers(members)), withMembers(members))
+    t.equal(refusalOf(members), sentence)
+    if (sentence === null) t.strictSame(decodedOf(members), withMembers(members))
   })
 }
 
@@ -67,12 +67,9 @@ test('a field that no provider carries out is refused unless it changes nothing,
     [{ functions: [{}] }, 'functions: is not supported: use tools'],
     [{ function_call: { name: 'f' } }, 'function_call: is not supported: use tool_choice'],
   ] as const)
-    t.equal(refusal(withMembers(members)), sentence)
+    t.equal(refusalOf(members), sentence)
   const harmless = { web_search_options: null, transforms: [], preset: null, prompt: null, n: 1 }
-  t.strictSame(
-    decoded(withMembers({ ...harmless, functions: [], function_call: 'none', tools: [] })),
-    SMALLEST,
-  )
+  t.strictSame(decodedOf({ ...harmless, functions: [], function_call: 'none', tools: [] }), SMALLEST)
 })
 
 test('the session of the header counts where the body names none', async (t) => {
@@ -118,32 +115,15 @@ const FIELDS = [
   ...['top_a', 'min_p', 'frequency_penalty', 'presence_penalty', 'repetition_penalty', 'logit_bias'],
   ...['logprobs', 'top_logprobs', 'seed', 'stop', 'stream', 'stream_options', 'modalities', 'image_config'],
   ...['prediction', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'max_tool_calls'],
-  ...[
-    'stop_server_tools_when',
-    'reasoning',
-    'reasoning_effort',
-    'provider',
-    'route',
-    'plugins',
-    'service_tier',
-  ],
-  ...['cache_control', 'prompt_cache_options', 'prompt_cache_key', 'session_id', 'user', 'metadata', 'trace'],
-  ...['debug', 'verbosity', 'include_reasoning', 'structured_outputs', 'web_search_options', 'transforms'],
-  ...['preset', 'prompt', 'n', 'functions', 'function_call'],
+  ...['stop_server_tools_when', 'reasoning', 'reasoning_effort', 'provider', 'route', 'plugins'],
+  ...['service_tier', 'cache_control', 'prompt_cache_options', 'prompt_cache_key', 'session_id', 'user'],
+  ...['metadata', 'trace', 'debug', 'verbosity', 'include_reasoning', 'structured_outputs'],
+  ...['web_search_options', 'transforms', 'preset', 'prompt', 'n', 'functions', 'function_call'],
 ]
 
 /** JSON that now and then uses the words of the contract, so that it gets past the first check. */
 const words = fc.constantFrom(
-  'type',
-  'role',
-  'id',
-  'content',
-  'text',
-  'url',
-  'function',
-  'user',
-  'name',
-  'web',
+  ...['type', 'role', 'id', 'content', 'text', 'url', 'function', 'user', 'name', 'web'],
 )
 const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(
@@ -160,7 +140,7 @@ test('whatever stands in a field, the body is taken or refused with a sentence a
   fc.assert(
     fc.property(fc.constantFrom(...FIELDS), json, (field, value) => {
       // Anything but a fault of invalid input is thrown on and fails the property.
-      const sentence = refusal(withMembers({ [field]: value }))
+      const sentence = refusalOf({ [field]: value })
       if (sentence !== null) t.match(sentence, /^[a-z_]+(\.[a-z_0-9]+)*: \S/)
       return true
     }),

@@ -1,7 +1,7 @@
 /** Every top-level field of contract/gateway 2.1, at its edges. */
 // Runs in a process of its own: it measures memory.
 import { test } from 'tap'
-import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
+import { decoded, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
 
 /** A field, values that are taken, and values that are refused, each with the rest of the sentence about the field. */
 type Refused = readonly [value: unknown, sentence: string]
@@ -237,9 +237,9 @@ const ROWS: readonly Row[] = [
 
 for (const [field, takes, ...refuses] of ROWS) {
   test(`${field} is taken at its edges and refused beyond, with a sentence that names it`, async (t) => {
-    for (const value of takes) t.equal(refusal(withMembers({ [field]: value })), null, JSON.stringify(value))
+    for (const value of takes) t.equal(refusalOf({ [field]: value }), null, JSON.stringify(value))
     for (const [value, sentence] of refuses)
-      t.equal(refusal(withMembers({ [field]: value })), field + sentence, JSON.stringify(value)?.slice(0, 80))
+      t.equal(refusalOf({ [field]: value }), field + sentence, JSON.stringify(value)?.slice(0, 80))
   })
 }
 
@@ -286,7 +286,7 @@ test('what is refused is never quoted, neither values nor names the caller made 
     { messages: [{ role: 'tool', content: secret, tool_call_id: secret }] },
     { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: secret } }] }] },
   ]) {
-    const sentence = refusal(withMembers(members))
+    const sentence = refusalOf(members)
     t.type(sentence, 'string', JSON.stringify(members))
     t.notMatch(sentence, secret)
   }
@@ -319,7 +319,7 @@ test('values nested deeper than can be written again are refused where they woul
       'messages.0.images.0',
     ],
   ] as const) {
-    t.equal(refusal(withMembers(members)), `${field}: must not be nested deeper than 100 levels`)
+    t.equal(refusalOf(members), `${field}: must not be nested deeper than 100 levels`)
   }
 })
 

@@ -3,7 +3,7 @@
  * 10).
  */
 import { test } from 'tap'
-import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
+import { decodedOf, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
 
 const fn = (more: object = {}): object => ({ type: 'function', function: { name: 'f', ...more } })
 
@@ -21,7 +21,7 @@ test('a function tool is taken with every member and passed on', async (t) => {
     },
     fn({ name: 'A_b-9', strict: true }),
   ]
-  t.strictSame(decoded(withMembers({ tools })).tools, tools)
+  t.strictSame(decodedOf({ tools }).tools, tools)
 })
 
 const NAME = 'must be 1 to 64 letters, digits, underscores or hyphens'
@@ -43,8 +43,8 @@ test('a function tool of a wrong shape is refused with its place', async (t) => 
     [fn({ strict: 'yes' }), '.function.strict: must be a boolean'],
     [{ ...fn(), cache_control: {} }, '.cache_control.type: is required'],
   ] as const)
-    t.equal(refusal(withMembers({ tools: [tool] })), `tools.0${sentence}`, JSON.stringify(tool))
-  t.equal(refusal(withMembers({ tools: {} })), 'tools: must be an array')
+    t.equal(refusalOf({ tools: [tool] }), `tools.0${sentence}`, JSON.stringify(tool))
+  t.equal(refusalOf({ tools: {} }), 'tools: must be an array')
 })
 
 /** Each server tool with parameters at their edges. */
@@ -90,8 +90,8 @@ test('a known server tool is refused by its neutral name, under either spelling'
   for (const [name, parameters] of Object.entries(SERVER_TOOLS)) {
     for (const prefix of ['service:', 'openrouter:']) {
       const sentence = `tools.1.type: service:${name} is not supported by this gateway`
-      t.equal(refusal(withMembers({ tools: [fn(), { type: prefix + name, parameters }] })), sentence)
-      t.equal(refusal(withMembers({ tools: [fn(), { type: prefix + name }] })), sentence)
+      t.equal(refusalOf({ tools: [fn(), { type: prefix + name, parameters }] }), sentence)
+      t.equal(refusalOf({ tools: [fn(), { type: prefix + name }] }), sentence)
     }
   }
   for (const type of [
@@ -101,8 +101,8 @@ test('a known server tool is refused by its neutral name, under either spelling'
     'web_search_2025_08_26',
   ]) {
     const sentence = 'tools.0.type: service:web_search is not supported by this gateway'
-    t.equal(refusal(withMembers({ tools: [{ type, max_results: 3 }] })), sentence)
-    t.equal(refusal(withMembers({ tools: [{ type, parameters: { max_results: 3 } }] })), sentence)
+    t.equal(refusalOf({ tools: [{ type, max_results: 3 }] }), sentence)
+    t.equal(refusalOf({ tools: [{ type, parameters: { max_results: 3 } }] }), sentence)
   }
 })
 
@@ -176,7 +176,7 @@ test('the parameters of a server tool are checked before it is refused', async (
     t.equal(refusal(input), `tools.0.parameters${sentence}`, name)
   }
   t.equal(
-    refusal(withMembers({ tools: [{ type: 'web_search', allowed_domains: [], excluded_domains: [] }] })),
+    refusalOf({ tools: [{ type: 'web_search', allowed_domains: [], excluded_domains: [] }] }),
     'tools.0: takes allowed_domains or excluded_domains, not both',
   )
 })
@@ -184,10 +184,10 @@ test('the parameters of a server tool are checked before it is refused', async (
 test('a choice of tool is taken where it can be kept', async (t) => {
   const tools = [fn()]
   for (const tool_choice of ['none', 'auto', 'required', { type: 'function', function: { name: 'f' } }])
-    t.strictSame(decoded(withMembers({ tools, tool_choice })).tool_choice, tool_choice)
+    t.strictSame(decodedOf({ tools, tool_choice }).tool_choice, tool_choice)
   for (const tool_choice of ['none', 'auto'])
     for (const more of [{}, { tools: [] }, { parallel_tool_calls: true }])
-      t.strictSame(decoded(withMembers({ tool_choice, ...more })), SMALLEST, 'says nothing without tools')
+      t.strictSame(decodedOf({ tool_choice, ...more }), SMALLEST, 'says nothing without tools')
   for (const [tool_choice, sentence] of [
     ['any', ': must be one of none, auto, required'],
     [null, ': must be a string or an object'],
@@ -201,8 +201,8 @@ test('a choice of tool is taken where it can be kept', async (t) => {
     ],
     [{ type: 'allowed_tools' }, '.type: must be function: nothing else can be chosen on this gateway'],
   ] as const)
-    t.equal(refusal(withMembers({ tools, tool_choice })), `tool_choice${sentence}`)
-  t.equal(refusal(withMembers({ tool_choice: 'required' })), 'tool_choice: needs tools')
+    t.equal(refusalOf({ tools, tool_choice }), `tool_choice${sentence}`)
+  t.equal(refusalOf({ tool_choice: 'required' }), 'tool_choice: needs tools')
 })
 
 test('conditions for server tools change nothing without server tools: checked, then left out', async (t) => {
@@ -213,11 +213,8 @@ test('conditions for server tools change nothing without server tools: checked, 
     { type: 'max_cost', max_cost_in_dollars: 0.5 },
     { type: 'finish_reason_is', reason: 'stop' },
   ]
-  t.strictSame(decoded(withMembers({ stop_server_tools_when, max_tool_calls: 3 })), SMALLEST)
-  t.equal(
-    refusal(withMembers({ stop_server_tools_when: [] })),
-    'stop_server_tools_when: must have at least 1 entry',
-  )
+  t.strictSame(decodedOf({ stop_server_tools_when, max_tool_calls: 3 }), SMALLEST)
+  t.equal(refusalOf({ stop_server_tools_when: [] }), 'stop_server_tools_when: must have at least 1 entry')
   for (const [condition, sentence] of [
     [{}, 'type: is required'],
     [
@@ -231,10 +228,7 @@ test('conditions for server tools change nothing without server tools: checked, 
     [{ type: 'max_cost', max_cost_in_dollars: '1' }, 'max_cost_in_dollars: must be a number'],
     [{ type: 'finish_reason_is', reason: '' }, 'reason: must have at least 1 character'],
   ] as const)
-    t.equal(
-      refusal(withMembers({ stop_server_tools_when: [condition] })),
-      `stop_server_tools_when.0.${sentence}`,
-    )
+    t.equal(refusalOf({ stop_server_tools_when: [condition] }), `stop_server_tools_when.0.${sentence}`)
 })
 
 /** Every plugin with members at their edges. */
@@ -262,16 +256,16 @@ const PLUGINS: Readonly<Record<string, object>> = {
 test('a known plugin is refused by name, unless it is off and changes nothing', async (t) => {
   for (const [id, members] of Object.entries(PLUGINS)) {
     const sentence = `plugins.0.id: the plugin ${id} is not supported by this gateway unless disabled`
-    t.equal(refusal(withMembers({ plugins: [{ id, ...members }] })), sentence)
-    t.equal(refusal(withMembers({ plugins: [{ id, ...members, enabled: true }] })), sentence)
-    t.strictSame(decoded(withMembers({ plugins: [{ id, ...members, enabled: false }] })), SMALLEST)
+    t.equal(refusalOf({ plugins: [{ id, ...members }] }), sentence)
+    t.equal(refusalOf({ plugins: [{ id, ...members, enabled: true }] }), sentence)
+    t.strictSame(decodedOf({ plugins: [{ id, ...members, enabled: false }] }), SMALLEST)
   }
   const alignment = { id: 'alignment', rules: ['x'.repeat(200)], threshold: 1, max_retries: 3, mode: 'audit' }
   t.equal(
-    refusal(withMembers({ plugins: [alignment] })),
+    refusalOf({ plugins: [alignment] }),
     'plugins.0.id: the plugin alignment is not supported by this gateway unless disabled',
   )
-  t.strictSame(decoded(withMembers({ plugins: [] })), SMALLEST)
+  t.strictSame(decodedOf({ plugins: [] }), SMALLEST)
 })
 
 test('a plugin of a wrong shape is refused with its place, also when it is off', async (t) => {
@@ -331,11 +325,7 @@ test('a plugin of a wrong shape is refused with its place, also when it is off',
     [{ id: 'alignment', rules, mode: 'x' }, '.mode: must be one of enforce, audit'],
     [{ id: 'alignment', rules, enabled: false }, ': has a member that is not allowed'],
   ] as const)
-    t.equal(
-      refusal(withMembers({ plugins: [plugin] })),
-      `plugins.0${sentence}`,
-      JSON.stringify(plugin).slice(0, 80),
-    )
+    t.equal(refusalOf({ plugins: [plugin] }), `plugins.0${sentence}`, JSON.stringify(plugin).slice(0, 80))
 })
 
 test('wishes about providers are taken in every form', async (t) => {
@@ -357,7 +347,7 @@ test('wishes about providers are taken in every form', async (t) => {
     { preferred_min_throughput: 50, preferred_max_latency: null },
     { preferred_min_throughput: { p50: 10, p99: null }, preferred_max_latency: { p75: 0.5, p90: 1 } },
   ])
-    t.strictSame(decoded(withMembers({ provider })).provider, provider)
+    t.strictSame(decodedOf({ provider }).provider, provider)
 })
 
 test('wishes about providers of a wrong shape are refused with their place', async (t) => {
@@ -387,5 +377,5 @@ test('wishes about providers of a wrong shape are refused with their place', asy
     [{ preferred_min_throughput: 'fast' }, '.preferred_min_throughput: must be a number or an object'],
     [{ preferred_max_latency: { p90: '1' } }, '.preferred_max_latency.p90: must be a number'],
   ] as const)
-    t.equal(refusal(withMembers({ provider })), `provider${sentence}`, JSON.stringify(provider))
+    t.equal(refusalOf({ provider }), `provider${sentence}`, JSON.stringify(provider))
 })

@@ -1,6 +1,6 @@
 /** What becomes of a messages body on its way to the gateway (contract/gateway 1.3, 5.1). */
 import { test } from 'tap'
-import { counted, decoded, refusal, SMALLEST, withMembers, withSaid } from './messages-bodies.js'
+import { counted, decoded, decodedOf, refusal, SMALLEST, withMembers, withSaid } from './messages-bodies.js'
 
 test('the smallest request passes as it is', async (t) => {
   t.strictSame(decoded(SMALLEST), SMALLEST)
@@ -15,14 +15,14 @@ test('fallbacks become models', async (t) => {
     { models: [] },
     { fallbacks: null, models: [] },
   ])
-    t.strictSame(decoded(withMembers(none)), SMALLEST, JSON.stringify(none))
-  t.strictSame(decoded(withMembers({ fallbacks: null, models: ['a/b'] })).models, ['a/b'])
+    t.strictSame(decodedOf(none), SMALLEST, JSON.stringify(none))
+  t.strictSame(decodedOf({ fallbacks: null, models: ['a/b'] }).models, ['a/b'])
 })
 
 test('the user of the metadata counts where no other is named, and metadata go no further', async (t) => {
-  t.strictSame(decoded(withMembers({ metadata: { user_id: 'm' } })), { ...SMALLEST, user: 'm' })
-  t.equal(decoded(withMembers({ metadata: { user_id: 'm' }, user: 'u' })).user, 'u')
-  t.strictSame(decoded(withMembers({ metadata: { user_id: null } })), SMALLEST)
+  t.strictSame(decodedOf({ metadata: { user_id: 'm' } }), { ...SMALLEST, user: 'm' })
+  t.equal(decodedOf({ metadata: { user_id: 'm' }, user: 'u' }).user, 'u')
+  t.strictSame(decodedOf({ metadata: { user_id: null } }), SMALLEST)
 })
 
 test('the session of the header counts where the body names none', async (t) => {
@@ -39,12 +39,12 @@ test('what has been judged and says nothing to a provider is gone', async (t) =>
     stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: 1 }],
     nonsense: true,
   }
-  t.strictSame(decoded(withMembers(spent)), SMALLEST)
+  t.strictSame(decodedOf(spent), SMALLEST)
 })
 
 test('a choice where there are no tools is no choice', async (t) => {
-  t.strictSame(decoded(withMembers({ tools: [], tool_choice: { type: 'auto' } })), SMALLEST)
-  t.strictSame(decoded(withMembers({ tool_choice: { type: 'none' } })), SMALLEST)
+  t.strictSame(decodedOf({ tools: [], tool_choice: { type: 'auto' } }), SMALLEST)
+  t.strictSame(decodedOf({ tool_choice: { type: 'none' } }), SMALLEST)
 })
 
 test('blocks, tools and settings keep the members nobody here knows', async (t) => {
@@ -53,7 +53,7 @@ test('blocks, tools and settings keep the members nobody here knows', async (t) 
   t.strictSame(decoded(body).messages, body.messages)
   const tools = [{ type: 'later_20300101', name: 'x', more: { a: 1 } }]
   const thinking = { type: 'adaptive', later: 1 }
-  const asked = decoded(withMembers({ tools, thinking, output_config: { later: 2 } }))
+  const asked = decodedOf({ tools, thinking, output_config: { later: 2 } })
   t.strictSame([asked.tools, asked.thinking, asked.output_config], [tools, thinking, { later: 2 }])
 })
 

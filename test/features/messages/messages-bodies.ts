@@ -23,6 +23,9 @@ export const withSaid = (block: object): object =>
   withMessages({ role: 'user', content: 'hi' }, { role: 'assistant', content: [block] })
 
 export const { decoded, refusal } = new BodyReader(messagesBody, decodeMessages)
+/** The same for the smallest request with these members. */
+export const decodedOf = (members: object) => decoded(withMembers(members))
+export const refusalOf = (members: object) => refusal(withMembers(members))
 export const counted = new BodyReader(countBody, decodeCount)
 
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')

@@ -1,7 +1,7 @@
 /** Every field of a messages request at its edges and beyond (contract/gateway 5.1 to 5.4). */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { refusal, SMALLEST, withMembers } from './messages-bodies.js'
+import { refusal, refusalOf, SMALLEST } from './messages-bodies.js'
 
 /** Name of the field, values that are taken, values that are not and how what is said of the field goes on. */
 type Row = readonly [field: string, good: readonly unknown[], ...bad: readonly (readonly [unknown, string])[]]
@@ -180,9 +180,9 @@ const ROWS: readonly Row[] = [
 
 for (const [field, good, ...bad] of ROWS) {
   test(`${field} is taken at its edges and refused beyond, with a sentence that names it`, async (t) => {
-    for (const value of good) t.equal(refusal(withMembers({ [field]: value })), null, JSON.stringify(value))
+    for (const value of good) t.equal(refusalOf({ [field]: value }), null, JSON.stringify(value))
     for (const [value, said] of bad) {
-      const sentence = refusal(withMembers({ [field]: value })) ?? 'taken'
+      const sentence = refusalOf({ [field]: value }) ?? 'taken'
       t.ok(sentence.startsWith(field + said), `${JSON.stringify(value)?.slice(0, 80)}: ${sentence}`)
     }
   })
@@ -194,7 +194,7 @@ test('a body that is no object is refused', async (t) => {
 
 test('fields of other versions are ignored', async (t) => {
   const unknown = { diagnostics: {}, inference_geo: 'eu', mcp_servers: [], safeguards: null, nonsense: 1 }
-  t.equal(refusal(withMembers(unknown)), null)
+  t.equal(refusalOf(unknown), null)
 })
 
 const LOOKUP = { name: 'lookup', input_schema: { type: 'object', properties: {} } }
@@ -285,7 +285,7 @@ const TOOLS: readonly (readonly [what: string, tool: object, said: string | null
 
 for (const [what, tool, said] of TOOLS) {
   test(`tools: ${what} is ${said === null ? 'taken' : 'refused'}`, async (t) => {
-    const sentence = refusal(withMembers({ tools: [tool] }))
+    const sentence = refusalOf({ tools: [tool] })
     if (said === null) t.equal(sentence, null)
     else t.ok(sentence?.startsWith(said), String(sentence))
   })
@@ -305,28 +305,25 @@ const CHOICES: readonly (readonly [choice: unknown, said: string | null])[] = [
 
 test('the choice of a tool is one of four, and names one that there is', async (t) => {
   for (const [choice, said] of CHOICES) {
-    const sentence = refusal(withMembers({ tools: [LOOKUP], tool_choice: choice }))
+    const sentence = refusalOf({ tools: [LOOKUP], tool_choice: choice })
     if (said === null) t.equal(sentence, null)
     else t.ok(sentence?.startsWith(said), `${JSON.stringify(choice)}: ${sentence}`)
   }
-  t.equal(refusal(withMembers({ tool_choice: { type: 'any' } })), 'tool_choice: needs tools')
-  t.equal(
-    refusal(withMembers({ tools: [], tool_choice: { type: 'tool', name: 'a' } })),
-    'tool_choice: needs tools',
-  )
-  t.equal(refusal(withMembers({ tool_choice: { type: 'auto' } })), null)
+  t.equal(refusalOf({ tool_choice: { type: 'any' } }), 'tool_choice: needs tools')
+  t.equal(refusalOf({ tools: [], tool_choice: { type: 'tool', name: 'a' } }), 'tool_choice: needs tools')
+  t.equal(refusalOf({ tool_choice: { type: 'auto' } }), null)
 })
 
 test('fallbacks exclude models', async (t) => {
-  const sentence = refusal(withMembers({ fallbacks: [{ model: 'a/b' }], models: ['c/d'] }))
+  const sentence = refusalOf({ fallbacks: [{ model: 'a/b' }], models: ['c/d'] })
   t.equal(sentence, 'fallbacks: cannot be combined with models')
-  t.equal(refusal(withMembers({ fallbacks: null, models: ['c/d'] })), null)
+  t.equal(refusalOf({ fallbacks: null, models: ['c/d'] }), null)
 })
 
 test('wishes about routing that contradict each other are refused, as on chat', async (t) => {
   const only = { provider: { only: ['a'], ignore: ['a'] } }
-  t.match(refusal(withMembers(only)), /^provider\.only: /)
-  t.match(refusal(withMembers({ route: 'sort', provider: { sort: { partition: 'model' } } })), /^route: /)
+  t.match(refusalOf(only), /^provider\.only: /)
+  t.match(refusalOf({ route: 'sort', provider: { sort: { partition: 'model' } } }), /^route: /)
 })
 
 test('the smallest request is taken', async (t) => {
@@ -342,7 +339,7 @@ test('whatever stands in whichever field, it is taken or refused with a sentence
       fc.oneof(fc.constantFrom(...fields, 'tool_choice'), nested),
       value,
       async (field, said) => {
-        const sentence = refusal(withMembers({ [field]: said }))
+        const sentence = refusalOf({ [field]: said })
         return sentence === null || /^(?:body|[a-z_]+(?:\.[a-z_0-9]+)*): ./.test(sentence)
       },
     ),
