@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { test } from 'tap'
 import type { UpstreamFailure } from '../../src/upstream/port.js'
 import { called, post, testClient, upstreamBench } from '../support/clients/upstream-calls.js'
-import type { Script } from '../support/providers/mock-upstream.js'
+import type { Peer, Script } from '../support/providers/mock-upstream.js'
 import { freePort } from '../support/servers/listen.js'
 import { eventually } from '../support/timing/eventually.js'
 import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
@@ -191,83 +191,63 @@ test('https is spoken with a certificate that is trusted, and refused with anoth
 
 // ── Failures ────────────────────────────────────────────────────────────────
 
-const FAULTS: readonly (readonly [
+const raw =
+  (bytes: string, end: (peer: Peer) => void = () => {}): Script =>
+  (peer) => {
+    if (bytes !== '') peer.write(bytes)
+    end(peer)
+  }
+const streaming =
+  (piece: string, end: (peer: Peer) => void): Script =>
+  (peer) => {
+    peer.streamHead()
+    if (piece !== '') peer.chunk(piece)
+    end(peer)
+  }
+const cut = (peer: Peer): void => peer.cut()
+const reset = (peer: Peer): void => peer.reset()
+
+const HEAD = 'HTTP/1.1 200 OK\r\n'
+const BOTH_FRAMINGS = 'content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n'
+
+type Fault = readonly [
   name: string,
   script: Script,
-  failure: Partial<UpstreamFailure>,
+  reason: UpstreamFailure['reason'] | null,
+  phase: UpstreamFailure['phase'] | null,
   told: string[],
-])[] = [
-  ['a reset before the head', (peer) => peer.reset(), { reason: 'reset', phase: 'headers' }, []],
-  ['a close before the head', (peer) => peer.cut(), { reason: 'reset', phase: 'headers' }, []],
-  [
-    'half a head',
-    (peer) => {
-      peer.write('HTTP/1.1 200 OK\r\nconte')
-      peer.cut()
-    },
-    { reason: 'reset', phase: 'headers' },
-    [],
-  ],
-  ['no HTTP', (peer) => peer.write('SSH-2.0-OpenSSH\r\n\r\n'), { reason: 'protocol', phase: 'headers' }, []],
-  [
-    'both framings at once',
-    (peer) =>
-      peer.write(
-        'HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
-      ),
-    { phase: 'headers' },
-    [],
-  ],
-  [
-    'a head that never ends',
-    (peer) => peer.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`),
-    { reason: 'too-large', phase: 'headers' },
-    [],
-  ],
-  [
-    'a cut before the first piece',
-    (peer) => {
-      peer.streamHead()
-      peer.cut()
-    },
-    { reason: 'reset', phase: 'first-token' },
-    ['head'],
-  ],
-  [
-    'a reset in the middle',
-    (peer) => {
-      peer.streamHead()
-      peer.chunk('a')
-      setImmediate(() => peer.reset())
-    },
-    { reason: 'reset' },
-    ['head'],
-  ],
+]
+
+const FAULTS: readonly Fault[] = [
+  ['a reset before the head', raw('', reset), 'reset', 'headers', []],
+  ['a close before the head', raw('', cut), 'reset', 'headers', []],
+  ['half a head', raw(`${HEAD}conte`, cut), 'reset', 'headers', []],
+  ['no HTTP', raw('SSH-2.0-OpenSSH\r\n\r\n'), 'protocol', 'headers', []],
+  ['both framings at once', raw(HEAD + BOTH_FRAMINGS), null, 'headers', []],
+  ['a head that never ends', raw(`${HEAD}x: ${'y'.repeat(40_000)}`), 'too-large', 'headers', []],
+  ['a cut before the first piece', streaming('', cut), 'reset', 'first-token', ['head']],
+  ['a reset in the middle', streaming('a', (peer) => setImmediate(reset, peer)), 'reset', null, ['head']],
   [
     'a length that is not reached',
-    (peer) => {
-      peer.head(200, { 'content-length': '10' })
-      peer.write('abc')
-      peer.cut()
-    },
-    { reason: 'reset', phase: 'idle' },
+    raw(`${HEAD}content-length: 10\r\n\r\nabc`, cut),
+    'reset',
+    'idle',
     ['head', 'data'],
   ],
   [
     'a chunk size that is none',
-    (peer) => {
-      peer.streamHead()
-      peer.write('zz\r\n')
-    },
-    { reason: 'protocol', phase: 'first-token' },
+    streaming('', (peer) => peer.write('zz\r\n')),
+    'protocol',
+    'first-token',
     ['head'],
   ],
 ]
 
-for (const [name, script, failure, told] of FAULTS) {
+for (const [name, script, reason, phase, told] of FAULTS) {
   test(`${name} fails the call`, async (t) => {
     const { mock, client, call } = await upstreamBench(t, script)
     const recorded = call()
+    const failure = { ...(reason !== null && { reason }), ...(phase !== null && { phase }) }
     t.match(await recorded.end.opened, { requestSent: true, ...failure })
     t.same(recorded.told.slice(0, told.length), told)
     t.equal(recorded.told.filter((word) => word === 'failed').length, 1)

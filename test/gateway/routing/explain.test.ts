@@ -1,6 +1,8 @@
 import { test } from 'tap'
+import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
 import { explainRouting } from '../../../src/gateway/routing/explain.js'
+import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import { openBreakerOf, recordServedCall, routingState } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -17,13 +19,18 @@ const CATALOG = catalogOf(
   () => provider,
 )
 
+const explain = (
+  request: Partial<RoutedRequest> = {},
+  at: RoutingState = routingState(new FakeClock()),
+  catalog = CATALOG,
+) => explainRouting(catalog, { model: 'm/one', ...request }, CALLER, producesText, at)
+
 test('every endpoint is told, with its place and the reasons for it, and nobody is called', async (t) => {
   const at = routingState(new FakeClock())
   const [dear] = CATALOG.models[0]!.endpoints
   openBreakerOf(at.health, dear!)
   recordServedCall(at.health, CATALOG.models[0]!.endpoints[1]!, 100)
-  const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
-  t.match(explainRouting(CATALOG, request, CALLER, producesText, at), {
+  t.match(explain({ provider: { data_collection: 'deny' }, service_tier: 'fast' }, at), {
     requested: 'm/one',
     total: 3,
     endpoints: [
@@ -47,51 +54,30 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
 
 test('a model with a single endpoint is explained as well', async (t) => {
   const single = catalogOf({ 'm/two': [{ slug: 'a' }] }, () => provider)
-  const told = explainRouting(single, { model: 'm/two' }, CALLER, producesText, routingState(new FakeClock()))
+  const told = explain({ model: 'm/two' }, undefined, single)
   t.equal(told.endpoints.length, 1)
   t.equal(told.endpoints[0]!.position, 1)
 })
 
 test('a session says that it stays', async (t) => {
-  const told = explainRouting(
-    CATALOG,
-    { model: 'm/one', session_id: 's' },
-    CALLER,
-    producesText,
-    routingState(new FakeClock()),
-  )
+  const told = explain({ session_id: 's' })
   t.same(told.endpoints[0]!.why, ['the session stays with it'])
 })
 
 test('who asks why does not move a session, and is told where it would go', async (t) => {
   const at = routingState(new FakeClock())
-  const ask = (): string =>
-    explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, at).endpoints[0]!.slug
+  const ask = (state: RoutingState = at): string => explain({ session_id: 's' }, state).endpoints[0]!.slug
   const home = ask()
   openBreakerOf(at.health, CATALOG.models[0]!.endpoints.find(({ provider: { slug } }) => slug === home)!)
   t.not(ask(), home)
   const fresh = routingState(new FakeClock())
-  t.equal(
-    explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, {
-      ...fresh,
-      sessions: at.sessions,
-    }).endpoints[0]!.slug,
-    home,
-    'it is at home again as soon as that is well',
-  )
+  t.equal(ask({ ...fresh, sessions: at.sessions }), home, 'it is at home again as soon as that is well')
 })
 
 test('the caller’s order and a wanted tier are among the reasons', async (t) => {
-  const told = explainRouting(
-    catalogOf(
-      { 'm/one': [{ slug: 'a', serviceTiers: new Set(['ultrafast']) }, { slug: 'b' }] },
-      () => provider,
-    ),
-    { model: 'm/one', service_tier: 'ultrafast', provider: { order: ['b'] } },
-    CALLER,
-    producesText,
-    routingState(new FakeClock()),
-  )
+  const endpoints = [{ slug: 'a', serviceTiers: new Set(['ultrafast']) }, { slug: 'b' }]
+  const catalog = catalogOf({ 'm/one': endpoints }, () => provider)
+  const told = explain({ service_tier: 'ultrafast', provider: { order: ['b'] } }, undefined, catalog)
   t.same(
     told.endpoints.map(({ slug, why }) => [slug, why]),
     [
@@ -104,8 +90,7 @@ test('the caller’s order and a wanted tier are among the reasons', async (t) =
 test('wishes are told by name, with what was measured', async (t) => {
   const at = routingState(new FakeClock())
   recordServedCall(at.health, CATALOG.models[0]!.endpoints[0]!, 3000)
-  const provider = { sort: 'latency', preferred_max_latency: 1 }
-  const told = explainRouting(CATALOG, { model: 'm/one', provider }, CALLER, producesText, at)
+  const told = explain({ provider: { sort: 'latency', preferred_max_latency: 1 } }, at)
   t.match(told.endpoints.at(-1), {
     slug: 'dear',
     why: ['slower than preferred_max_latency', /^median latency in ms: \d+/],
