@@ -48,6 +48,16 @@ const TYPED: readonly (readonly [type: string, ExpectedFailure])[] = [
   ['overloaded_error', { ...overloaded('refused'), retryAfter: 1 }],
 ]
 
+/** What `Retry-After` says, and the seconds that are believed. */
+const WAITS: readonly (readonly [text: string, seconds: number])[] = [
+  ['0', 1],
+  ['1.2', 2],
+  ['86400', 3600],
+  ['soon', 1],
+  ['Wed, 21 Oct 2015 07:28:00 GMT', 1],
+  ['Wed, 21 Oct 2099 07:28:00 GMT', 3600],
+]
+
 const REFUSALS: readonly Case[] = [
   [
     '400',
@@ -89,9 +99,7 @@ const REFUSALS: readonly Case[] = [
     refusing(401, error('Incorrect API key', 'invalid_api_key')),
     { ...refused(401), code: 'invalid_api_key', raw: undefined },
   ],
-  ['402', refusing(402), refused(402)],
-  ['403', refusing(403), refused(403)],
-  ['404', refusing(404), refused(404)],
+  ...[402, 403, 404, 502].map((status): Case => [`${status}`, refusing(status), refused(status)]),
   ['408', refusing(408), timedOut(408)],
   ['413', refusing(413), TOO_LARGE],
   [
@@ -105,22 +113,14 @@ const REFUSALS: readonly Case[] = [
     { ...RATE_LIMITED, code: 'rate_limit', retryAfter: 7, raw: undefined },
   ],
   ['429 without', refusing(429), { ...RATE_LIMITED, retryAfter: 1 }],
-  ['429 with zero', refusing(429, {}, { 'retry-after': '0' }), { ...RATE_LIMITED, retryAfter: 1 }],
-  ['429 with a fraction', refusing(429, {}, { 'retry-after': '1.2' }), { ...RATE_LIMITED, retryAfter: 2 }],
-  ['429 with a day', refusing(429, {}, { 'retry-after': '86400' }), { ...RATE_LIMITED, retryAfter: 3600 }],
-  ['429 with nonsense', refusing(429, {}, { 'retry-after': 'soon' }), { ...RATE_LIMITED, retryAfter: 1 }],
-  [
-    '429 with a date long gone',
-    refusing(429, {}, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
-    { ...RATE_LIMITED, retryAfter: 1 },
-  ],
-  [
-    '429 with a date far away',
-    refusing(429, {}, { 'retry-after': 'Wed, 21 Oct 2099 07:28:00 GMT' }),
-    { ...RATE_LIMITED, retryAfter: 3600 },
-  ],
+  ...WAITS.map(
+    ([text, retryAfter]): Case => [
+      `429 with ${text}`,
+      refusing(429, {}, { 'retry-after': text }),
+      { ...RATE_LIMITED, retryAfter },
+    ],
+  ),
   ['500', refusing(500, error('CANARY stack')), { ...refused(500), code: '500', raw: undefined }],
-  ['502', refusing(502), refused(502)],
   [
     '503',
     refusing(503, {}, { 'retry-after': '3' }),

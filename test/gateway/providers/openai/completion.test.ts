@@ -9,6 +9,8 @@ import {
 } from '../../../support/clients/openai-calls.js'
 
 const reads = (sent: unknown, read: Partial<AssistantMessage>) => [sent, read] as const
+const same = (message: Partial<AssistantMessage>) => reads(message, message)
+const MADE = `call_${GENERATION.slice(4)}`
 
 const MESSAGES = {
   'a text': reads({ role: 'assistant', content: 'hi', refusal: null }, { content: 'hi' }),
@@ -27,7 +29,7 @@ const MESSAGES = {
     },
     { content: 'b', reasoning: 'hm' },
   ),
-  reasoning: reads({ content: 'a', reasoning: 'r' }, { content: 'a', reasoning: 'r' }),
+  reasoning: same({ content: 'a', reasoning: 'r' }),
   'reasoning in the other spelling': reads(
     { content: 'a', reasoning_content: 'r' },
     { content: 'a', reasoning: 'r' },
@@ -48,16 +50,10 @@ const MESSAGES = {
     },
     { content: 'a' },
   ),
-  'a tool call': reads(
-    {
-      content: null,
-      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
-    },
-    {
-      content: null,
-      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
-    },
-  ),
+  'a tool call': same({
+    content: null,
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+  }),
   'tool calls in need of repair': reads(
     {
       content: '',
@@ -70,12 +66,8 @@ const MESSAGES = {
     {
       content: null,
       tool_calls: [
-        {
-          id: `call_${GENERATION.slice(4)}_0`,
-          type: 'function',
-          function: { name: 'f', arguments: '{"a":1}' },
-        },
-        { id: `call_${GENERATION.slice(4)}_1`, type: 'function', function: { name: 'g', arguments: '' } },
+        { id: `${MADE}_0`, type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+        { id: `${MADE}_1`, type: 'function', function: { name: 'g', arguments: '' } },
       ],
     },
   ),
@@ -83,25 +75,15 @@ const MESSAGES = {
     { content: null, function_call: { name: 'f', arguments: '{}' } },
     {
       content: null,
-      tool_calls: [
-        { id: `call_${GENERATION.slice(4)}_0`, type: 'function', function: { name: 'f', arguments: '{}' } },
-      ],
+      tool_calls: [{ id: `${MADE}_0`, type: 'function', function: { name: 'f', arguments: '{}' } }],
     },
   ),
-  'images, audio and annotations': reads(
-    {
-      content: 'a',
-      images: [{ image_url: { url: 'u' } }],
-      audio: { id: 'i' },
-      annotations: [{ type: 'file' }],
-    },
-    {
-      content: 'a',
-      images: [{ image_url: { url: 'u' } }],
-      audio: { id: 'i' },
-      annotations: [{ type: 'file' }],
-    },
-  ),
+  'images, audio and annotations': same({
+    content: 'a',
+    images: [{ image_url: { url: 'u' } }],
+    audio: { id: 'i' },
+    annotations: [{ type: 'file' }],
+  }),
 }
 
 for (const [name, [sent, read]] of Object.entries(MESSAGES)) {
