@@ -182,7 +182,12 @@ export class ToolCallStream {
 
   /** What a delta adds; undefined when it adds nothing. */
   addDelta(delta: JsonObject): readonly ToolCallDelta[] | undefined {
-    return nonEmptyList(toolCallFragments(delta).flatMap((fragment) => this.addFragment(fragment) ?? []))
+    const added: ToolCallDelta[] = []
+    for (const fragment of toolCallFragments(delta)) {
+      const one = this.addFragment(fragment)
+      if (one !== null) added.push(one)
+    }
+    return nonEmptyList(added)
   }
 
   /** Whether a call began and was never named. */
