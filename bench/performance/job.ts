@@ -52,8 +52,8 @@ export interface LoadFigures {
   readonly completed: number
   readonly seconds: number
   readonly errors: ErrorCounts
-  /** Milliseconds. */
-  readonly latency: QuantileSummary
+  /** Milliseconds; null for a loop, which answers nobody. */
+  readonly latency: QuantileSummary | null
   /** Null when the tool gives quantiles only. */
   readonly histogram: HistogramSnapshot | null
   /** Null when the answers are no streams, or the tool does not look into them. */
@@ -73,7 +73,8 @@ export interface CostFigures {
   readonly seconds: number
   readonly serverCpuMs: number | null
   readonly serverRssBytes: number | null
-  readonly generatorCpuMs: number
+  /** Null when there was no generator. */
+  readonly generatorCpuMs: number | null
   /** What everything else on the machine used meanwhile. */
   readonly foreignCpuMs: number | null
 }
@@ -89,28 +90,6 @@ export type GeneratorMessage =
   | { readonly ok: true; readonly result: LoadResult }
   | { readonly ok: false; readonly reason: string }
 
-export interface SideFigures {
-  readonly completed: number
-  readonly seconds: number
-  /** Replies (or finished turns of a loop) per second. */
-  readonly rate: number
-  readonly errors: ErrorCounts
-  /** Milliseconds; null for a loop, which answers nobody. */
-  readonly latency: QuantileSummary | null
-  readonly histogram: HistogramSnapshot | null
-  /** Server CPU microseconds per reply. */
-  readonly cpuUsPerRequest: number | null
-  /** Cores the server kept busy. */
-  readonly serverShare: number | null
-  /** Cores the generator, with the mock upstream beside it, kept busy; null when there was none. */
-  readonly generatorShare: number | null
-  /** Cores that programs outside this run kept busy; null when unknown. */
-  readonly foreignShare: number | null
-  readonly rssBytes: number | null
-  readonly poll: PollFigures | null
-  readonly stream: StreamFigures | null
-}
-
 /** One of what a round measures. */
 export type SideName = 'floor' | 'ours' | 'peer'
 
@@ -125,56 +104,43 @@ export interface RoundFigures {
   readonly solo: SideFigures | null
 }
 
+export type SideFigures = ReturnType<typeof figuresOfLoad>
+
 /** The figures of a load run. */
-export function figuresOfLoad({ load, cost, poll }: LoadResult): SideFigures {
+export function figuresOfLoad({ load, cost, poll }: LoadResult) {
   const { completed, seconds } = load
+  const { serverCpuMs } = cost
+  const coreShare = (cpuMs: number | null) => (cpuMs === null ? null : cpuMs / 1000 / cost.seconds)
   return {
-    completed,
-    seconds,
+    ...load,
+    /** Replies (or finished turns of a loop) per second. */
     rate: completed / seconds,
-    errors: load.errors,
-    latency: load.latency,
-    histogram: load.histogram,
-    cpuUsPerRequest: microsecondsPerTurn(cost.serverCpuMs, completed),
-    serverShare: coreShare(cost.serverCpuMs, cost.seconds),
-    generatorShare: coreShare(cost.generatorCpuMs, cost.seconds),
-    foreignShare: coreShare(cost.foreignCpuMs, cost.seconds),
+    /** Server CPU microseconds per reply. */
+    cpuUsPerRequest: serverCpuMs === null || completed === 0 ? null : (serverCpuMs * 1000) / completed,
+    /** Cores the server kept busy. */
+    serverShare: coreShare(serverCpuMs),
+    /** Cores the generator, with the mock upstream beside it, kept busy; null when there was none. */
+    generatorShare: coreShare(cost.generatorCpuMs),
+    /** Cores that programs outside this run kept busy; null when unknown. */
+    foreignShare: coreShare(cost.foreignCpuMs),
     rssBytes: cost.serverRssBytes,
     poll,
-    stream: load.stream,
   }
 }
 
-/** The figures of a loop floor. */
-export function figuresOfLoop(loop: LoopFigures): SideFigures {
-  const { completed, seconds } = loop
-  return {
-    completed,
-    seconds,
-    rate: completed / seconds,
-    errors: { non2xx: 0, timeouts: 0, resets: 0, incomplete: 0 },
-    latency: null,
-    histogram: null,
-    cpuUsPerRequest: microsecondsPerTurn(loop.cpuMs, completed),
-    serverShare: coreShare(loop.cpuMs, seconds),
-    generatorShare: null,
-    foreignShare: coreShare(loop.foreignCpuMs, seconds),
-    rssBytes: loop.rssBytes,
+/** The figures of a loop floor, which answers nobody. */
+export function figuresOfLoop({ completed, seconds, cpuMs, foreignCpuMs, rssBytes }: LoopFigures) {
+  const errors = { non2xx: 0, timeouts: 0, resets: 0, incomplete: 0 }
+  const cost = { serverCpuMs: cpuMs, serverRssBytes: rssBytes, generatorCpuMs: null, foreignCpuMs }
+  return figuresOfLoad({
+    load: { completed, seconds, errors, latency: null, histogram: null, stream: null },
+    cost: { seconds, ...cost },
     poll: null,
-    stream: null,
-  }
+  })
 }
 
 /** All failures of one side, the light caller's included. */
 export function errorTotal(side: SideFigures): number {
   const { non2xx, timeouts, resets, incomplete } = side.errors
   return non2xx + timeouts + resets + incomplete + (side.poll?.errors ?? 0)
-}
-
-function microsecondsPerTurn(cpuMs: number | null, turns: number): number | null {
-  return cpuMs === null || turns === 0 ? null : (cpuMs * 1000) / turns
-}
-
-function coreShare(cpuMs: number | null, seconds: number): number | null {
-  return cpuMs === null ? null : cpuMs / 1000 / seconds
 }

@@ -1,6 +1,6 @@
 /** The report as data and as Markdown. */
 
-import { bulletList, markdownTable } from '../harness/figures/markdown.js'
+import { bulletList, type Columns, columnTable } from '../harness/figures/markdown.js'
 import { SEQUENCE_SEED } from '../harness/figures/sequence.js'
 import type { MedianRange } from '../harness/figures/statistics.js'
 import { describeSource, type MachineRecord } from '../harness/machine/machine.js'
@@ -85,16 +85,6 @@ export function renderMarkdown({ run, scenarios }: BenchReport): string {
 /** A part of the report, left out when it is about nothing. */
 function titled(title: string, text: string, about: readonly unknown[]): string[] {
   return about.length === 0 ? [] : [`${title}\n\n${text}`]
-}
-
-/** Columns of a table: their heads, and what stands there. */
-type Columns<Row> = readonly (readonly [head: string, cell: (row: Row) => string])[]
-
-function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
-  return markdownTable(
-    columns.map(([head]) => head),
-    rows.map((row) => columns.map(([, cell]) => cell(row))),
-  )
 }
 
 const MAIN_COLUMNS: Columns<ScenarioSummary> = [

@@ -37,6 +37,8 @@ export async function sweepStats(port: number, workers: number) {
   }
   return {
     workers: [...last.values()],
+    /** Requests of the less used worker. */
+    leastRequests: Math.min(...[...last.values()].map(({ requests }) => requests.total)),
     /** Stats requests that were answered. */
     asked,
     /** Of these, how many are certainly in the bodies: those that came before a worker's last one. */

@@ -15,3 +15,17 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
   return [line(head), line(rule), ...safe.map(line)].join('\n')
 }
+
+/** Columns of a table: their heads, and what stands there. */
+export type Columns<Row> = readonly (readonly [head: string, cell: (row: Row) => string])[]
+
+export const headsOf = <Row>(columns: Columns<Row>): string[] => columns.map(([head]) => head)
+
+export const cellsOf = <Row>(columns: Columns<Row>, row: Row): string[] =>
+  columns.map(([, cell]) => cell(row))
+
+export const columnTable = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
+  markdownTable(
+    headsOf(columns),
+    rows.map((row) => cellsOf(columns, row)),
+  )

@@ -81,17 +81,20 @@ export interface PracticeCriterion {
   readonly max?: number
 }
 
-export interface PracticeProfile {
-  readonly service: 'practice'
+interface ProfileOf<Service, Stage, Criterion> {
+  readonly service: Service
   readonly name: string
   readonly teaches: string
   readonly reports: readonly string[]
+  readonly stages: readonly Stage[]
+  readonly passes: readonly Criterion[]
+}
+
+export interface PracticeProfile extends ProfileOf<'practice', PracticeStage, PracticeCriterion> {
   readonly seedItems: number
   readonly mix: RequestMix
   /** The knee is the highest step at which this kind keeps this p99 and nothing fails. */
   readonly knee?: { readonly kind: PracticeKind; readonly p99: number }
-  readonly stages: readonly PracticeStage[]
-  readonly passes: readonly PracticeCriterion[]
 }
 
 /** One of the streams (or whole answers) that run at the same time in a stage. */
@@ -144,13 +147,7 @@ export interface GatewayCriterion {
   readonly max?: number
 }
 
-export interface GatewayProfile {
-  readonly service: 'gateway'
-  readonly name: string
-  readonly teaches: string
-  readonly reports: readonly string[]
-  readonly stages: readonly GatewayStage[]
-  readonly passes: readonly GatewayCriterion[]
+export interface GatewayProfile extends ProfileOf<'gateway', GatewayStage, GatewayCriterion> {
   /** Sends one call cut in two at every byte, instead of load. */
   readonly fragments?: true
 }

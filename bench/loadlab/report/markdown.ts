@@ -1,5 +1,5 @@
 /** A comparison as Markdown. */
-import { bulletList, markdownTable } from '../../harness/figures/markdown.js'
+import { bulletList, columnTable, markdownTable } from '../../harness/figures/markdown.js'
 import { formatFigure } from '../plots/axes.js'
 import type { Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
@@ -9,10 +9,10 @@ import {
   LEGEND,
   LIMITS,
   methodFacts,
-  STREAM_HEAD,
-  streamCells,
+  STREAM_COLUMNS,
+  streamRows,
   sweepSentences,
-  TOOL_CELLS,
+  TOOL_COLUMNS,
   toolCommandLine,
   toolNames,
   UNKNOWN,
@@ -40,12 +40,11 @@ export function renderMarkdown(
 }
 
 function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
-  const cell = (tool: ToolSummary | undefined) =>
-    tool === undefined || tool.verdicts.length === 0
-      ? tool === undefined
-        ? UNKNOWN
-        : 'no figures'
-      : `${tool.verdicts[0]!.value} (${tool.classes[0]!.value})`
+  const cell = (tool: ToolSummary | undefined): string => {
+    if (tool === undefined) return UNKNOWN
+    const [verdict] = tool.verdicts
+    return verdict === undefined ? 'no figures' : `${verdict.value} (${tool.classes[0]!.value})`
+  }
   const rows = toolNames(scenarios).map((name) => [
     name,
     ...scenarios.map((scenario) => cell(scenario.tools.find(({ tool }) => tool === name))),
@@ -56,16 +55,14 @@ function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
 function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): string[] {
   const { name, says, reference } = scenario
   const { good, failures } = figuresAndFailures(scenario)
+  const streams = streamRows(good)
   return [
     `## ${name}`,
     says,
-    markdownTable(
-      ['tool', ...TOOL_CELLS.head],
-      good.map((tool) => [tool.tool, ...TOOL_CELLS.of(tool)]),
-    ),
+    columnTable(TOOL_COLUMNS, good),
     reference === null ? LEGEND : `${LEGEND} Reference here: ${reference}.`,
     bulletList(good.map((tool) => `**${tool.tool}**, ${voteCounts(tool.verdicts)}: ${verdictReason(tool)}`)),
-    ...streamPart(good),
+    ...(streams.length === 0 ? [] : [columnTable(STREAM_COLUMNS, streams)]),
     ...(failures.length === 0 ? [] : [`Repetitions without figures:\n\n${bulletList(failures)}`]),
     ...plotImages(plots.filter((plot) => plot.scenario === name && plot.tool === null)),
     ...good.flatMap((tool) =>
@@ -75,11 +72,6 @@ function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): strin
       ),
     ),
   ]
-}
-
-function streamPart(tools: readonly ToolSummary[]): string[] {
-  const rows = tools.flatMap((tool) => [streamCells(tool)]).filter((cells) => cells !== null)
-  return rows.length === 0 ? [] : [markdownTable(STREAM_HEAD, rows)]
 }
 
 function toolParts(tool: ToolSummary, plots: readonly Plot[]): string[] {

@@ -1,5 +1,6 @@
 /** A comparison as one page of HTML that needs nothing else: its plots and its style are in it, and it has no script. */
 import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
+import { type Columns, cellsOf, headsOf } from '../../harness/figures/markdown.js'
 import { darkModeCss } from '../plots/palette.js'
 import { escapeXml } from '../plots/svg-chart.js'
 import { PAGE_STYLE } from './page-style.js'
@@ -11,10 +12,10 @@ import {
   LEGEND,
   LIMITS,
   methodFacts,
-  STREAM_HEAD,
-  streamCells,
+  STREAM_COLUMNS,
+  streamRows,
   sweepSentences,
-  TOOL_CELLS,
+  TOOL_COLUMNS,
   toolCommandLine,
   toolNames,
   validityText,
@@ -99,14 +100,14 @@ function scenarioSection(scenario: ScenarioSummary, plots: readonly Plot[]): str
   const { name, says, reference } = scenario
   const { good, failures } = figuresAndFailures(scenario)
   const own = plots.filter((plot) => plot.scenario === name && plot.kind !== 'sweep')
-  const tools = good.map((tool) => [tool.tool, ...TOOL_CELLS.of(tool)])
+  const streams = streamRows(good)
   return `<h2 id="${fileName(name)}">${escapeXml(name)}</h2>
 <p>${escapeXml(says)}</p>
 <ul class="why">${good.map((tool) => `<li><b>${escapeXml(tool.tool)}</b><span>${verdictChip(tool.verdicts[0]!.value)} ${escapeXml(verdictReason(tool))}</span></li>`).join('')}</ul>
 ${failures.length === 0 ? '' : `<p class="note">Without figures: ${escapeXml(failures.join('; '))}.</p>`}
 ${plotFigures(own.filter(({ tool }) => tool === null))}
-${htmlTable(['tool', ...TOOL_CELLS.head], tools, 3)}
-${streamTable(good)}
+${htmlTable(TOOL_COLUMNS, good, 3)}
+${streams.length === 0 ? '' : htmlTable(STREAM_COLUMNS, streams, 1)}
 <p class="note">${escapeXml(LEGEND)}${reference === null ? '' : ` Reference here: ${escapeXml(reference)}.`}</p>
 ${good
   .map((tool) =>
@@ -118,18 +119,13 @@ ${good
   .join('\n')}`
 }
 
-function streamTable(tools: readonly ToolSummary[]): string {
-  const rows = tools.map(streamCells).filter((cells) => cells !== null)
-  return rows.length === 0 ? '' : htmlTable(STREAM_HEAD, rows, 1)
-}
-
 /** The first `words` columns are text and stand to the left. */
-function htmlTable(head: readonly string[], rows: readonly (readonly string[])[], words: number): string {
+function htmlTable<Row>(columns: Columns<Row>, rows: readonly Row[], words: number): string {
   const cells = (tag: 'th' | 'td', texts: readonly string[]) =>
     texts
       .map((text, at) => `<${tag}${at < words ? ' class="left"' : ''}>${escapeXml(text)}</${tag}>`)
       .join('')
-  return `<div class="wide"><table><thead><tr>${cells('th', head)}</tr></thead><tbody>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('')}</tbody></table></div>`
+  return `<div class="wide"><table><thead><tr>${cells('th', headsOf(columns))}</tr></thead><tbody>${rows.map((row) => `<tr>${cells('td', cellsOf(columns, row))}</tr>`).join('')}</tbody></table></div>`
 }
 
 function toolDetails(tool: ToolSummary, plots: readonly Plot[]): string {

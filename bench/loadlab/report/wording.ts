@@ -1,9 +1,10 @@
 /** Figures and facts of a comparison as text, for Markdown and the page alike. */
 import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
+import type { Columns } from '../../harness/figures/markdown.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
 import { formatFigure } from '../plots/axes.js'
 import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
-import type { ComparisonRun, CurvePoint, Repetition, Sweep } from './repetition.js'
+import type { ComparisonRun, CurvePoint, Repetition, StreamCurves, Sweep } from './repetition.js'
 import type { ScenarioSummary, ToolSummary, ValueCount } from './summary.js'
 
 export const UNKNOWN = '–'
@@ -18,9 +19,8 @@ function formatInterval(value: MedianInterval | null, write: (value: number) => 
 
 const formatRatio = (value: number): string => value.toFixed(value < 10 ? 2 : 0)
 
-function formatOptional(value: number | undefined): string {
-  return value === undefined ? UNKNOWN : formatFigure(value)
-}
+const formatOptional = (value: number | undefined): string =>
+  value === undefined ? UNKNOWN : formatFigure(value)
 
 /** `latency invalid 6/6`, or all that were given with their times. */
 export function voteCounts<T>(counted: readonly ValueCount<T>[]): string {
@@ -28,76 +28,48 @@ export function voteCounts<T>(counted: readonly ValueCount<T>[]): string {
   return counted.map(({ value, times }) => `${value} ${times}/${total}`).join(', ') || UNKNOWN
 }
 
-/** What a tool's line in a table of a scenario says, without its name. */
-interface TableColumns {
-  readonly head: readonly string[]
-  readonly of: (tool: ToolSummary) => string[]
-}
-
-export const TOOL_CELLS: TableColumns = {
-  head: [
-    'verdict',
-    'loop',
-    'req/s',
-    'mean ms',
-    'p50 ms',
-    'p90 ms',
-    'p99 ms',
-    'max ms',
-    'server p99 ms',
-    'errors',
-    'non-2xx',
-    'gen. CPU',
-    'server CPU',
-    'req/gen.-CPU-s',
-    'rate ratio',
-  ],
-  of: (tool) => [
-    voteCounts(tool.verdicts),
-    voteCounts(tool.classes),
-    formatInterval(tool.rate),
-    formatOptional(tool.client.mean),
-    formatOptional(tool.client.p50),
-    formatOptional(tool.client.p90),
-    formatOptional(tool.client.p99),
-    formatOptional(tool.client.max),
-    formatOptional(tool.server.p99),
-    formatFigure(tool.errors),
-    formatFigure(tool.non2xx),
-    tool.generatorCpu.toFixed(2),
-    tool.serverCpu.toFixed(2),
-    tool.perGeneratorSecond === null ? UNKNOWN : formatFigure(tool.perGeneratorSecond),
-    formatInterval(tool.paired, formatRatio),
-  ],
-}
-
-/** Of a stream driver's typical repetition; null for any other tool. */
-export function streamCells({ tool, typical }: ToolSummary): string[] | null {
-  const streams = typical?.streams
-  if (streams === undefined) return null
-  const at = (points: readonly CurvePoint[], p: number) =>
-    formatOptional(points.find(({ percentile }) => percentile >= p)?.ms ?? points.at(-1)?.ms)
-  const { firstToken, gap } = streams
-  return [
-    tool,
-    formatFigure(streams.streams),
-    formatFigure(streams.tokensPerSecond),
-    at(firstToken, 50),
-    at(firstToken, 99),
-    at(gap, 50),
-    at(gap, 99),
-  ]
-}
-
-export const STREAM_HEAD = [
-  'tool',
-  'streams',
-  'tokens/s',
-  'first token p50 ms',
-  'p99 ms',
-  'gap p50 ms',
-  'p99 ms',
+/** What a table of a scenario says of each tool. */
+export const TOOL_COLUMNS: Columns<ToolSummary> = [
+  ['tool', ({ tool }) => tool],
+  ['verdict', ({ verdicts }) => voteCounts(verdicts)],
+  ['loop', ({ classes }) => voteCounts(classes)],
+  ['req/s', ({ rate }) => formatInterval(rate)],
+  ['mean ms', ({ client }) => formatOptional(client.mean)],
+  ['p50 ms', ({ client }) => formatOptional(client.p50)],
+  ['p90 ms', ({ client }) => formatOptional(client.p90)],
+  ['p99 ms', ({ client }) => formatOptional(client.p99)],
+  ['max ms', ({ client }) => formatOptional(client.max)],
+  ['server p99 ms', ({ server }) => formatOptional(server.p99)],
+  ['errors', ({ errors }) => formatFigure(errors)],
+  ['non-2xx', ({ non2xx }) => formatFigure(non2xx)],
+  ['gen. CPU', ({ generatorCpu }) => generatorCpu.toFixed(2)],
+  ['server CPU', ({ serverCpu }) => serverCpu.toFixed(2)],
+  ['req/gen.-CPU-s', ({ perGeneratorSecond }) => formatOptional(perGeneratorSecond ?? undefined)],
+  ['rate ratio', ({ paired }) => formatInterval(paired, formatRatio)],
 ]
+
+/** What is said of a stream driver besides, from its typical repetition. */
+export const STREAM_COLUMNS: Columns<{ readonly tool: string } & StreamCurves> = [
+  ['tool', ({ tool }) => tool],
+  ['streams', ({ streams }) => formatFigure(streams)],
+  ['tokens/s', ({ tokensPerSecond }) => formatFigure(tokensPerSecond)],
+  ['first token p50 ms', ({ firstToken }) => pointAt(firstToken, 50)],
+  ['p99 ms', ({ firstToken }) => pointAt(firstToken, 99)],
+  ['gap p50 ms', ({ gap }) => pointAt(gap, 50)],
+  ['p99 ms', ({ gap }) => pointAt(gap, 99)],
+]
+
+function pointAt(points: readonly CurvePoint[], percent: number): string {
+  const point = points.find(({ percentile }) => percentile >= percent) ?? points.at(-1)
+  return formatOptional(point?.ms)
+}
+
+/** The stream drivers among the tools, for that table. */
+export function streamRows(tools: readonly ToolSummary[]) {
+  return tools.flatMap(({ tool, typical }) =>
+    typical?.streams === undefined ? [] : [{ tool, ...typical.streams }],
+  )
+}
 
 /** What a sweep shows, in a few sentences. */
 export function sweepSentences(sweep: Sweep): string {

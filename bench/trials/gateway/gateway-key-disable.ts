@@ -14,12 +14,6 @@ const GRACE_MS = 100
 /** Each state of the key lasts so long. */
 const STATE_MS = 1_000
 
-/** From the acknowledged change of the key to the next one. */
-interface KeyPeriod {
-  readonly disabled: boolean
-  readonly acknowledgedAt: number
-}
-
 type KeyDisableRound = Awaited<ReturnType<typeof callWhileChanging>>
 
 async function callWhileChanging(port: number, turns: number) {
@@ -29,7 +23,8 @@ async function callWhileChanging(port: number, turns: number) {
   const connections = await KeptConnections.open(port, CONNECTIONS)
   const calls: TimedResponse[] = []
   let running = true
-  const periods: KeyPeriod[] = [{ disabled: false, acknowledgedAt: performance.now() }]
+  /** Each from the acknowledged change of the key to the next one. */
+  const periods = [{ disabled: false, acknowledgedAt: performance.now() }]
   // The connections take turns and so reach both workers.
   const calling = runPacedCalls(
     { perSecond: PER_SECOND, precise: true, running: () => running },
@@ -51,21 +46,15 @@ async function callWhileChanging(port: number, turns: number) {
   return { calls, periods, lost: connections.lost }
 }
 
-interface JudgedCall {
-  readonly status: number
-  readonly disabled: boolean
-  /** From the acknowledged change to the sending. */
-  readonly afterMs: number
-}
-
 /**
  * Calls that began in a period, which ends a little before the next change is acknowledged: that change is on its way
  * by then, and calls of that moment may meet either state.
  */
-function callsInPeriods({ calls, periods }: KeyDisableRound): JudgedCall[] {
+function callsInPeriods({ calls, periods }: KeyDisableRound) {
   return periods.flatMap(({ disabled, acknowledgedAt: from }, index) => {
     const to = (periods[index + 1]?.acknowledgedAt ?? Number.POSITIVE_INFINITY) - GRACE_MS
     const own = calls.filter(({ sentAt }) => sentAt > from && sentAt < to)
+    // `afterMs`: from the acknowledged change to the sending.
     return own.map(({ sentAt, status }) => ({ status, disabled, afterMs: sentAt - from }))
   })
 }
@@ -79,7 +68,7 @@ export const gatewayKeyDisable: Trial = {
   run: async (context) => {
     const stage = await stageGateway(context, { workers: WORKERS })
     const round = await callWhileChanging(stage.server.port, 2 * context.rounds)
-    const { workers } = await sweepStats(stage.server.port, WORKERS)
+    const { leastRequests } = await sweepStats(stage.server.port, WORKERS)
     await stage.stop()
     const judged = callsInPeriods(round)
     const late = judged.filter(({ afterMs }) => afterMs >= GRACE_MS)
@@ -88,27 +77,20 @@ export const gatewayKeyDisable: Trial = {
     const refused = disabled.filter((status) => status === 401).length
     const failed = late.filter((call) => !call.disabled && call.status !== 200).length
     const successes = judged.filter((call) => call.disabled && call.status === 200)
+    const latestSuccess = Math.max(0, over(successes).max('afterMs'))
     return {
       bars: [
         exactly(`calls that succeeded ${GRACE_MS} ms after the key was disabled, or later`, succeeded, 0),
         exactly('calls answered with neither 200 nor 401 then', disabled.length - succeeded - refused, 0),
         exactly(`calls that failed ${GRACE_MS} ms after it was enabled, or later`, failed, 0),
         atLeast('calls refused (else nothing was tried)', refused, context.rounds),
-        atLeast(
-          'requests of the less used worker',
-          over(workers).min(({ requests }) => requests.total),
-          10,
-        ),
+        atLeast('requests of the less used worker', leastRequests, 10),
         exactly('calls without an answer', round.lost, 0),
       ],
       figures: [
         figure('times disabled', context.rounds),
         figure('calls', round.calls.length),
-        figure(
-          'latest success of a call begun after the acknowledgement',
-          Math.max(0, over(successes).max('afterMs')),
-          'ms',
-        ),
+        figure('latest success of a call begun after the acknowledgement', latestSuccess, 'ms'),
       ],
     }
   },

@@ -80,14 +80,14 @@ async function playRound({ server, providers }: RoutingStage) {
   )
   await play(0)
   for (const connection of connections) connection.drop()
-  const { workers } = await sweepStats(server.port, 2)
+  const { leastRequests } = await sweepStats(server.port, 2)
   return {
     homes: atOne.size,
     strayed,
     movedOnce: [...atOne].filter(({ moves, served }) => moves === 1 && served.at(-1) !== one.name).length,
     disturbed: sessions.filter((session) => !atOne.has(session) && session.moves > 0).length,
     failed: over([...sessions, ...fresh]).sum('failed'),
-    leastRequests: over(workers).min(({ requests }) => requests.total),
+    leastRequests,
     /** Milliseconds until a new session was served by the one that had been dead. */
     backMs,
   }
