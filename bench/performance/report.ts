@@ -3,7 +3,8 @@
 import { bulletList, type Columns, columnTable } from '../harness/figures/markdown.js'
 import { SEQUENCE_SEED } from '../harness/figures/sequence.js'
 import type { MedianRange } from '../harness/figures/statistics.js'
-import { describeSource, type MachineRecord } from '../harness/machine/machine.js'
+import { describeSource, type MachineRecord, machineLine, sourceLine } from '../harness/machine/machine.js'
+import { coresText } from '../harness/machine/pinning.js'
 import { PROJECT_FOLDER } from '../harness/project.js'
 import { PEER_LABEL } from './gateway/peer.js'
 import type { RoundFigures } from './job.js'
@@ -161,14 +162,12 @@ function warnings(run: RunRecord, scenarios: readonly ScenarioSummary[]): string
 
 function methodLines(run: RunRecord): string[] {
   const { machine, source, pinning } = run
-  const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
-  const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
   return [
     `command: \`${run.command}\``,
     `started ${run.startedAt}, finished ${run.finishedAt}`,
-    `revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
-    `machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
-    `server and floor: ${cores(pinning.serverCores)}; generator: ${cores(pinning.generatorCores)}; server workers ${run.workers}, pool threads per worker ${run.poolThreadsPerWorker}; data on ${machine.dataFileSystem}`,
+    sourceLine(source, machine),
+    machineLine(machine),
+    `server and floor: ${coresText(pinning.serverCores)}; generator: ${coresText(pinning.generatorCores)}; server workers ${run.workers}, pool threads per worker ${run.poolThreadsPerWorker}; data on ${machine.dataFileSystem}`,
     `generator: ${run.toolVersion}, one process, fresh for every measurement`,
     `warm-up: ${run.warmupRule}`,
     `rounds: ${run.rounds} of ${run.measureSeconds} s per side, none discarded; order: ${run.order}; seed of the request sequences ${run.sequenceSeed}`,

@@ -29,6 +29,19 @@ export function describeMachine(dataFolder: string) {
   }
 }
 
+/** The machine in a line of a report. */
+export function machineLine(machine: MachineRecord): string {
+  const { cpu, cores, smt, frequencyPolicy, virtualMachine, memoryGiB, kernel, loadAverageBefore } = machine
+  const about = `SMT ${smt}, frequency policy ${frequencyPolicy}, virtual machine ${virtualMachine}`
+  return `machine: ${cpu}, ${cores} cores, ${about}, ${memoryGiB} GiB, ${kernel}; load before the run ${loadAverageBefore}`
+}
+
+/** What was measured in a line of a report. */
+export function sourceLine({ revision, libraries }: SourceRecord, machine: MachineRecord): string {
+  const versions = Object.entries(libraries).map(([name, version]) => `${name} ${version}`)
+  return `revision ${revision}; node ${machine.node}; ${versions.join(', ')}`
+}
+
 /** Describes what was measured: the commit and the installed version of every run-time library. */
 export function describeSource(projectFolder: string) {
   return {

@@ -22,6 +22,10 @@ export function planPinning(workers: number): Pinning {
   return { serverCores: cores.slice(0, forServer), generatorCores: [cores[forServer]!], warnings }
 }
 
+/** Cores in a line of a report. */
+export const coresText = (cores: readonly number[] | null): string =>
+  cores === null ? 'not pinned' : `core ${cores.join(', ')}`
+
 function withoutPinning(reason: string): Pinning {
   return {
     serverCores: null,

@@ -83,7 +83,7 @@ async function runStage(
   const { kinds, request } = practiceRequests(mix, ids, seed, new URL(origin).host)
   const samples: [dueMs: number, latencyMs: number][] = []
   const extras: Record<string, number> = {}
-  const crowd = stage.idle === undefined ? null : await gatherIdleCrowd(stage.idle, to, serverPids, extras)
+  const crowd = stage.idle === undefined ? [] : await gatherIdleCrowd(stage.idle, to, serverPids, extras)
   const run = await control.start({
     label: `profile ${profile.name}: ${label}`,
     expect: rate === null ? { loop: 'closed' } : { loop: 'open', rate, pattern: pace.pattern },
@@ -111,7 +111,7 @@ async function runStage(
   const before = readCost(serverPids)
   const outcome = await http.run()
   const after = readCost(serverPids)
-  crowd?.leave()
+  for (const socket of crowd) socket.destroy()
   await control.clearFaults()
   const { total } = await control.stop(run)
   const drive = driveReport(outcome, plan, ['profile', profile.name, label], rate)
@@ -207,51 +207,33 @@ export function recoveryMs(
 
 const CONNECTS_AT_ONCE = 200
 
-/** Connections that are open and say nothing. */
-class SilentConnections {
-  readonly #sockets = new Set<Socket>()
-
-  /** Those that are still open. */
-  get size(): number {
-    return this.#sockets.size
-  }
-
-  /** Opens up to `count` connections; resolves when each is open or has failed. */
-  async gather(to: Destination, count: number): Promise<void> {
-    for (let opened = 0; opened < count; opened += CONNECTS_AT_ONCE) {
-      const some = Math.min(CONNECTS_AT_ONCE, count - opened)
-      await Promise.all(Array.from({ length: some }, () => this.#open(to)))
-    }
-  }
-
-  #open({ address, port }: Destination): Promise<void> {
-    return new Promise((resolve) => {
-      const socket = connect({ host: address, port })
-      socket.once('connect', () => {
-        this.#sockets.add(socket)
-        resolve()
-      })
-      socket.on('error', () => resolve())
-      socket.on('close', () => this.#sockets.delete(socket))
-      socket.resume()
+/** Opens a connection that says nothing, into `open`, where it stays while it is open; resolves when it is or has failed. */
+function openSilent({ address, port }: Destination, open: Set<Socket>): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port })
+    socket.once('connect', () => {
+      open.add(socket)
+      resolve()
     })
-  }
-
-  leave(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
+    socket.on('error', () => resolve())
+    socket.on('close', () => open.delete(socket))
+    socket.resume()
+  })
 }
 
-/** Opens the silent connections, and says what each of them costs the server in memory. */
+/** Opens up to `count` silent connections, and says what each of them costs the server in memory. */
 async function gatherIdleCrowd(
   count: number,
   to: Destination,
   serverPids: readonly number[],
   extras: Record<string, number>,
-): Promise<SilentConnections> {
-  const crowd = new SilentConnections()
+): Promise<ReadonlySet<Socket>> {
+  const crowd = new Set<Socket>()
   const before = readCost(serverPids)
-  await crowd.gather(to, count)
+  for (let opened = 0; opened < count; opened += CONNECTS_AT_ONCE) {
+    const some = Math.min(CONNECTS_AT_ONCE, count - opened)
+    await Promise.all(Array.from({ length: some }, () => openSilent(to, crowd)))
+  }
   const after = readCost(serverPids)
   extras.idle = crowd.size
   if (before !== null && after !== null && crowd.size > 0) {

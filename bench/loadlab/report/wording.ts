@@ -2,6 +2,8 @@
 import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import type { Columns } from '../../harness/figures/markdown.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
+import { machineLine, sourceLine } from '../../harness/machine/machine.js'
+import { coresText } from '../../harness/machine/pinning.js'
 import { formatFigure } from '../plots/axes.js'
 import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
 import type { ComparisonRun, CurvePoint, Repetition, StreamCurves, Sweep } from './repetition.js'
@@ -116,8 +118,6 @@ export function validityText(one: Repetition): string {
 /** How it was measured, a fact to a line; code is in backticks. */
 export function methodFacts(run: ComparisonRun): string[] {
   const { machine, source, pinning, server } = run
-  const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
-  const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
   const limits = Object.entries(run.limits).map(([name, value]) => `${name} ${value}`)
   const installed = run.tools.flatMap(({ tool, version }) => (version === null ? [] : [`${tool} ${version}`]))
   const absent = run.tools.flatMap(({ tool, version, note }) =>
@@ -125,10 +125,10 @@ export function methodFacts(run: ComparisonRun): string[] {
   )
   return [
     `command: \`${run.command}\`; started ${run.startedAt}, finished ${run.finishedAt}`,
-    `machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
-    `server: ${cores(pinning.serverCores)}, generator: ${cores(pinning.generatorCores)}${pinning.warnings.map((warning) => `; ${warning}`).join('')}`,
+    machineLine(machine),
+    `server: ${coresText(pinning.serverCores)}, generator: ${coresText(pinning.generatorCores)}${pinning.warnings.map((warning) => `; ${warning}`).join('')}`,
     `server command: \`${server.argv.map(stripFolder).join(' ')}\`; ${server.workers} worker${server.workers === 1 ? '' : 's'}; truth recording ${server.recording ? 'on' : 'off'}`,
-    `revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
+    sourceLine(source, machine),
     `tools: ${installed.join(', ')}${absent.length > 0 ? `; not run: ${absent.join(', ')}` : ''}`,
     ...(limits.length === 0 ? [] : [`limits: ${limits.join(', ')}`]),
     `warm-up: ${run.warmupRule}`,

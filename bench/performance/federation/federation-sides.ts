@@ -3,11 +3,10 @@ import type { RequestSpec } from '../../harness/http/requests.js'
 import type { LoadTarget } from '../../harness/server/sluice-server.js'
 import type { LoopWork } from '../floor-loop.js'
 import { chatWithKey, SLUICE_CHAT } from '../gateway/calls.js'
-import { gatewayEnvironment } from '../gateway/gateway-config.js'
-import { startMock } from '../gateway/gateway-sides.js'
+import { startGateway } from '../gateway/gateway-sides.js'
 import { sampleReply } from '../sample-reply.js'
 import type { FloorPlan } from '../scenarios.js'
-import { loopFloor, type MeasuredSide, NO_IDS, runLoad, type ScenarioRun, startServer } from '../sides.js'
+import { loopFloor, type MeasuredSide, NO_IDS, runLoad, type ScenarioRun } from '../sides.js'
 import { exchangeSpec } from './exchange-request.js'
 import { type IssuingKey, newIssuingKey } from './issuing-key.js'
 import { LocalIssuer } from './local-issuer.js'
@@ -23,12 +22,7 @@ const TOKENS = 64
 export async function startFederationSides(run: ScenarioRun, floor: FloorPlan & { kind: 'jws' | 'key' }) {
   const key = newIssuingKey(floor.kind === 'jws' ? floor.alg : 'ES256', 'bench')
   const issuer = await LocalIssuer.start([key])
-  const mock = await startMock(run.children, run.settings.pinning.generatorCores)
-  const environment = (folder: string) => ({
-    ...gatewayEnvironment(folder, mock.origin),
-    ...FEDERATION_ENVIRONMENT,
-  })
-  const server = await startServer(run, 0, environment)
+  const { mock, server } = await startGateway(run, FEDERATION_ENVIRONMENT)
   const trust = await new AdminClient(server.origin).trustIssuer(issuer)
   const stop = () => Promise.all([server.stop(), mock.stop(), issuer.stop()])
 

@@ -40,6 +40,13 @@ export function startMock(children: ChildProcesses, cores: readonly number[] | n
   return startListening(children, cores, new URL('./mock-upstream.js', import.meta.url), {})
 }
 
+/** Starts the mock upstream, and our server before it; `more` are settings of the server besides. */
+export async function startGateway(run: ScenarioRun, more: Readonly<Record<string, string>> = {}) {
+  const mock = await startMock(run.children, run.settings.pinning.generatorCores)
+  const environment = (folder: string) => ({ ...gatewayEnvironment(folder, mock.origin), ...more })
+  return { mock, server: await startServer(run, 0, environment) }
+}
+
 /**
  * A side that sends `requests` to `target`, streams by the driver that checks them. Throws when it does not give one whole
  * answer to each of them before anything is measured.
@@ -69,8 +76,8 @@ function stopAll(targets: readonly LoadTarget[]): () => Promise<unknown> {
 /** Starts relay, our server and perhaps another gateway. What was started when one of them fails ends with `children`. */
 export async function startGatewaySides(run: ScenarioRun): Promise<ScenarioSides> {
   const { scenario, settings, children } = run
-  const { serverCores, generatorCores } = settings.pinning
-  const mock = await startMock(children, generatorCores)
+  const { serverCores } = settings.pinning
+  const { mock, server } = await startGateway(run)
   const side = (target: LoadTarget, { path, headers }: CallTarget): Promise<MeasuredSide> => {
     const requests = scenario.requests.map((spec) => ({ ...spec, path, headers }))
     return provenSide(run, target, mock, requests)
@@ -79,7 +86,6 @@ export async function startGatewaySides(run: ScenarioRun): Promise<ScenarioSides
   const relayJob: Omit<RelayJob, 'port'> = { upstream: mock.origin }
   const relay = await startListening(children, serverCores, relayProgram, relayJob)
   const floor = await side(relay, BARE_TARGET)
-  const server = await startServer(run, 0, (folder) => gatewayEnvironment(folder, mock.origin))
   const ours = await side(server, SLUICE_CHAT)
   if (settings.peerProgram === null) return { ours, floor, stop: stopAll([relay, server, mock]) }
   const other = await startPeer(children, serverCores, settings.peerProgram)
@@ -89,8 +95,7 @@ export async function startGatewaySides(run: ScenarioRun): Promise<ScenarioSides
 
 /** Starts one server that is asked in the messages format and, as the floor, in chat's; `chatModel` is what chat asks for. */
 export async function startMessagesSides(run: ScenarioRun, chatModel: string): Promise<ScenarioSides> {
-  const mock = await startMock(run.children, run.settings.pinning.generatorCores)
-  const server = await startServer(run, 0, (folder) => gatewayEnvironment(folder, mock.origin))
+  const { mock, server } = await startGateway(run)
   const ours = await provenSide(run, server, mock, run.scenario.requests)
   const floor = await provenSide(run, server, mock, [callSpec(SLUICE_CHAT, chatModel)])
   // Both sides are the same process: without this the first would warm it up for the second.

@@ -19,10 +19,7 @@ const LIMIT_MS = 300_000
 const BOUNDARY = 'sluice-trial-boundary-7d1f0c72'
 const HEAD_END = '\r\n\r\n'
 
-interface UploadResult {
-  readonly status: number
-  readonly answer: string
-}
+type UploadResult = Awaited<ReturnType<typeof upload>>
 
 /** One file as a form, for somebody to send. */
 interface UploadForm {
@@ -32,7 +29,7 @@ interface UploadForm {
 }
 
 /** Sends one file as a form, in pieces: it is never copied. Faults: ConnectionLost. */
-async function upload(to: UploadTarget, form: UploadForm, content: Buffer): Promise<UploadResult> {
+async function upload(to: UploadTarget, form: UploadForm, content: Buffer) {
   const part = (of: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${of}${HEAD_END}`
   const values = form.fields.map(([name, value]) => `${part(`name="${name}"`)}${value}\r\n`)
   const before = Buffer.from(`${values.join('')}${part(`name="file"; filename="${form.filename}"`)}`)
@@ -74,29 +71,22 @@ interface UploadStage {
   stop(): Promise<void>
 }
 
-interface UploadCrowd {
-  /** Bytes per second of all together. */
-  readonly perSecond: number
-  /** Processor time per MiB, in milliseconds. */
-  readonly cpu: number
-  readonly answers: readonly UploadResult[]
-}
-
 async function oneRound(stage: UploadStage) {
   const content = randomBytes(BYTES)
-  const uploadAtOnce = async (target: UploadTarget): Promise<UploadCrowd> => {
+  const uploadAtOnce = async (target: UploadTarget) => {
     const cpuBefore = cpuMs(target.pids)
     const begun = performance.now()
     const all = Array.from({ length: AT_ONCE }, () => upload(target, stage.form, content))
     const answers = await Promise.all(all)
     const seconds = (performance.now() - begun) / 1_000
     const cpu = (cpuMs(target.pids) - cpuBefore) / ((AT_ONCE * BYTES) / MIB)
+    /** Bytes per second of all together, and processor time per MiB in milliseconds. */
     return { perSecond: (AT_ONCE * BYTES) / seconds, cpu, answers }
   }
   const [toUs] = stage.targets
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
   const warm = await uploadAtOnce(toUs!)
-  const crowds: UploadCrowd[][] = stage.targets.map(() => [])
+  const crowds: (typeof warm)[][] = stage.targets.map(() => [])
   const { gained } = await withMemoryGain(stage.server, async () => {
     for (let pair = 0; pair < PAIRS; pair++)
       for (const [index, target] of stage.targets.entries()) crowds[index]!.push(await uploadAtOnce(target))
