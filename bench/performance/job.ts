@@ -39,7 +39,7 @@ export interface ErrorCounts {
 }
 
 /** What a stream's caller sees. Times in milliseconds. */
-export interface StreamFigures {
+interface StreamFigures {
   readonly tokens: number
   /** From the sending to the first token. */
   readonly firstToken: HistogramSnapshot

@@ -17,7 +17,7 @@ import {
   type StreamSummary,
 } from './summary.js'
 
-export type RunRecord = ReturnType<typeof runRecord>
+type RunRecord = ReturnType<typeof runRecord>
 
 export interface BenchReport {
   readonly run: RunRecord

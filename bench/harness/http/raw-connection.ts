@@ -33,7 +33,7 @@ export interface RawConnectionEvents {
 }
 
 /** How a connection reads. */
-export interface ReadingOptions {
+interface ReadingOptions {
   /** `response` holds headers and body; otherwise they are thrown away when `listener` has seen them. */
   readonly keepsAnswers?: boolean
   readonly listener?: ResponseListener

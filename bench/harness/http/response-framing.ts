@@ -164,11 +164,6 @@ export class ResponseFraming {
     this.#listener = parts
   }
 
-  /** Whether bytes of an answer have come that is not over yet. */
-  get inProgress(): boolean {
-    return this.#state !== 'head' || this.#partial !== null
-  }
-
   /** Takes bytes that are valid during the call only. True when the answer is complete. Faults: MalformedResponse. */
   feed(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {

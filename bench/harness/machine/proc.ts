@@ -82,6 +82,16 @@ export const cpuMs = (pids: readonly number[]): number => sumOver(pids, ({ ticks
 export const residentBytes = (pids: readonly number[]): number =>
   sumOver(pids, ({ pages }) => pages * PAGE_BYTES)
 
+/** Reads it every `everyMs` from now on, of whoever `pids` names then; the returned function ends that and gives the readings. */
+export function sampleResident(pids: () => readonly number[], everyMs: number): () => number[] {
+  const samples: number[] = []
+  const timer = setInterval(() => samples.push(residentBytes(pids())), everyMs)
+  return () => {
+    clearInterval(timer)
+    return samples
+  }
+}
+
 function sumOver(pids: readonly number[], of: (row: ProcessStat) => number): number {
   return pids.map(readProcessStat).reduce((sum, row) => sum + (row === null ? 0 : of(row)), 0)
 }

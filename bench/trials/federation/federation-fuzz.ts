@@ -1,5 +1,5 @@
 import { seededRandom } from '../../../src/base/random.js'
-import { KeptConnections } from '../../harness/http/kept-connections.js'
+import type { KeptConnections } from '../../harness/http/kept-connections.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { type ExchangeOriginals, mutateExchange } from '../../performance/federation/mutations.js'
@@ -64,11 +64,11 @@ export const federationFuzz: Trial = {
   rounds: 20,
   roundLimitS: 60,
   run: async (context) => {
-    const stage = await stageFederation(context, WORKERS)
+    const stage = await stageFederation(context, WORKERS, LANES)
+    const { lanes } = stage
     const { issuer, trust } = await stage.newIssuer()
     const key = issuer.published[0]!
     const stranger = newIssuingKey('ES256', key.kid)
-    const lanes = await KeptConnections.open(stage.server.port, LANES)
     const counts = new FuzzCounts()
     const random = seededRandom(SEED)
     const play = (): Promise<void> => {
@@ -80,7 +80,6 @@ export const federationFuzz: Trial = {
       play,
       () => `${MUTATIONS} more mutations: ${counts.accepted} accepted, ${counts.failed} failed so far`,
     )
-    lanes.drop()
     await stage.stop()
     const answered = [...counts.statuses.values()].reduce((a, b) => a + b, 0)
     const statuses = [...counts.statuses].sort(([a], [b]) => a - b)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import { KeptConnections } from '../../harness/http/kept-connections.js'
+import type { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { atMost, below, exactly, figure, type Trial } from '../trial.js'
@@ -54,9 +54,9 @@ export const federationKids: Trial = {
   rounds: 6,
   roundLimitS: 30,
   run: async (context) => {
-    const stage = await stageFederation(context, WORKERS)
+    const stage = await stageFederation(context, WORKERS, CONNECTIONS)
+    const { lanes } = stage
     const trusted = await stage.newIssuer()
-    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     // Afterwards every worker has the issuer's keys.
     for (let turn = 0; turn < 4 * CONNECTIONS; turn++) await lanes.ask(trusted.exchange())
     await sleep(WARM_UP_MS)
@@ -65,7 +65,6 @@ export const federationKids: Trial = {
     context.progress(`${Math.round(KIDS_PER_SECOND * seconds)} tokens with random kids in ${seconds} s`)
     const seen = await floodWithKids(lanes, trusted, seconds)
     const after = trusted.issuer.fetches()
-    lanes.drop()
     await stage.stop()
     const most = 2 * WORKERS * Math.ceil(seconds / 60)
     return {

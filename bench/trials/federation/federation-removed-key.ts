@@ -1,4 +1,3 @@
-import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { atMost, exactly, figure, type Trial } from '../trial.js'
@@ -18,11 +17,11 @@ export const federationRemovedKey: Trial = {
   rounds: 1,
   roundLimitS: 700,
   run: async (context) => {
-    const stage = await stageFederation(context, 1)
+    const stage = await stageFederation(context, 1, CONNECTIONS)
+    const { lanes } = stage
     const trusted = await stage.newIssuer()
     const { issuer } = trusted
     const removed = issuer.published[0]!
-    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     const ask = () => lanes.ask(trusted.exchange({}, removed))
     if ((await ask())?.status !== 200) throw new Error('the key was not accepted in the first place')
     const begun = performance.now()
@@ -40,7 +39,6 @@ export const federationRemovedKey: Trial = {
       if (answer?.status === 400) refusedAt ??= answer.sentAt
       else if (refusedAt !== null && answer !== null && answer.sentAt > refusedAt) again++
     })
-    lanes.drop()
     await stage.stop()
     const age = refusedAt === null ? Number.POSITIVE_INFINITY : (refusedAt - begun) / 1_000
     return {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
-import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
@@ -73,10 +72,10 @@ export const federationRotation: Trial = {
   rounds: 5,
   roundLimitS: 60,
   run: async (context) => {
-    const stage = await stageFederation(context, WORKERS)
+    const stage = await stageFederation(context, WORKERS, CONNECTIONS)
+    const { lanes } = stage
     const all: TrustedIssuer[] = []
     for (let i = 0; i < ISSUERS; i++) all.push(await stage.newIssuer())
-    const lanes = await KeptConnections.open(stage.server.port, CONNECTIONS)
     for (const trusted of all)
       for (let turn = 0; turn < 2 * CONNECTIONS; turn++) await lanes.ask(trusted.exchange())
     await sleep(100)
@@ -96,7 +95,6 @@ export const federationRotation: Trial = {
     }
     await playRounds(context, play, () => `${ISSUERS} rotations, ${counts.wrong} wrong refusals so far`)
     const fetches = over(all).sum(({ issuer }) => issuer.fetches().jwks)
-    lanes.drop()
     await stage.stop()
     return {
       bars: [

@@ -1,4 +1,5 @@
 /** A server that trusts identity providers of this process. */
+import { KeptConnections } from '../../harness/http/kept-connections.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { LocalIssuer } from '../../performance/federation/local-issuer.js'
@@ -23,15 +24,17 @@ export class TrustedIssuer {
   }
 }
 
-/** Starts the server. Faults: Error when it does not come up. */
-export async function stageFederation({ staging }: TrialContext, workers: number) {
+/** Starts the server, and opens so many connections to it. Faults: Error when it does not come up. */
+export async function stageFederation({ staging }: TrialContext, workers: number, connections = 0) {
   const environment = { ...FEDERATION_ENVIRONMENT, ...ADMIN_ENVIRONMENT }
   const server = await staging.start({ workers, environment })
   const admin = new AdminClient(server.origin)
+  const lanes = await KeptConnections.open(server.port, connections)
   const issuers: LocalIssuer[] = []
   return {
     server,
     admin,
+    lanes,
     /** Starts a provider with one ES256 key, makes the server trust it, and ends it with the stage. */
     newIssuer: async () => {
       const issuer = await LocalIssuer.start([newIssuingKey('ES256', 'first')])
@@ -39,6 +42,7 @@ export async function stageFederation({ staging }: TrialContext, workers: number
       return new TrustedIssuer(issuer, await admin.trustIssuer(issuer))
     },
     stop: async () => {
+      lanes.drop()
       await server.stop()
       await Promise.all(issuers.map((issuer) => issuer.stop()))
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
-import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
+import { cpuMs, residentBytes, sampleResident } from '../../harness/machine/proc.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
@@ -21,17 +21,15 @@ async function measureRound({ mock, server }: GatewayStage) {
   await sleep(SETTLE_MS)
   const workers = server.workers
   const residentBefore = residentBytes(workers)
-  const samples: number[] = []
-  let timer: NodeJS.Timeout | undefined
+  let endSampling = (): number[] => []
   const begin = performance.now()
   const cpu = cpuMs(workers)
   const onAllBegun = (): void => {
-    timer = setInterval(() => {
-      if (performance.now() - begin < SECONDS * 1_000) samples.push(residentBytes(workers))
-    }, SAMPLE_MS)
+    endSampling = sampleResident(() => workers, SAMPLE_MS)
+    setTimeout(endSampling, SECONDS * 1_000 - (performance.now() - begin))
   }
   const through = await runStreams(server.port, { ...LOAD, onAllBegun })
-  clearInterval(timer)
+  const samples = endSampling()
   const cpuShare = (cpuMs(workers) - cpu) / (performance.now() - begin)
   const direct = await runStreams(mock.port, { ...LOAD, to: BARE_TARGET })
   const perStream = (median(samples) - residentBefore) / STREAMS

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
-import { residentBytes } from '../../harness/machine/proc.js'
+import { sampleResident } from '../../harness/machine/proc.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { quietRounds, watchProcesses } from '../disturbance.js'
@@ -30,15 +30,13 @@ async function startSlowReader(port: number): Promise<StreamConnection> {
 type NormalStreams = Awaited<ReturnType<typeof measureNormal>>
 
 async function measureNormal({ server }: GatewayStage) {
-  const samples: number[] = []
-  const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
+  const endSampling = sampleResident(() => server.workers, SAMPLE_MS)
   const settings = { model: 'bench/paced-64', streams: NORMAL, seconds: SECONDS, spreadMs: SPREAD_MS }
   const streams = await runStreams(server.port, settings)
-  clearInterval(timer)
   return {
     streams,
     /** Median of the worker's resident memory meanwhile, bytes. */
-    resident: median(samples),
+    resident: median(endSampling()),
   }
 }
 

@@ -90,7 +90,7 @@ async function probeServer(port: number): Promise<{ servedAt: number; pid: numbe
  * Probes with fresh connections until `workers` different processes, none of them in `killed`, have answered and
  * a row of probes succeeded without a failure; gives up after 15 s. `since` is a `performance.now()` value.
  */
-export async function awaitRecovery(port: number, since: number, workers: number, killed: readonly number[]) {
+async function awaitRecovery(port: number, since: number, workers: number, killed: readonly number[]) {
   const seen = new Set<number>()
   let servingMs = Number.POSITIVE_INFINITY
   let completeMs: number | null = null

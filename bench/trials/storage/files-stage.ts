@@ -1,6 +1,6 @@
 /** What the trials of files share: the server beside a floor, rounds of throughput, and the memory gained meanwhile. */
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
-import { residentBytes } from '../../harness/machine/proc.js'
+import { residentBytes, sampleResident } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { ADMIN_ENVIRONMENT } from '../../performance/gateway/calls.js'
 import type { Staging } from '../staging.js'
@@ -49,13 +49,11 @@ export async function withMemoryGain<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly value: T; readonly gained: number }> {
   const before = residentBytes(server.workers)
-  let most = before
-  const timer = setInterval(() => {
-    most = Math.max(most, residentBytes(server.workers))
-  }, SAMPLE_MS)
+  const endSampling = sampleResident(() => server.workers, SAMPLE_MS)
   try {
-    return { value: await work(), gained: most - before }
+    const value = await work()
+    return { value, gained: Math.max(before, ...endSampling()) - before }
   } finally {
-    clearInterval(timer)
+    endSampling()
   }
 }
