@@ -210,10 +210,7 @@ test('a tool that breaks leaves a marked repetition, a stopped run and no report
 
 test('what the control listener refuses is said with its own words', async (t) => {
   const { control } = await fakeControl(t, '/runs')
-  let fault: unknown
-  await repeated(t, control, '').catch((error) => {
-    fault = error
-  })
+  const fault = await repeated(t, control, '').catch((error: unknown) => error)
   t.ok(fault instanceof LabControlFault)
   t.match((fault as Error).message, /POST \/lab\/v1\/runs was answered with 409/)
 })

@@ -131,15 +131,11 @@ test('outputs that are cut off somewhere are never taken for whole runs of anoth
   }
 })
 
+const WRK = '[epoll] Copyright (C) 2012 Will Glozer\nUsage: wrk <options> <url>\n '
+
 const RECOGNISED: Readonly<Record<string, readonly [program: string, prints: string]>> = {
-  wrk: [
-    'wrk',
-    'wrk 4.1.0 [epoll] Copyright (C) 2012 Will Glozer\nUsage: wrk <options> <url>\n -c, --connections',
-  ],
-  wrk2: [
-    'wrk',
-    'wrk 4.0.0 [epoll] Copyright (C) 2012 Will Glozer\nUsage: wrk <options> <url>\n -R, --rate <T>',
-  ],
+  wrk: ['wrk', `wrk 4.1.0 ${WRK}-c, --connections`],
+  wrk2: ['wrk', `wrk 4.0.0 ${WRK}-R, --rate <T>`],
   h2load: ['h2load', 'h2load nghttp2/1.52.0'],
   hey: ['hey', 'Usage: hey [options...] <url>\n  -disable-redirects  Disable following of HTTP redirects'],
   siege: ['siege', 'SIEGE 4.0.7\n\nCopyright (C) 2021 by Jeffrey Fulmer, et al.'],
@@ -154,35 +150,30 @@ const RECOGNISED: Readonly<Record<string, readonly [program: string, prints: str
   ab: ['ab', 'This is ApacheBench, Version 2.3 <$Revision$>'],
 }
 
+const found = (name: string, ask: (program: string) => string) =>
+  findTool(TOOLS.find((tool) => tool.name === name)!, ask)
+
 test('tools are recognised by what they say of themselves', async (t) => {
   for (const [name, [program, prints]] of Object.entries(RECOGNISED)) {
-    const tool = TOOLS.find((one) => one.name === name)!
-    const found = findTool(tool, (asked) => (asked === program ? prints : ''))
-    t.equal(found?.program, program, name)
-    t.ok(prints.includes(found!.version.replace(/^vegeta /, '')), `${name}: ${found!.version}`)
+    const tool = found(name, (asked) => (asked === program ? prints : ''))
+    t.equal(tool?.program, program, name)
+    t.ok(prints.includes(tool!.version.replace(/^vegeta /, '')), `${name}: ${tool!.version}`)
   }
 })
 
 test('a program of the same name that is something else is not taken for the tool', async (t) => {
   const game = 'bombardier, a game in which you drop bombs on a city'
-  for (const tool of TOOLS.filter(({ probe }) => probe !== null)) {
-    t.equal(
-      findTool(tool, () => game),
-      null,
-      tool.name,
-    )
-    t.equal(
-      findTool(tool, () => ''),
-      null,
-      tool.name,
-    )
-  }
   const [, asWrk2] = RECOGNISED.wrk2!
-  t.equal(
-    findTool(TOOLS.find(({ name }) => name === 'wrk')!, () => asWrk2),
-    null,
-    'wrk2 under the name of wrk',
-  )
+  const wrong = TOOLS.filter(({ probe }) => probe !== null).flatMap(({ name }) => [
+    [name, game],
+    [name, ''],
+  ])
+  for (const [name, prints] of [...wrong, ['wrk', asWrk2]])
+    t.equal(
+      found(name!, () => prints!),
+      null,
+      `${name}: ${prints}`,
+    )
 })
 
 test('every variant tells its tool where to go and for how long', async (t) => {

@@ -45,14 +45,54 @@ function planFor(port: number, more: Partial<LoadPlan> = {}): LoadPlan {
 const driven = async (t: Test, answer: Answer, more?: Partial<LoadPlan>) =>
   await new HttpLoad(planFor(await serve(t, answer), more)).run()
 
-test('every request that is due is sent and answered once', async (t) => {
-  const { figures, partial, seconds } = await driven(t, (socket) => socket.write(OK))
-  t.match(figures, { due: 100, sent: 100, done: 100, lost: 0, cut: 0 })
-  t.match(figures.statuses, { '200': 100 })
-  t.equal(figures.latency.count, 100)
-  t.equal(partial, false)
-  t.equal(seconds, 0.5)
-})
+/** Load of 100 requests, and what has become of them. */
+const COUNTED: Readonly<
+  Record<
+    string,
+    readonly [answer: Answer, counts: object, leastConnections?: number, more?: Partial<LoadPlan>]
+  >
+> = {
+  'every request that is due is sent and answered once': [
+    (socket) => socket.write(OK),
+    { due: 100, sent: 100, done: 100, lost: 0, cut: 0, statuses: { '200': 100 }, latency: { count: 100 } },
+  ],
+  'bad statuses are counted as they are': [
+    (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK),
+    { statuses: { '200': 75, '503': 25 } },
+  ],
+  'connections that the server resets or closes lose their request, and only theirs': [
+    (socket, number) => {
+      if (number % 10 === 3) socket.resetAndDestroy()
+      else if (number % 10 === 5) socket.end()
+      else socket.write(OK)
+    },
+    { due: 100, done: 80, lost: 20, losses: { reset: 10, closed: 10 } },
+  ],
+  'an answer that is no HTTP loses its request': [
+    (socket, number) => socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK),
+    { done: 99, losses: { garbled: 1 } },
+  ],
+  'a server that closes after every answer is asked over new connections': [
+    (socket) => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'),
+    { done: 100, lost: 0 },
+    100,
+  ],
+  'with so many requests per connection we close it ourselves': [
+    (socket) => socket.write(OK),
+    { done: 100, lost: 0 },
+    20,
+    { requestsPerConnection: 5 },
+  ],
+}
+
+for (const [name, [answer, counts, leastConnections = 1, more]] of Object.entries(COUNTED)) {
+  test(name, async (t) => {
+    const { figures, partial, seconds } = await driven(t, answer, more)
+    t.match(figures, counts)
+    t.match({ partial, seconds }, { partial: false, seconds: 0.5 })
+    t.ok(figures.connectionsOpened >= leastConnections, `${figures.connectionsOpened} connections`)
+  })
+}
 
 test('while the server is silent requests go on being sent, and wait from when they were due', async (t) => {
   const held: Socket[] = []
@@ -75,11 +115,6 @@ test('while the server is silent requests go on being sent, and wait from when t
   t.ok(figures.connectionsPeak > 40, `${figures.connectionsPeak} connections`)
 })
 
-test('bad statuses are counted as they are', async (t) => {
-  const { figures } = await driven(t, (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK))
-  t.match(figures.statuses, { '200': 75, '503': 25 })
-})
-
 test('a request without an answer is a sample at the time it was given up', async (t) => {
   const answer: Answer = (socket, number) => {
     if (number !== 10) socket.write(OK)
@@ -92,44 +127,9 @@ test('a request without an answer is a sample at the time it was given up', asyn
   t.ok(max >= 150 && max < 250, `given up after ${max} ms`)
 })
 
-test('connections that the server resets or closes lose their request, and only theirs', async (t) => {
-  const { figures } = await driven(t, (socket, number) => {
-    if (number % 10 === 3) socket.resetAndDestroy()
-    else if (number % 10 === 5) socket.end()
-    else socket.write(OK)
-  })
-  t.equal(figures.due, 100)
-  t.equal(figures.done + figures.lost, 100)
-  t.match(figures.losses, { reset: 10, closed: 10 })
-})
-
-test('an answer that is no HTTP loses its request', async (t) => {
-  const { figures } = await driven(t, (socket, number) =>
-    socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK),
-  )
-  t.match(figures.losses, { garbled: 1 })
-  t.equal(figures.done, 99)
-})
-
-test('a server that closes after every answer is asked over new connections', async (t) => {
-  const port = await serve(t, (socket) =>
-    socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'),
-  )
-  const { figures } = await new HttpLoad(planFor(port)).run()
-  t.match(figures, { done: 100, lost: 0 })
-  t.ok(figures.connectionsOpened >= 100, `${figures.connectionsOpened} connections`)
-})
-
-test('with so many requests per connection we close it ourselves', async (t) => {
-  const { figures } = await driven(t, (socket) => socket.write(OK), { requestsPerConnection: 5 })
-  t.match(figures, { done: 100, lost: 0 })
-  t.ok(figures.connectionsOpened >= 20, `${figures.connectionsOpened} connections`)
-})
-
 test('no more connections are opened than allowed: the rest waits, and its latency says so', async (t) => {
-  const port = await serve(t, (socket) => setTimeout(() => socket.write(OK), 20))
-  const plan = planFor(port, { connections: 1, mostConnections: 2 })
-  const { figures } = await new HttpLoad(plan).run()
+  const answer: Answer = (socket) => setTimeout(() => socket.write(OK), 20)
+  const { figures } = await driven(t, answer, { connections: 1, mostConnections: 2 })
   t.equal(figures.done, 100)
   t.equal(figures.connectionsPeak, 2)
   // Two connections answer 100 a second, 200 a second are due.
@@ -139,12 +139,12 @@ test('no more connections are opened than allowed: the rest waits, and its laten
 
 test('the stamps are the shared clock, in order', async (t) => {
   const seen: bigint[][] = []
-  const port = await serve(t, (socket, _number, head) => {
+  const answer: Answer = (socket, _number, head) => {
     const of = (name: string) => BigInt(new RegExp(`^${name}: (\\d+)$`, 'm').exec(head)![1]!)
     seen.push([of('X-Lab-Due'), of('X-Lab-Sent'), process.hrtime.bigint()])
     socket.write(OK)
-  })
-  await new HttpLoad(planFor(port, { labHeaders: true })).run()
+  }
+  await driven(t, answer, { labHeaders: true })
   t.equal(seen.length, 100)
   t.ok(
     seen.every(([due, sent, now]) => due! <= sent! && sent! <= now! && now! - due! < 1_000_000_000n),
@@ -196,17 +196,12 @@ test('nobody there is said at once', async (t) => {
 })
 
 test('a plan that skips sends nothing while every connection is busy, and counts what it left out', async (t) => {
-  const port = await serve(t, (socket, number) => {
-    // The first request is never answered: the only connection stays busy until the driver gives it up.
+  // The first request is never answered: the only connection stays busy until the driver gives it up.
+  const answer: Answer = (socket, number) => {
     if (number > 0) socket.write(OK)
-  })
-  const plan = planFor(port, {
-    connections: 1,
-    mostConnections: 1,
-    whenBusy: 'skip',
-    timeoutMs: 250,
-  })
-  const { figures } = await new HttpLoad(plan).run()
+  }
+  const more = { connections: 1, mostConnections: 1, whenBusy: 'skip', timeoutMs: 250 } as const
+  const { figures } = await driven(t, answer, more)
   t.equal(figures.due, 100)
   t.ok(figures.skipped > 0)
   t.equal(figures.done + figures.skipped + (figures.losses.timeout ?? 0), 100)
@@ -216,21 +211,16 @@ test('who wants to see the answers gets them with headers and body, from the sta
   const port = await serve(t, (socket, number) => socket.write(number % 2 === 0 ? OK : BUSY))
   const seen: string[] = []
   let started = 0
-  const {
-    figures,
-    seconds,
-    secondsToLastAnswer: wholeSeconds,
-  } = await new HttpLoad(
-    planFor(port, {
-      onStart: () => started++,
-      onAnswer: ({ status, headers, body }, ms) => {
-        if (ms < 0) t.fail('an answer before its request')
-        seen.push(`${status} ${headers.get('content-length')} ${body}`)
-      },
-    }),
-  ).run()
+  const plan = planFor(port, {
+    onStart: () => started++,
+    onAnswer: ({ status, headers, body }, ms) => {
+      if (ms < 0) t.fail('an answer before its request')
+      seen.push(`${status} ${headers.get('content-length')} ${body}`)
+    },
+  })
+  const { figures, seconds, secondsToLastAnswer } = await new HttpLoad(plan).run()
   t.equal(started, 1)
   t.equal(seen.length, figures.done)
   t.same([...new Set(seen)].sort(), ['200 2 ok', '503 0 '])
-  t.ok(wholeSeconds >= seconds)
+  t.ok(secondsToLastAnswer >= seconds)
 })
