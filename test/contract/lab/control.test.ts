@@ -2,6 +2,7 @@
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
 import type { OperationSummary, RunSummary, SeriesStep } from '../../../src/lab/run-summary.js'
+import { reportOf } from '../../lab/verdict/synthetic-run.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
 import { ServerProcess } from '../../support/servers/server-process.js'
@@ -126,24 +127,15 @@ test('the control listener', async (t) => {
   })
 
   await t.test('judges a client’s report, and keeps the verdict', async (t) => {
-    const report = {
+    const report = reportOf({
       tool: 'test',
-      version: '1',
-      argv: ['test'],
-      loop: 'closed',
       connections: 4,
       durationS: 1,
       done: CALLS + 3,
-      errors: {},
       statuses: { 200: CALLS, 404: 3 },
-      rps: CALLS + 3,
       percentiles: { p50: 1, p99: 5 },
       max: 9,
-      quantum: 0.001,
-      cpuShare: 0.1,
-      cpuCores: 1,
-      wallS: 1,
-    }
+    })
     const { status, json } = await ask('POST', `/lab/v1/runs/${id}/client`, report)
     t.equal(status, 200)
     t.equal(json.checks.length, 16)
