@@ -1,6 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { LabPorts } from '../lab-command.js'
-import type { LiveEvent, LiveRun, PercentilePoint } from '../live-event.js'
+import {
+  LIVE_MEMBERS,
+  LIVE_TOTALS,
+  type LiveEvent,
+  type LiveRun,
+  type PercentilePoint,
+} from '../live-event.js'
 import type { RunSummary } from '../run-summary.js'
 import { mergeByName } from '../summary/merge.js'
 import { percentileSpectrum } from '../summary/quantiles.js'
@@ -12,9 +18,6 @@ import type { LabRuns } from './runs.js'
 
 const PERIOD_MS = 500
 const MOST_READERS = 20
-
-const SUMMARY_MEMBERS = ['id', 'label', 'expect', 'state', 'seed', 'delays', 'marks', 'workers'] as const
-const TOTALS = ['arrivals', 'completed', 'aborted', 'inFlight', 'rate'] as const
 
 interface LiveReader {
   readonly response: ServerResponse
@@ -107,11 +110,11 @@ export class LiveFeed {
     const { total, connections } = summary
     const { startMs, warmupMs, measureMs } = run.plan
     return {
-      ...pickMembers(summary, SUMMARY_MEMBERS),
+      ...pickMembers(summary, LIVE_MEMBERS),
       elapsedMs: Math.max(0, run.endMs(this.#ports.now()) - startMs),
       warmupMs,
       measureMs,
-      totals: { ...pickMembers(total, TOTALS), errors: countMatching(total.statuses, /^[45]/) },
+      totals: { ...pickMembers(total, LIVE_TOTALS), errors: countMatching(total.statuses, /^[45]/) },
       connections: {
         ...pickMembers(connections, ['peak', 'opened']),
         now: sumOf(parts, (part) => part.connections.now),
