@@ -72,53 +72,54 @@ function close(journal: JournalWriter, row: LedgerRow): void {
   append(journal, encodeClosedLine(row), row)
 }
 
-interface Place {
-  readonly dataDir: string
-  readonly deltas: UsageDelta[]
-  readonly finished: string[]
-  ingest(): JournalIngest
-  /** A writer whose process is gone, as far as anybody can tell. */
-  writer(number: number, segmentBytes?: number): JournalWriter
-}
-
-function place(t: Test): Place {
+function place(t: Test) {
   const dataDir = tempFolder(t)
+  const journals = join(dataDir, 'ledger', 'journals')
   const deltas: UsageDelta[] = []
   const finished: string[] = []
-  return {
-    dataDir,
-    deltas,
-    finished,
-    ingest: () =>
-      new JournalIngest({
-        ...openLedger(dataDir),
-        days: 30,
-        clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
-        log: createLog('fatal', 'test'),
-        onCommitted: (_journal, shares) => deltas.push(...shares),
-        onFinished: (journal) => finished.push(journal),
-      }),
-    writer: (number, segmentBytes) =>
-      new JournalWriter({
-        folder: join(dataDir, 'ledger', 'journals'),
-        journal: journalName(NOW, NOBODY, number),
-        onFailing: (error) => t.fail(String(error)),
-        onRecovered: () => {},
-        ...(segmentBytes !== undefined && { segmentBytes }),
-      }),
+  const ingest = (): JournalIngest =>
+    new JournalIngest({
+      ...openLedger(dataDir),
+      days: 30,
+      clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
+      log: createLog('fatal', 'test'),
+      onCommitted: (_journal, shares) => deltas.push(...shares),
+      onFinished: (journal) => finished.push(journal),
+    })
+  const started = async (): Promise<JournalIngest> => {
+    const books = ingest()
+    await books.start()
+    return books
   }
+  const writer = (journal: string, segmentBytes?: number): JournalWriter =>
+    new JournalWriter({
+      folder: journals,
+      journal,
+      onFailing: (error) => t.fail(String(error)),
+      onRecovered: () => {},
+      ...(segmentBytes !== undefined && { segmentBytes }),
+    })
+  /** A whole journal of these rows. */
+  const writeJournal = (name: string, rows: readonly LedgerRow[]): void => {
+    const journal = writer(name)
+    for (const row of rows) close(journal, row)
+    journal.close()
+  }
+  return { journals, deltas, finished, ingest, started, writer, writeJournal }
 }
 
+/** Journals whose process is gone, as far as anybody can tell. */
+const [DEAD, DEAD_LATER] = [0, 1].map((number) => journalName(NOW, NOBODY, number)) as [string, string]
+
 test('what a dead process has left is taken before anything else, and its open calls are closed', async (t) => {
-  const { dataDir, ingest, writer, finished } = place(t)
+  const { journals, finished, started, writer } = place(t)
   const [settled, cut] = [rowOf(NOW, 70), rowOf(NOW + 1, 0)]
-  const journal = writer(0)
+  const journal = writer(DEAD)
   open(journal, settled, 99)
   open(journal, cut, 30)
   close(journal, settled)
   journal.close()
-  const books = ingest()
-  await books.start()
+  const books = await started()
   t.same(books.ledger.row(settled.id), settled)
   t.match(books.ledger.row(cut.id), {
     cost: 30,
@@ -128,27 +129,26 @@ test('what a dead process has left is taken before anything else, and its open c
   const expected = { total: 100, daily: 100, weekly: 100, monthly: 100 }
   t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), expected)
   t.same(books.ledger.spending(organizationPayer(idOf(1)), NOW), expected)
-  t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
+  t.equal(listJournals(journals).size, 0)
   t.equal(finished.length, 1)
   await books.close()
 })
 
 test('a call counts in the periods in which it was dispatched', async (t) => {
-  const { ingest, writer } = place(t)
-  const journal = writer(0)
-  for (const at of [
+  const { started, writeJournal } = place(t)
+  const times = [
     '2026-11-20T00:00:00Z',
     '2026-11-19T23:59:59Z',
     '2026-11-16T00:00:00Z',
     '2026-11-15T23:59:59Z',
     '2026-11-01T00:00:00Z',
     '2026-10-31T23:59:59Z',
-  ]) {
-    close(journal, rowOf(Date.parse(at), 1))
-  }
-  journal.close()
-  const books = ingest()
-  await books.start()
+  ]
+  writeJournal(
+    DEAD,
+    times.map((at) => rowOf(Date.parse(at), 1)),
+  )
+  const books = await started()
   t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
   t.equal(books.ledger.spentIn(keyPayer(hashOf(1)), null), 6)
   t.same(books.ledger.spending(keyPayer(hashOf(2)), NOW), { total: 0, daily: 0, weekly: 0, monthly: 0 })
@@ -156,18 +156,11 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
 })
 
 test('a live journal is taken as it grows, over its segments, each line once', async (t) => {
-  const { dataDir, ingest, deltas } = place(t)
-  const books = ingest()
-  await books.start()
+  const { journals, deltas, started, writer } = place(t)
+  const books = await started()
   const name = journalName(NOW, process.pid, 7)
   books.expectJournal(name)
-  const journal = new JournalWriter({
-    folder: join(dataDir, 'ledger', 'journals'),
-    journal: name,
-    onFailing: (error) => t.fail(String(error)),
-    onRecovered: () => {},
-    segmentBytes: 4096,
-  })
+  const journal = writer(name, 4096)
   const ids: string[] = []
   for (let turn = 0; turn < 40; turn++) {
     const row = rowOf(NOW + turn, 1)
@@ -185,14 +178,11 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     deltas.reduce((sum, { cost }) => sum + cost, 0),
     40,
   )
-  t.ok(
-    (listJournals(join(dataDir, 'ledger', 'journals')).get(name)?.length ?? 9) <= 2,
-    'segments that are taken go',
-  )
+  t.ok((listJournals(journals).get(name)?.length ?? 9) <= 2, 'segments that are taken go')
   journal.close()
   books.writerDied(name)
   await books.sync()
-  t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
+  t.equal(listJournals(journals).size, 0)
   await books.close()
 })
 
@@ -206,7 +196,7 @@ test('several that take the same journals at the same time count nothing twice a
       fc.integer({ min: 1, max: 3 }),
       async (calls, rivals) => {
         const { ingest, writer } = place(t)
-        const journal = writer(0, 2048)
+        const journal = writer(DEAD, 2048)
         const held: LedgerRow[] = []
         for (const { cost, closed, later } of calls) {
           const row = rowOf(NOW, cost)
@@ -229,15 +219,12 @@ test('several that take the same journals at the same time count nothing twice a
 })
 
 test('rows go when they are too old, and what was spent stays', async (t) => {
-  const { ingest, writer } = place(t)
+  const { started, writeJournal } = place(t)
   const day = 24 * 60 * 60 * 1000
   const old = Array.from({ length: 450 }, (_, n) => rowOf(NOW - 31 * day - n * 100, 1))
   const young = rowOf(NOW - 29 * day, 1)
-  const journal = writer(0)
-  for (const row of [...old, young]) close(journal, row)
-  journal.close()
-  const books = ingest()
-  await books.start()
+  writeJournal(DEAD, [...old, young])
+  const books = await started()
   const gone = (): boolean => old.every(({ id }) => books.ledger.row(id) === null)
   for (let tries = 0; tries < 200 && !gone(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
   t.ok(gone())
@@ -247,23 +234,12 @@ test('rows go when they are too old, and what was spent stays', async (t) => {
 })
 
 test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
-  const { dataDir, ingest } = place(t)
-  const folder = join(dataDir, 'ledger', 'journals')
-  const written = (name: string, row: LedgerRow): void => {
-    const journal = new JournalWriter({
-      folder,
-      journal: name,
-      onFailing: (error) => t.fail(String(error)),
-      onRecovered: () => {},
-    })
-    close(journal, row)
-    journal.close()
-  }
+  const { journals, ingest, writeJournal } = place(t)
   // In a container the processes of every run have the same numbers.
   const [same, other] = [rowOf(NOW, 1), rowOf(NOW, 2)]
-  written(journalName(NOW, process.pid, 0), same)
-  mkdirSync(segmentPath(folder, journalName(NOW + 1, NOBODY, 0), 0))
-  written(journalName(NOW + 2, NOBODY, 1), other)
+  writeJournal(journalName(NOW, process.pid, 0), [same])
+  mkdirSync(segmentPath(journals, journalName(NOW + 1, NOBODY, 0), 0))
+  writeJournal(journalName(NOW + 2, NOBODY, 1), [other])
   const books = ingest()
   const before = performance.now()
   await books.start()
@@ -275,24 +251,18 @@ test('a journal of an earlier process of the same number is taken, and one that 
 })
 
 test('sums of days long gone are not kept for ever', async (t) => {
-  const { ingest, writer } = place(t)
+  const { started, writeJournal } = place(t)
   const day = 24 * 60 * 60 * 1000
   const today = Math.floor(NOW / day)
   const spentOn = (books: JournalIngest, number: number): number =>
     books.ledger.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
-  const first = writer(0)
-  for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))
-  close(first, rowOf(NOW - 450 * day, 1, 2))
-  first.close()
-  const books = ingest()
-  await books.start()
+  const rows = [500, 402, 401, 400, 399, 1].map((ago) => rowOf(NOW - ago * day, 1))
+  writeJournal(DEAD, [...rows, rowOf(NOW - 450 * day, 1, 2)])
+  const books = await started()
   t.equal(spentOn(books, today - 401), 1)
-  const second = writer(1)
-  close(second, rowOf(NOW, 1))
-  second.close()
+  writeJournal(DEAD_LATER, [rowOf(NOW, 1)])
   await books.close()
-  const later = ingest()
-  await later.start()
+  const later = await started()
   t.same(
     [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
     [0, 0, 0, 1, 1, 1, 1],
@@ -303,16 +273,15 @@ test('sums of days long gone are not kept for ever', async (t) => {
 })
 
 test('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t) => {
-  const { ingest, writer } = place(t)
+  const { started, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
-  const journal = writer(0)
+  const journal = writer(DEAD)
   const times = [NOW, NOW - day, NOW, NOW - 3_600_000]
   const rows = times.map((at) => rowOf(at, 1))
   for (const row of rows) open(journal, row, 5)
   for (const row of rows.toReversed()) close(journal, row)
   journal.close()
-  const books = ingest()
-  await books.start()
+  const books = await started()
   for (const row of rows) t.same(books.ledger.row(row.id), row)
   t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
   t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })

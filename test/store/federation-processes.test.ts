@@ -16,7 +16,15 @@ async function openPeerStores(t: Test, path: string, count: number): Promise<Fed
   return started
 }
 
-void test('processes that start together on an empty folder end with one secret and one set of keys', async (t) => {
+/** The store as this process has it. */
+function openFederation(path: string) {
+  const env = new LmdbEnvironment(path)
+  const store = createLmdbFederationStore(env)
+  const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
+  return { env, store, keys }
+}
+
+test('processes that start together on an empty folder end with one secret and one set of keys', async (t) => {
   const path = tempFolder(t)
   const group = await openPeerStores(t, path, 4)
   const kids = await Promise.all(group.map((peer) => peer.ask({ do: 'tend' })))
@@ -26,15 +34,13 @@ void test('processes that start together on an empty folder end with one secret 
   t.equal((shown[0] as [string, string[]])[1].length, 2)
 })
 
-void test('a rotation by one process holds for the next signature of every other', async (t) => {
+test('a rotation by one process holds for the next signature of every other', async (t) => {
   const path = tempFolder(t)
   const [first, second] = await openPeerStores(t, path, 2)
   await first!.ask({ do: 'tend' })
   let stale = 0
-  const env = new LmdbEnvironment(path)
+  const { env, keys: ours } = openFederation(path)
   t.after(() => env.close())
-  const store = createLmdbFederationStore(env)
-  const ours = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   for (let round = 0; round < 20; round++) {
     const kid = await first!.ask({ do: 'rotate' })
     const [active] = (await second!.ask({ do: 'kids' })) as [string]
@@ -45,12 +51,11 @@ void test('a rotation by one process holds for the next signature of every other
   t.equal(stale, 0)
 })
 
-void test('a policy changed by one process is read changed by every other', async (t) => {
+test('a policy changed by one process is read changed by every other', async (t) => {
   const path = tempFolder(t)
   const [theirs] = await openPeerStores(t, path, 1)
-  const env = new LmdbEnvironment(path)
+  const { env, store } = openFederation(path)
   t.after(() => env.close())
-  const store = createLmdbFederationStore(env)
   await store.policies.add(policyOf(1), auditOf(1))
   let stale = 0
   for (let round = 0; round < 200; round++) {
@@ -68,18 +73,16 @@ void test('a policy changed by one process is read changed by every other', asyn
   t.equal(store.policies.get(policyOf(1).id)?.version, 401)
 })
 
-void test('rows that several processes append at once are all kept', async (t) => {
+test('rows that several processes append at once are all kept', async (t) => {
   const path = tempFolder(t)
   const group = await openPeerStores(t, path, 3)
   await Promise.all(group.map((peer) => peer.ask({ do: 'append', rows: 100 })))
   t.equal(await group[0]!.ask({ do: 'total' }), 300)
 })
 
-void test('nothing in the folder holds a private key in the open', async (t) => {
+test('nothing in the folder holds a private key in the open', async (t) => {
   const path = tempFolder(t)
-  const env = new LmdbEnvironment(path)
-  const store = createLmdbFederationStore(env)
-  const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
+  const { env, keys } = openFederation(path)
   await keys.maintain()
   await env.close()
   const stored = readFileSync(join(path, 'data.mdb'))

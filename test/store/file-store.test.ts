@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import type { FileReader, FileStore, NewFileDetails } from '../../src/store/file-store.js'
+import type { FileReader, FileRecord, FileStore, NewFileDetails } from '../../src/store/file-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
@@ -30,7 +30,16 @@ const FILE: NewFileDetails = {
 const NEWEST = { newestFirst: true, after: null, before: null, limit: 10 }
 
 let now = 1_700_000_000
-const openFiles = (t: Test, path = tempFolder(t)): FileStore => openStore(t, path, () => (now += 0.001)).files
+const tick = (): number => (now += 0.001)
+const openFiles = (t: Test, path = tempFolder(t)): FileStore => openStore(t, path, tick).files
+
+/** A store in which one file is made before it is closed. */
+async function storeOneFile(path: string, text: string): Promise<FileRecord> {
+  const store = openLmdbStore({ path, unixSeconds: tick })
+  const file = await store.files.createFile(FILE, Buffer.from(text))
+  await store.close()
+  return file
+}
 
 /** Names of all files below the folder of contents. */
 function storedContents(path: string): string[] {
@@ -165,25 +174,21 @@ test('a sweep removes beginnings of the dead, sets aside what nobody accounts fo
 
 test('a database that was replaced loses no file, and the right one finds all of them again', async (t) => {
   const path = tempFolder(t)
-  const first = openLmdbStore({ path, unixSeconds: () => now })
-  const old = await first.files.createFile(FILE, Buffer.from('old'))
-  await first.close()
+  const old = await storeOneFile(path, 'old')
   copyFileSync(join(path, 'data.mdb'), join(path, 'older.mdb'))
-  const second = openLmdbStore({ path, unixSeconds: () => (now += 1) })
-  const young = await second.files.createFile(FILE, Buffer.from('young'))
-  await second.close()
+  const young = await storeOneFile(path, 'young')
   renameSync(join(path, 'data.mdb'), join(path, 'newest.mdb'))
   const expectedSweep = async (database: string): Promise<unknown> => {
     copyFileSync(join(path, database), join(path, 'data.mdb'))
     rmSync(join(path, 'lock.mdb'), { force: true })
-    const store = openLmdbStore({ path, unixSeconds: () => now })
+    const store = openLmdbStore({ path, unixSeconds: tick })
     const swept = await store.files.sweep()
     t.strictSame(storedContents(path), [old.id, young.id], 'none is lost')
     await store.close()
     return swept
   }
   t.match(await expectedSweep('older.mdb'), { setAside: 1, putBack: 0, removed: 0 })
-  await openLmdbStore({ path: join(path, 'none'), unixSeconds: () => now }).close()
+  await openLmdbStore({ path: join(path, 'none'), unixSeconds: tick }).close()
   t.match(await expectedSweep(join('none', 'data.mdb')), { setAside: 1, putBack: 0, removed: 0 })
   t.match(await expectedSweep('newest.mdb'), { setAside: 0, putBack: 2, removed: 0 })
   const again = openFiles(t, path)
@@ -196,14 +201,9 @@ for (const [state, lose] of [
 ] as const) {
   test(`a store with files whose database is ${state} is not opened`, async (t) => {
     const path = tempFolder(t)
-    const store = openLmdbStore({ path, unixSeconds: () => now })
-    const { id } = await store.files.createFile(FILE, Buffer.from('kept'))
-    await store.close()
+    const { id } = await storeOneFile(path, 'kept')
     lose(join(path, 'data.mdb'))
-    t.throws(
-      () => openLmdbStore({ path, unixSeconds: () => now }),
-      /holds stored files but .*data\.mdb.* is gone/,
-    )
+    t.throws(() => openLmdbStore({ path, unixSeconds: tick }), /holds stored files but .*data\.mdb.* is gone/)
     t.strictSame(storedContents(path), [id])
     rmSync(join(path, 'files'), { recursive: true })
     openFiles(t, path)
