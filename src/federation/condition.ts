@@ -32,8 +32,6 @@ interface ConditionEvaluatorOptions {
    * that a busy pool answers `unavailable` by its own measure and not `false` by ours.
    */
   readonly deadlineMs: number
-  /** Outcomes remembered at a time, for tests. */
-  readonly maxOutcomes?: number
 }
 
 /** Outcomes remembered at a time. An entry is a hash and a small object: half a megabyte in all. */
@@ -89,7 +87,7 @@ export class ConditionEvaluator {
     claims: ConditionClaims,
     caller: Cancellation,
   ): Promise<ConditionOutcome> {
-    const { clock, deadlineMs, maxOutcomes = MAX_OUTCOMES } = this.#options
+    const { clock, deadlineMs } = this.#options
     // At the deadline the pool drops a task that has not begun, as it does when the caller leaves.
     let abortTask = (): void => {}
     const waiting: Cancellation = {
@@ -109,7 +107,7 @@ export class ConditionEvaluator {
       const result = this.#pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
       const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
       if (outcome !== RAN_LATE && outcome !== BROKEN) {
-        if (this.#outcomes.size >= maxOutcomes) this.#outcomes.delete(this.#outcomes.keys().next().value!)
+        if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
         this.#outcomes.set(key, outcome)
       }
       return outcome

@@ -86,9 +86,7 @@ test('a key is created with what was asked', async (t) => {
   t.match(await made('--organization', idOf(7)), { organizationId: idOf(7), workspaceId: idOf(8) })
   t.match(await made('--workspace', idOf(9)), { organizationId: idOf(7), workspaceId: idOf(9) })
   t.match(await made('--limit', '12.345678901'), { limit: 12_345_678_901 })
-  t.match(await made('--expires', '2030-01-31T13:00:00+01:00'), {
-    expiresAt: Date.UTC(2030, 0, 31, 12),
-  })
+  t.match(await made('--expires', '2030-01-31T13:00:00+01:00'), { expiresAt: Date.UTC(2030, 0, 31, 12) })
 })
 
 test('disable, enable and delete count for the server’s next read', async (t) => {

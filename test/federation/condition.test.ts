@@ -40,19 +40,15 @@ class ScriptedPool implements ConditionPool {
   }
 }
 
-const scripted = (run: () => Promise<unknown>, maxOutcomes = 10) => {
+const scripted = (run: () => Promise<unknown>) => {
   const clock = new FakeClock()
   const pool = new ScriptedPool(run as () => Promise<never>)
-  return {
-    clock,
-    pool,
-    conditions: new ConditionEvaluator(pool, { clock, deadlineMs: DEADLINE_MS, maxOutcomes }),
-  }
+  return { clock, pool, conditions: new ConditionEvaluator(pool, { clock, deadlineMs: DEADLINE_MS }) }
 }
 
 /** A pool in which every condition comes to one outcome. */
-const answering = (value: ConditionOutcome = { met: true, failure: null }, maxOutcomes?: number) =>
-  scripted(async () => ({ value }), maxOutcomes)
+const answering = (value: ConditionOutcome = { met: true, failure: null }) =>
+  scripted(async () => ({ value }))
 
 test('a condition is checked and evaluated in a thread of the pool', async (t) => {
   const conditions = evaluatorInPool(t)
@@ -171,9 +167,11 @@ test('anything else is another question', async (t) => {
 })
 
 test('the oldest outcome goes when there are too many', async (t) => {
-  const { pool, conditions } = answering(undefined, 2)
-  for (const text of ['1', '2', '3', '3', '2', '1']) await conditions.evaluate(text, CLAIMS, NEVER_ABORTED)
-  t.same(pool.texts, ['1', '2', '3', '1'])
+  const { pool, conditions } = answering()
+  for (let n = 0; n <= 4096; n++) await conditions.evaluate(`${n}`, CLAIMS, NEVER_ABORTED)
+  t.equal(pool.texts.length, 4097)
+  for (const text of ['4096', '1', '0']) await conditions.evaluate(text, CLAIMS, NEVER_ABORTED)
+  t.same(pool.texts.slice(4097), ['0'])
 })
 
 test('a check at the save is never remembered', async (t) => {

@@ -148,13 +148,7 @@ for (const [refusal, scene] of Object.entries(SCENES) as [ExchangeRefusal, Scene
     const { kind, note, metadata, retryAfter, issues } = fault
     t.strictSame(
       { kind, note, metadata, retryAfter, issues },
-      {
-        kind: 'invalid-grant',
-        note: undefined,
-        metadata: undefined,
-        retryAfter: undefined,
-        issues: [],
-      },
+      { kind: 'invalid-grant', note: undefined, metadata: undefined, retryAfter: undefined, issues: [] },
     )
     t.match(bench.audit.at(-1), { outcome: 'invalid-grant', reason: refusal, trail: 'refused' })
     const { passed, steps } = await bench.examine(token, policyId)

@@ -142,10 +142,8 @@ function changesField(changes: PolicyChanges | null, field: unknown): boolean {
   return field === 'subject' && changes.condition !== undefined
 }
 
-type ChangeablePolicy = PolicyDraft & { readonly enabled: boolean }
-
 /** What a new policy has where its input is silent. */
-const BLANK_POLICY: ChangeablePolicy = {
+const BLANK_POLICY: PolicyDraft = {
   issuerId: '',
   subject: null,
   audience: '',
@@ -156,7 +154,7 @@ const BLANK_POLICY: ChangeablePolicy = {
 }
 
 /** The part of a policy that changes can reach, after them. */
-function mergePolicy(current: ChangeablePolicy, changes: PolicyChanges): ChangeablePolicy {
+function mergePolicy(current: PolicyDraft, changes: PolicyChanges): PolicyDraft {
   const { subject, audience, condition, enabled, claim_checks: checks = {} } = changes
   return applyChanges(current, {
     issuerId: changes.issuer_id,
@@ -183,7 +181,7 @@ function policyAuditRow(actor: AuditActor, action: AuditAction, now: number, pol
 /** What an administrator decides about a policy. */
 export type PolicyDraft = Pick<
   FederationPolicy,
-  'issuerId' | 'subject' | 'audience' | 'condition' | 'apiKeyHash' | 'claimChecks'
+  'issuerId' | 'subject' | 'audience' | 'condition' | 'apiKeyHash' | 'enabled' | 'claimChecks'
 >
 
 /**
