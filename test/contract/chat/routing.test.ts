@@ -193,15 +193,8 @@ test('whoever leaves during the pause is not called again', async (t) => {
     peer.json({ error: { message: 'later' } }, 429, { 'retry-after': '1' })
   }
   const leaving = new AbortController()
-  const asked = fetch(`${server.apiUrl}/chat/completions`, {
-    method: 'POST',
-    headers: {
-      Authorization: 'Bearer sk-test-api-key-01234567890123456789',
-      'Content-Type': 'application/json',
-    },
-    body: JSON.stringify({ model: 'acme/single', messages: [{ role: 'user', content: 'x' }] }),
-    signal: leaving.signal,
-  })
+  const body = { model: 'acme/single', messages: [{ role: 'user', content: 'x' }] }
+  const asked = server.post('/chat/completions', body, { signal: leaving.signal })
   while (calls === 0) await new Promise((resolve) => setImmediate(resolve))
   leaving.abort()
   await t.rejects(asked)

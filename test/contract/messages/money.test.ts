@@ -28,17 +28,13 @@ const server = await startGateway({
 })
 after(() => server.stop())
 
-async function api(key: string, method: string, path: string, body?: object): Promise<Json> {
-  const response = await fetch(`${server.apiUrl}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return response.json()
+async function read(path: string, key: string): Promise<Json> {
+  return (await server.get(path, key)).json()
 }
 
 async function keyWith(limits: object): Promise<string> {
-  return (await api(MANAGEMENT_KEY, 'POST', '/keys', { name: 'x', ...limits })).key
+  const made = await server.post('/keys', { name: 'x', ...limits }, { key: MANAGEMENT_KEY })
+  return ((await made.json()) as Json).key
 }
 
 function ask(key: string, more: object = {}): Promise<Asked> {
@@ -70,7 +66,7 @@ test('a generation is found under the id of its message, with its session and it
     const told = stream ? asked.events()[0].message : asked.json()
     const cost = (stream ? asked.events().at(-2) : told).usage.cost
     t.equal(asked.headers.get('x-generation-id'), told.id)
-    const { data } = await api(API_KEY, 'GET', `/generation?id=${told.id}`)
+    const { data } = await read(`/generation?id=${told.id}`, API_KEY)
     t.match(data, {
       id: told.id,
       model: PRICED,
@@ -85,7 +81,7 @@ test('the cost of messages counts against the limit of the key, which is a billi
   const key = await keyWith({ limit: 0.6 })
   const first = await ask(key)
   t.equal(first.status, 200)
-  const { data } = await api(key, 'GET', '/key')
+  const { data } = await read('/key', key)
   t.equal(data.usage, first.json().usage.cost)
   for (const stream of [false, true]) {
     const second = await ask(key, { stream })
@@ -112,5 +108,5 @@ test('a count of tokens costs nothing', async (t) => {
   const { max_tokens: _, ...body } = message({ model: PRICED })
   const counted = await askMessages(server, body, { 'x-api-key': key }, '/messages/count_tokens')
   t.equal(counted.status, 200)
-  t.equal((await api(key, 'GET', '/key')).data.usage, 0)
+  t.equal((await read('/key', key)).data.usage, 0)
 })

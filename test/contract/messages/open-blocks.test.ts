@@ -2,7 +2,7 @@
 import { after, test } from 'tap'
 import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { askMessages, message } from '../../support/clients/messages-calls.js'
-import { API_KEY, askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
+import { askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
@@ -29,12 +29,8 @@ const HOLDS_NULL: readonly Json[] = [
 /** Asks for a stream, leaves after its first event, and tells the id of the generation. */
 async function leaveEarly(content: Json): Promise<string> {
   const leaving = new AbortController()
-  const response = await fetch(`${server.apiUrl}/messages`, {
-    method: 'POST',
-    headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
-    body: JSON.stringify(message({ model: 'sim/fast', stream: true, messages: [{ role: 'user', content }] })),
-    signal: leaving.signal,
-  })
+  const asked = message({ model: 'sim/fast', stream: true, messages: [{ role: 'user', content }] })
+  const response = await server.post('/messages', asked, { signal: leaving.signal })
   if (response.status !== 200) throw new Error(`answered ${response.status}: ${await response.text()}`)
   await response.body!.getReader().read()
   leaving.abort()
@@ -42,8 +38,7 @@ async function leaveEarly(content: Json): Promise<string> {
 }
 
 async function generation(id: string): Promise<Json> {
-  const headers = { Authorization: `Bearer ${API_KEY}` }
-  const response = await fetch(`${server.apiUrl}/generation?id=${id}`, { headers })
+  const response = await server.get(`/generation?id=${id}`)
   const told = (await response.json()) as Json
   return response.status === 200 ? told.data : null
 }

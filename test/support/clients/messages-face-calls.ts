@@ -1,8 +1,6 @@
 /** Calls of a provider's messages face, as a test sees them. */
-import { asObject, parseJson } from '../../../src/gateway/formats/json-values.js'
 import type {
   ContentBlock,
-  ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
@@ -15,6 +13,7 @@ import type {
   ProviderCall,
   ProviderFailure,
 } from '../../../src/gateway/providers/port/provider.js'
+import { assembled } from './messages-calls.js'
 import { callOf, Streamed } from './openai-calls.js'
 
 export const messagesCall = (
@@ -48,56 +47,14 @@ export function wholeMessage(
   })
 }
 
-/** The blocks that the events of a stream add up to. */
-type MutableBlock = Record<string, unknown> & { type: string }
-
-class BlockAssembler {
-  readonly #blocks: MutableBlock[] = []
-  #json = ''
-
-  add(event: ContentBlockEvent): void {
-    if (event.type === 'content_block_start') {
-      this.#blocks.push({ ...event.content_block })
-      this.#json = ''
-    } else if (event.type === 'content_block_delta') this.#applyDelta(event.delta)
-    else this.#parseInput()
-  }
-
-  /** In order; all of them are closed by now. */
-  blocks(): readonly ContentBlock[] {
-    return this.#blocks
-  }
-
-  #applyDelta({ type, ...told }: ContentBlock): void {
-    const block = this.#blocks.at(-1)
-    if (block === undefined) return
-    if (type === 'input_json_delta') this.#json += String(told.partial_json ?? '')
-    else if (type === 'citations_delta') {
-      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), told.citation]
-    } else {
-      for (const name in told) {
-        const before = block[name]
-        block[name] = typeof before === 'string' ? before + String(told[name]) : told[name]
-      }
-    }
-  }
-
-  /** The input of a call comes as text; one that was cut off is as empty as it began. */
-  #parseInput(): void {
-    const block = this.#blocks.at(-1)
-    if (block !== undefined && this.#json.trim() !== '')
-      block.input = asObject(parseJson(this.#json)) ?? block.input
-  }
-}
-
 /** The answer that the events of a stream add up to. */
 export function assembledMessage(events: readonly MessagesEvent[]): MessagesAnswer {
-  const gathered = new BlockAssembler()
+  const wire: object[] = []
   let stop: StopInfo | null = null
   let usage: MessagesAnswer['usage'] = null
   let wireUsage: MessagesUsage | null = null
   for (const event of events) {
-    if (event.type === 'block') gathered.add(event.event)
+    if (event.type === 'block') wire.push(event.event)
     else if (event.type === 'stop') stop = event.stop
     else if (event.type === 'usage') {
       usage = event.usage
@@ -105,7 +62,9 @@ export function assembledMessage(events: readonly MessagesEvent[]): MessagesAnsw
     }
   }
   if (stop === null) throw new Error('a stream without its stop')
-  return { content: gathered.blocks(), stop, usage, wireUsage }
+  const start = { type: 'message_start', message: {} }
+  const { content } = assembled([start, ...wire, { type: 'message_delta' }, { type: 'message_stop' }])
+  return { content, stop, usage, wireUsage }
 }
 
 /** Every block event of a stream, as it goes on the wire. */
