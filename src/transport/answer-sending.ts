@@ -63,6 +63,7 @@ export function byteLength(body: string | Uint8Array): number {
 
 /** The exchange, as far as the sending of its answer concerns it. */
 export interface SendingOwner {
+  readonly arrivedAt: number
   /** Nothing may touch the native response any more. */
   isOver(): boolean
   /** So many bytes of a body of known size were handed to the socket so far. */
@@ -158,16 +159,12 @@ export async function sendSizedBody(
 /** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
 const WAITING_BYTES = 1024 * 1024
 
-interface StreamOwner extends SendingOwner {
-  readonly arrivedAt: number
-}
-
 /** The sink of one stream, with its backpressure, its heartbeat and its times. */
 export class StreamSender implements ResponseSink {
   bytes = 0
   readonly #res: HttpResponse
   readonly #body: StreamResponseBody
-  readonly #owner: StreamOwner
+  readonly #owner: SendingOwner
   readonly #meter: StreamMeter | undefined
   /** The reader is slow: a write was kept, and the socket has not become writable since. */
   #blocked = false
@@ -182,7 +179,7 @@ export class StreamSender implements ResponseSink {
   constructor(
     res: HttpResponse,
     body: StreamResponseBody,
-    owner: StreamOwner,
+    owner: SendingOwner,
     meter: StreamMeter | undefined,
   ) {
     this.#res = res
