@@ -30,6 +30,8 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
     pace,
     /** How long the schedule ran within the window, in seconds. */
     seconds,
+    /** Requests that the declared rate makes in that time; null without one. */
+    due: declaredRate === null ? null : declaredRate * seconds,
     /** Whether chance decides when the expected schedule sends. */
     poisson,
     /** When requests came, by the series; null without one. */

@@ -12,13 +12,13 @@ const GENERATOR_FULL = 0.95
 
 /** V10: a generator without CPU time left measures itself. */
 export function checkGeneratorCpu(evidence: ReportEvidence): CheckFinding {
-  const { report, declaredRate, truth, seconds, latenessP99: late, latenessLimit } = evidence
+  const { report, due, truth, latenessP99: late, latenessLimit } = evidence
   if (report.cpuCores <= 0) return skip("the generator's CPU time was not measured")
   const share = report.cpuShare
   const reason = `the generator used ${formatPercent(share)} % of its ${formatNumber(report.cpuCores)} core${report.cpuCores === 1 ? '' : 's'}`
   if (share < GENERATOR_BUSY) return pass(`${reason}, below ${formatPercent(GENERATOR_BUSY)} %`)
   const onTime = late !== null && late <= latenessLimit
-  if (declaredRate !== null && onTime && truth.total.arrivals >= 0.99 * declaredRate * seconds) {
+  if (due !== null && onTime && truth.total.arrivals >= 0.99 * due) {
     return pass(`${reason}, and yet sent on time (p99 ${formatMs(late)} ms late): it spins while it waits`)
   }
   if (share < GENERATOR_FULL) return warn(`${reason}, above ${formatPercent(GENERATOR_BUSY)} %`)
@@ -87,11 +87,11 @@ export function checkConnections({ truth, report }: ReportEvidence): CheckFindin
 }
 
 /** V14: a rate that the connections cannot carry. */
-export function checkConnectionCap({ truth, report, declaredRate, seconds }: ReportEvidence): CheckFinding {
+export function checkConnectionCap({ truth, report, declaredRate, due }: ReportEvidence): CheckFinding {
   const busy = truth.connections.shareBusy
-  if (declaredRate === null) return skip('a closed loop without a rate always uses all its connections')
+  if (declaredRate === null || due === null)
+    return skip('a closed loop without a rate always uses all its connections')
   if (busy === null) return skip('the server was not told how many connections to expect')
-  const due = declaredRate * seconds
   const reason = `all connections were busy ${formatPercent(busy)} % of the time, ${formatNumber(truth.total.arrivals)} of ${formatNumber(due)} due requests arrived`
   if (busy <= 0.2 || truth.total.arrivals >= 0.99 * due) return pass(reason)
   const mean = Math.max(truth.total.service.mean, report.mean ?? 0)

@@ -56,10 +56,9 @@ function agreesWithSchedule({ expected, claims, report }: ReportEvidence): boole
 }
 
 /** Whether all that was owed came at once after the stall, so that no request is missing, only its wait. */
-function caughtUpAfterStall({ declaredRate, seconds, stalls, truth }: ReportEvidence): boolean {
-  if (declaredRate === null || stalls === null) return false
-  const due = declaredRate * seconds
-  const owed = (declaredRate * stalls.totalMs) / 1000 - stalls.arrivals
+function caughtUpAfterStall({ due, dueInStalls, stalls, truth }: ReportEvidence): boolean {
+  if (due === null || stalls === null) return false
+  const owed = dueInStalls - stalls.arrivals
   return Math.abs(due - truth.total.arrivals) <= 0.01 * due && stalls.burst >= 0.5 * owed
 }
 

@@ -21,11 +21,9 @@ export function checkOpenness(evidence: ReportEvidence): CheckFinding {
 export function checkOmission(evidence: ReportEvidence): CheckFinding {
   const found = [describeMissing(evidence), describeWidestGap(evidence)].filter((reason) => reason !== null)
   if (found.length > 0) return fail(found.join('; '))
-  const { declaredRate, seconds, truth, stalls } = evidence
-  if (declaredRate !== null) {
-    return pass(
-      `${formatNumber(truth.total.arrivals)} requests arrived of ${formatNumber(declaredRate * seconds)} due`,
-    )
+  const { due, truth, stalls } = evidence
+  if (due !== null) {
+    return pass(`${formatNumber(truth.total.arrivals)} requests arrived of ${formatNumber(due)} due`)
   }
   return stalls === null
     ? skip('no rate was declared and the server never stood')
@@ -33,10 +31,9 @@ export function checkOmission(evidence: ReportEvidence): CheckFinding {
 }
 
 /** How many requests of the declared schedule never came; null when they did. */
-function describeMissing({ declaredRate, seconds, truth, poisson }: ReportEvidence): string | null {
-  if (declaredRate === null) return null
+function describeMissing({ due, truth, poisson }: ReportEvidence): string | null {
+  if (due === null) return null
   const { arrivals } = truth.total
-  const due = declaredRate * seconds
   // How many a Poisson schedule has is a matter of chance.
   const chance = poisson ? 3 * Math.sqrt(due) : 0
   return due - arrivals > 0.01 * due + chance

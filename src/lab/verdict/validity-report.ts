@@ -79,11 +79,10 @@ function figureLine(
 }
 
 function countRows(
-  { truth, report, declaredRate, seconds, active }: ReportEvidence,
+  { truth, report, declaredRate, seconds, due, active }: ReportEvidence,
   noteOf: CheckNotes,
 ): ReportLine[] {
   const { total, window } = truth
-  const due = declaredRate === null ? null : declaredRate * seconds
   const served = total.completed / (active?.seconds ?? (seconds > 0 ? seconds : window.seconds))
   const errors = addUp(Object.values(report.errors))
   return [
