@@ -20,6 +20,7 @@ import type { Store } from '../store/store.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
+import type { UpstreamClient } from '../upstream/port.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
@@ -29,24 +30,13 @@ export function composeInference(
   routing: RoutingParts,
   accounting: Accounting,
 ) {
-  const version = VERSION
   const calls = createCallLog(config.logLevel, `worker-${worker}`)
   const onDefect = (err: unknown): void =>
     log.error({ err }, 'a defect at the end of an inference; it was settled')
   const upstream = createUpstreamClient({
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
-  const files = storeGeneratedFiles(store)
-  const wheel = new TimerWheel()
-  const createProvider = (_slug: string, entry: ProviderConfig): Provider => {
-    if (entry.kind === 'simulated') {
-      const { seed, allowRequestFaults } = entry
-      return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
-    }
-    const options = { ...entry, limits: entry.connections, upstream, version }
-    return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
-  }
-  const parts = { createProvider, messagesOver: messagesOverChat }
+  const parts = { createProvider: providerFactory(upstream, store), messagesOver: messagesOverChat }
   let catalog = buildCatalog(config.gateway, parts)
   let permissions = permissionMap(config.gateway)
   const stats = new InferenceStats()
@@ -62,7 +52,9 @@ export function composeInference(
     deadlineMs: config.limits.inferenceDeadlineMs,
     admit: (generation) => accounting.admit(generation),
     observe: (generation, outcome) => {
-      calls(callSeverity(outcome), callLine(generation, outcome), 'inference')
+      const line = callLine(generation, outcome)
+      // A provider that fails is worth a look; a caller's own mistake is not.
+      calls(line.status >= 500 ? 'warn' : 'info', line, 'inference')
       countInference(stats, generation, outcome)
       telemetry?.record(generation, outcome)
     },
@@ -78,7 +70,7 @@ export function composeInference(
     /** Before the first call. */
     start: async (): Promise<void> => {
       const { otlpEndpoint: endpoint } = config
-      if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version, worker, log })
+      if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version: VERSION, worker, log })
     },
     close: async () => telemetry?.close(),
     /** Calls that begin from now on see the new one; calls under way keep what they began with. */
@@ -88,6 +80,22 @@ export function composeInference(
       const keys = catalog.models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key))
       routing.configure(renewed.routing, new Set(keys))
     },
+  }
+}
+
+function providerFactory(
+  upstream: UpstreamClient,
+  store: Store,
+): (slug: string, entry: ProviderConfig) => Provider {
+  const files = storeGeneratedFiles(store)
+  const wheel = new TimerWheel()
+  return (_slug, entry) => {
+    if (entry.kind === 'simulated') {
+      const { seed, allowRequestFaults } = entry
+      return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
+    }
+    const options = { ...entry, limits: entry.connections, upstream, version: VERSION }
+    return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
   }
 }
 
@@ -112,13 +120,11 @@ function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key
   return new Map(Object.entries(permissions))
 }
 
-/** A provider that fails is worth a look; a caller's own mistake is not. */
-function callSeverity(outcome: InferenceOutcome): 'info' | 'warn' {
-  return outcome.kind === 'failed' && dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
-}
-
 /** Ids and figures of one inference; neither its words nor a credential. */
-function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLogLine {
+function callLine(
+  generation: Generation<RoutedRequest>,
+  outcome: InferenceOutcome,
+): CallLogLine & { readonly status: number } {
   const { consumption, startedAt, firstEventAt } = generation
   return {
     generation: generation.id,

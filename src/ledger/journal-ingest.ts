@@ -1,6 +1,6 @@
 /** Brings the journals of the workers into the ledger: the only writer of it. Runs beside the workers. */
 import { mkdirSync, rmSync } from 'node:fs'
-import type { Clock } from '../base/clock.js'
+import { type Clock, sleep } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { LedgerBatch, type UsageDelta } from '../store/ledger/ledger-batch.js'
 import { closeAbandonedLine } from '../store/ledger/row-text.js'
@@ -135,7 +135,7 @@ export class JournalIngest {
     const written = (): boolean =>
       [...listJournals(this.#ports.journals).keys()].some((name) => this.#hasForeignWriter(name))
     while (written() && this.#ports.clock.monotonicMs() < until) {
-      await new Promise<void>((resolve) => this.#ports.clock.runAfter(POLL_MS, resolve))
+      await sleep(POLL_MS, this.#ports.clock)
     }
   }
 

@@ -1,5 +1,5 @@
 /** Accounting in the supervisor: the only writer of the ledger and the server of all limits, for all workers. */
-import type { Clock } from '../base/clock.js'
+import { type Clock, sleep } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
 import { openLedger } from '../compose/accounting.js'
@@ -95,7 +95,7 @@ export class LedgerCoordinator {
   async whenIdle(): Promise<void> {
     const until = this.#clock.monotonicMs() + WRITING_MS
     while (this.#ingest.ledger.isWriting() && this.#clock.monotonicMs() < until) {
-      await new Promise<void>((resolve) => this.#clock.runAfter(POLL_MS, resolve))
+      await sleep(POLL_MS, this.#clock)
     }
   }
 
