@@ -63,10 +63,10 @@ const EXIT_INTERRUPTED = 130
 export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
   return runCommand(print, DRILL_USAGE, () => {
     const drill = parseDrillArgs(args)
-    if (drill.action === 'list') {
+    if (drill.isList) {
       return { text: SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('') }
     }
-    if (drill.action === 'print-config') {
+    if (drill.isConfiguration) {
       return { text: `${JSON.stringify(drillConfiguration(drill.port), null, 2)}\n` }
     }
     return untilSignal((signal) => {
@@ -93,14 +93,7 @@ async function untilSignal(run: (signal: AbortSignal) => Promise<CommandOutput>)
 
 // ── Arguments ───────────────────────────────────────────────────────────────
 
-interface DrillArgs {
-  readonly action: 'drill' | 'list' | 'print-config'
-  readonly scenarios: readonly DrillScenario[]
-  readonly json: boolean
-  /** Null for a gateway of the drill's own. */
-  readonly against: string | null
-  readonly port: number
-}
+type DrillArgs = ReturnType<typeof parseDrillArgs>
 
 const OPTIONS = {
   only: { type: 'string' },
@@ -111,12 +104,14 @@ const OPTIONS = {
   list: { type: 'boolean' },
 } as const
 
-function parseDrillArgs(args: readonly string[]): DrillArgs {
+function parseDrillArgs(args: readonly string[]) {
   const { values } = parseCommandArgs(args, OPTIONS, false)
   return {
-    action: values.list ? 'list' : values['print-config'] ? 'print-config' : 'drill',
+    isList: values.list === true,
+    isConfiguration: values['print-config'] === true,
     port: parseProviderPort(values['provider-port']),
     scenarios: parseScenarioNames(values.only),
+    /** Null for a gateway of the drill's own. */
     against: values.against === undefined ? null : parseGatewayOrigin(values.against),
     json: values.json === true,
   }

@@ -2,7 +2,13 @@
 import { test } from 'tap'
 import { FULL_TEXT, HALF_TEXT } from '../../src/drill/behaviours.js'
 import type { GatewayResponse } from '../../src/drill/gateway-client.js'
-import { type DrillVerdict, judgeCall, scoreResults, weighComplaints } from '../../src/drill/judge.js'
+import {
+  DRILL_VERDICTS,
+  type DrillVerdict,
+  judgeCall,
+  scoreResults,
+  weighComplaints,
+} from '../../src/drill/judge.js'
 import { type ParsedAnswer, parseAnswer } from '../../src/drill/parse-answer.js'
 import type { CallObservation, DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
@@ -16,24 +22,35 @@ function gatewayResponse(over: Partial<GatewayResponse> = {}): GatewayResponse {
 
 // ── The last scenario: two fail, the third serves ───────────────────────────
 
-const METADATA = {
-  requested: 'drill/s16',
-  attempt: 3,
-  attempts: [
-    { provider: 'Drill First', model: 'drill/s16', status: 500 },
-    { provider: 'Drill Second', model: 'drill/s16', status: 429 },
-    { provider: 'Drill Third', model: 'drill/s16-other', status: 200 },
-  ],
-  endpoints: {
-    total: 3,
-    available: [
-      { provider: 'Drill First', selected: false },
-      { provider: 'Drill Second', selected: false },
-      { provider: 'Drill Third', selected: true },
-    ],
-  },
-  generation_time: 30,
+/** Routing metadata of a call that took this way; `selected` is the provider that served, if one did. */
+function routingOf(
+  requested: string,
+  attempts: readonly (readonly [provider: string, model: string, status: number])[],
+  selected: string | null,
+  others: readonly string[] = [],
+) {
+  const providers = [...new Set([...attempts.map(([provider]) => provider), ...others])]
+  return {
+    requested,
+    attempt: selected === null ? 0 : attempts.length,
+    attempts: attempts.map(([provider, model, status]) => ({ provider, model, status })),
+    endpoints: {
+      total: providers.length,
+      available: providers.map((provider) => ({ provider, selected: provider === selected })),
+    },
+    generation_time: 30,
+  }
 }
+
+const METADATA = routingOf(
+  'drill/s16',
+  [
+    ['Drill First', 'drill/s16', 500],
+    ['Drill Second', 'drill/s16', 429],
+    ['Drill Third', 'drill/s16-other', 200],
+  ],
+  'Drill Third',
+)
 /** 20 tokens at 11 and 9 at 19 dollars per million. */
 const COST = 0.000391
 const USAGE = { prompt_tokens: 20, completion_tokens: 9, cost: COST }
@@ -75,118 +92,80 @@ const GOOD: CallObservation = {
 const answer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({
   answer: { ...ANSWER, ...over },
 })
+const response = (over: Partial<GatewayResponse>): Partial<CallObservation> => ({
+  response: gatewayResponse(over),
+})
 const metadata = (over: object): Partial<CallObservation> => answer({ metadata: { ...METADATA, ...over } })
 const row = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
 
-const CASES: readonly (readonly [
-  about: string,
-  Partial<CallObservation>,
-  DrillVerdict,
-  said: string | RegExp,
-])[] = [
-  ['all as it should be', {}, 'pass', ''],
-  ['no end', answer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
-  [
-    'an end that comes far too late',
-    { response: gatewayResponse({ endMs: 11_000 }) },
-    'fail',
-    'it took 11000 ms',
-  ],
-  ['a part that looks whole', answer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
-  [
-    'a part with an end, but without figures',
-    answer({ text: HALF_TEXT, usage: null }),
-    'fail',
-    'passed off as a complete',
-  ],
-  [
-    'somebody asked after an answer had begun',
-    { attempts: [...GOOD.attempts, ['third', 200]] },
-    'fail',
-    '2 endpoints were asked that may all bill it',
-  ],
-  [
-    'a clean refusal instead of the rescue',
-    {
-      response: gatewayResponse({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
-      ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
-      attempts: GOOD.attempts.slice(0, 2),
-    },
-    'safe',
-    'the status is 502 instead of 200',
-  ],
-  [
-    'an end that comes too late',
-    { response: gatewayResponse({ endMs: 3_000 }) },
-    'safe',
-    'it took 3000 ms instead of 0 to 2500',
-  ],
-  [
-    'an endpoint skipped',
-    { attempts: GOOD.attempts.slice(1) },
-    'safe',
-    'asked second 429, third 200 instead of',
-  ],
-  ['no id', { response: gatewayResponse({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
-  ['a connection kept', { heldConnections: 1 }, 'safe', '1 connections to a provider that was given up'],
-  ['no metadata', answer({ metadata: null }), 'partial', 'there is no routing metadata'],
-  ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'partial', 'metadata.attempts'],
-  ['a wrong place', metadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
-  ['another model asked for', metadata({ requested: 'x' }), 'partial', 'metadata.requested'],
-  [
-    'endpoints not counted',
-    metadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
-    'partial',
-    'total is 1',
-  ],
-  [
-    'nobody selected',
-    metadata({ endpoints: { total: 3, available: [] } }),
-    'partial',
-    'the selected endpoint',
-  ],
-  ['a time that was not', metadata({ generation_time: 400 }), 'partial', 'generation_time is 400 ms of 40'],
-  ['another model named', answer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
-  ['another provider named', answer({ provider: 'Drill First' }), 'partial', 'the provider of the answer'],
-  [
-    'failed attempts billed',
-    answer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
-    'partial',
-    'usage.prompt_tokens is 70020 instead of 20',
-  ],
-  [
-    'the price of another',
-    answer({ usage: { ...USAGE, cost: 0.000038 } }),
-    'partial',
-    'usage.cost is 0.000038',
-  ],
-  ['no row', { ledgerRow: null }, 'partial', 'the ledger has no row of it'],
-  ['a row of a failure', row({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
-  ['a row with one attempt', row({ attempts: 1 }), 'partial', 'the ledger’s attempts is 1 instead of 3'],
-  ['a row of another', row({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
-  ['a row of another model', row({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
-  ['a row that costs nothing', row({ total_cost: 0 }), 'partial', 'the ledger’s cost is 0 instead of'],
-  ['a row that was guessed', row({ estimated: true }), 'partial', 'the ledger’s estimated'],
-]
+type JudgedCase = readonly [about: string, over: Partial<CallObservation>, said: string]
 
-for (const [about, over, verdict, said] of CASES) {
-  test(`${about}: ${verdict}`, async (t) => {
-    const step = scenarioById('S16').steps.streamed[0]!
-    const complaints = judgeCall(scenarioById('S16'), step, { ...GOOD, ...over })
-    t.equal(weighComplaints(complaints), verdict)
-    t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
-    if (verdict === 'pass') t.same(complaints, [])
-  })
+const CASES: Readonly<Record<DrillVerdict, readonly JudgedCase[]>> = {
+  pass: [['all as it should be', {}, '']],
+  fail: [
+    ['no end', answer({ fault: 'no end within 45 s' }), 'no end within 45 s'],
+    ['an end that comes far too late', response({ endMs: 11_000 }), 'it took 11000 ms'],
+    ['a part that looks whole', answer({ text: HALF_TEXT }), 'is passed off as a complete answer'],
+    ['a part without figures', answer({ text: HALF_TEXT, usage: null }), 'passed off as a complete'],
+    [
+      'somebody asked after an answer had begun',
+      { attempts: [...GOOD.attempts, ['third', 200]] },
+      '2 endpoints were asked that may all bill it',
+    ],
+  ],
+  safe: [
+    [
+      'a clean refusal instead of the rescue',
+      {
+        ...response({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
+        ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
+        attempts: GOOD.attempts.slice(0, 2),
+      },
+      'the status is 502 instead of 200',
+    ],
+    ['an end that comes too late', response({ endMs: 3_000 }), 'it took 3000 ms instead of 0 to 2500'],
+    ['an endpoint skipped', { attempts: GOOD.attempts.slice(1) }, 'asked second 429, third 200 instead of'],
+    ['no id', response({ headers: {} }), 'there is no X-Generation-Id'],
+    ['a connection kept', { heldConnections: 1 }, '1 connections to a provider that was given up'],
+  ],
+  partial: [
+    ['no metadata', answer({ metadata: null }), 'there is no routing metadata'],
+    ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'metadata.attempts'],
+    ['a wrong place', metadata({ attempt: 1 }), 'metadata.attempt is 1 instead of 3'],
+    ['another model asked for', metadata({ requested: 'x' }), 'metadata.requested'],
+    ['endpoints not counted', metadata({ endpoints: { ...METADATA.endpoints, total: 1 } }), 'total is 1'],
+    ['nobody selected', metadata({ endpoints: { total: 3, available: [] } }), 'the selected endpoint'],
+    ['a time that was not', metadata({ generation_time: 400 }), 'generation_time is 400 ms of 40'],
+    ['another model named', answer({ model: 'drill/s16' }), 'the model of the answer'],
+    ['another provider named', answer({ provider: 'Drill First' }), 'the provider of the answer'],
+    [
+      'failed attempts billed',
+      answer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
+      'usage.prompt_tokens is 70020 instead of 20',
+    ],
+    ['the price of another', answer({ usage: { ...USAGE, cost: 0.000038 } }), 'usage.cost is 0.000038'],
+    ['no row', { ledgerRow: null }, 'the ledger has no row of it'],
+    ['a row of a failure', row({ outcome: 'failed' }), 'the ledger’s outcome'],
+    ['a row with one attempt', row({ attempts: 1 }), 'the ledger’s attempts is 1 instead of 3'],
+    ['a row of another', row({ provider_name: 'Drill First' }), 'the ledger’s provider'],
+    ['a row of another model', row({ model: 'drill/s16' }), 'the ledger’s model'],
+    ['a row that costs nothing', row({ total_cost: 0 }), 'the ledger’s cost is 0 instead of'],
+    ['a row that was guessed', row({ estimated: true }), 'the ledger’s estimated'],
+  ],
 }
 
 // ── A stream that breaks ────────────────────────────────────────────────────
 
-const BROKEN_METADATA = {
-  requested: 'drill/s07',
-  attempt: 0,
-  attempts: [{ provider: 'Drill First', model: 'drill/s07', status: 200 }],
-  endpoints: { total: 2, available: [{ provider: 'Drill First', selected: false }] },
-  generation_time: 30,
+const BROKEN_ROW = {
+  ...RECORD,
+  outcome: 'failed',
+  attempts: 1,
+  provider_name: 'Drill First',
+  model: 'drill/s07',
+  estimated: true,
+  tokens_prompt: 16,
+  tokens_completion: 5,
+  total_cost: 0.000026,
 }
 const BROKEN: CallObservation = {
   ...GOOD,
@@ -196,90 +175,69 @@ const BROKEN: CallObservation = {
     finish: 'error',
     usage: null,
     error: { code: 502, message: 'no', metadata: { error_type: 'provider_unavailable' } },
-    metadata: BROKEN_METADATA,
+    metadata: routingOf('drill/s07', [['Drill First', 'drill/s07', 200]], null, ['Drill Second']),
   },
   attempts: [['first', 200]],
-  ledgerRow: {
-    ...RECORD,
-    outcome: 'failed',
-    attempts: 1,
-    provider_name: 'Drill First',
-    model: 'drill/s07',
-    estimated: true,
-    tokens_prompt: 16,
-    tokens_completion: 5,
-    total_cost: 0.000026,
-  },
+  ledgerRow: BROKEN_ROW,
+}
+const brokenRow = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...BROKEN_ROW, ...over } })
+
+const BROKEN_CASES: typeof CASES = {
+  pass: [['an error after half of it', {}, '']],
+  fail: [],
+  safe: [],
+  partial: [
+    [
+      'nothing billed',
+      brokenRow({ tokens_completion: 0, total_cost: 0.000016 }),
+      'the ledger has 16 and 0 tokens',
+    ],
+    [
+      'all of it billed',
+      brokenRow({ tokens_completion: 9, total_cost: 0.000034 }),
+      'for a part of an answer of 9',
+    ],
+    ['a cost of other tokens', brokenRow({ total_cost: 0.00002 }), 'the ledger’s cost'],
+    ['counted by nobody', brokenRow({ estimated: false }), 'estimated is false instead of true'],
+  ],
 }
 
-for (const [about, over, verdict, said] of [
-  ['an error after half of it', {}, 'pass', ''],
-  [
-    'nothing billed',
-    { tokens_completion: 0, total_cost: 0.000016 },
-    'partial',
-    'the ledger has 16 and 0 tokens',
-  ],
-  [
-    'all of it billed',
-    { tokens_completion: 9, total_cost: 0.000034 },
-    'partial',
-    'for a part of an answer of 9',
-  ],
-  ['a cost of other tokens', { total_cost: 0.00002 }, 'partial', 'the ledger’s cost'],
-  ['counted by nobody', { estimated: false }, 'partial', 'the ledger’s estimated is false instead of true'],
+for (const [id, good, cases] of [
+  ['S16', GOOD, CASES],
+  ['S07', BROKEN, BROKEN_CASES],
 ] as const) {
-  test(`${about}: ${verdict}`, async (t) => {
-    const step = scenarioById('S07').steps.streamed[0]!
-    const complaints = judgeCall(scenarioById('S07'), step, {
-      ...BROKEN,
-      ledgerRow: { ...BROKEN.ledgerRow, ...over },
-    })
-    t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
-    t.equal(weighComplaints(complaints), verdict)
-  })
+  for (const verdict of DRILL_VERDICTS) {
+    for (const [about, over, said] of cases[verdict]) {
+      test(`${about}: ${verdict}`, async (t) => {
+        const scenario = scenarioById(id)
+        const complaints = judgeCall(scenario, scenario.steps.streamed[0]!, { ...good, ...over })
+        t.equal(weighComplaints(complaints), verdict)
+        t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
+        if (verdict === 'pass') t.same(complaints, [])
+      })
+    }
+  }
 }
 
 test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', async (t) => {
   const flapping = scenarioById('S15')
   const step = flapping.steps.whole[0] as ScenarioStep
   for (const way of step.paths) {
-    const attempts = way.map(([role, status]) => ({
-      provider: role === 'guarded' ? 'Drill Guarded' : 'Drill Second',
-      model: 'drill/s15',
-      status,
-    }))
-    const served = attempts.at(-1)!.provider
-    const [prompt, completion] = served === 'Drill Guarded' ? [1, 2] : [3, 7]
+    const attempts = way.map(([role, status]) => {
+      return [role === 'guarded' ? 'Drill Guarded' : 'Drill Second', 'drill/s15', status] as const
+    })
+    const [provider, model] = attempts.at(-1)!
+    const [prompt, completion] = provider === 'Drill Guarded' ? [1, 2] : [3, 7]
     const cost = (20 * prompt! + 9 * completion!) / 1e6
+    const total = { total: 2, available: [{ provider, selected: true }] }
+    const told = { ...routingOf('drill/s15', attempts, provider), endpoints: total }
     const observation: CallObservation = {
       ...GOOD,
       mode: 'whole',
-      response: gatewayResponse({
-        headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' },
-      }),
+      ...response({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
       attempts: way,
-      answer: {
-        ...ANSWER,
-        model: 'drill/s15',
-        provider: served,
-        usage: { ...USAGE, cost },
-        metadata: {
-          requested: 'drill/s15',
-          attempt: way.length,
-          attempts,
-          endpoints: { total: 2, available: [{ provider: served, selected: true }] },
-          generation_time: 1,
-        },
-      },
-      ledgerRow: {
-        ...RECORD,
-        streamed: false,
-        model: 'drill/s15',
-        provider_name: served,
-        attempts: way.length,
-        total_cost: cost,
-      },
+      ...answer({ model, provider, usage: { ...USAGE, cost }, metadata: told }),
+      ...row({ streamed: false, model, provider_name: provider, attempts: way.length, total_cost: cost }),
     }
     t.same(judgeCall(flapping, step, observation), [])
     const other = step.paths.find((each) => each !== way)!
@@ -338,18 +296,15 @@ for (const [about, body, fault] of [
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
+const NO_WORDS = '{"error":{"code":502}}'
+const TWOFOLD = '{"choices":[],"error":{"code":429,"message":"no"}}'
 
 for (const [about, status, body, fault] of [
   ['a good answer', 200, '{"choices":[]}', null],
   ['a good error', 502, '{"error":{"code":502,"message":"no"}}', null],
   ['an error of another code', 502, '{"error":{"code":500,"message":"no"}}', 'a 502 whose error says 500'],
-  ['an error without words', 502, '{"error":{"code":502}}', 'an error without a message'],
-  [
-    'an error inside a success',
-    200,
-    '{"choices":[],"error":{"code":429,"message":"no"}}',
-    'an error inside a 200',
-  ],
+  ['an error without words', 502, NO_WORDS, 'an error without a message'],
+  ['an error inside a success', 200, TWOFOLD, 'an error inside a 200'],
   ['half of an answer', 200, '{"choi', 'a body that is no JSON object'],
 ] as const) {
   test(`${about} is ${fault === null ? 'clean' : 'found out'}`, async (t) => {
