@@ -72,12 +72,7 @@ function decodeFile(filename: string, base64: string): FileContent | null {
   return content.byteLength === 0 ? null : { filename, content }
 }
 
-/** How a chat answer names the file. */
-function toFileAnnotation({ id, filename, mimeType, sizeBytes }: GeneratedFile): Record<string, unknown> {
-  return { type: 'file', file: { file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes } }
-}
-
-/** The same in the messages format: a block per annotation (contract/gateway 5.7). */
+/** The annotations of files in the messages format: a block for each (contract/gateway 5.7). */
 export function toContainerUploads(
   annotations: readonly Readonly<Record<string, unknown>>[] = [],
 ): ContentBlock[] {
@@ -87,23 +82,27 @@ export function toContainerUploads(
   }))
 }
 
-/** Stores the file and hands on its annotation. A caller that leaves meanwhile leaves no file behind. */
+/**
+ * Stores the file. Resolves to the annotations by which a chat answer names it, to the failure of the answer, or to
+ * null for a caller that has left meanwhile: it leaves no file behind.
+ */
 async function storeFile(
   { files, caller, filename, content }: FileDraft,
   isCancelled: () => boolean,
-  onStored: (annotation: Record<string, unknown>) => void,
-  onFailure: (failure: ProviderFailure) => void,
-): Promise<void> {
-  let file: GeneratedFile
+): Promise<{ readonly annotations: readonly Record<string, unknown>[] } | ProviderFailure | null> {
   try {
-    file = await files.store(caller, filename, content)
+    const file = await files.store(caller, filename, content)
+    if (isCancelled()) {
+      await files.discard(file.id).catch(() => {})
+      return null
+    }
+    const { id, mimeType, sizeBytes } = file
+    const named = { file_id: id, filename: file.filename, mime_type: mimeType, size_bytes: sizeBytes }
+    return { annotations: [{ type: 'file', file: named }] }
   } catch (cause) {
     const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-    if (!isCancelled()) onFailure({ fault, class: 'maybe-processed', status: 0 })
-    return
+    return isCancelled() ? null : { fault, class: 'maybe-processed', status: 0 }
   }
-  if (isCancelled()) await files.discard(file.id).catch(() => {})
-  else onStored(toFileAnnotation(file))
 }
 
 /** The annotation comes before the finish, when the file is stored. */
@@ -122,18 +121,13 @@ export class FileGeneratingStream extends StreamAdapter<ChatEvent, ChatEvent> {
     else this.#lastEvents.push(event)
   }
 
-  override onEnd(): void {
-    const onStored = (annotation: Record<string, unknown>): void => {
-      this.emit({ type: 'delta', choice: 0, delta: { annotations: [annotation] } })
-      for (const event of this.#lastEvents) this.emit(event)
-      if (!this.cancelled) this.receiver.onEnd()
-    }
-    void storeFile(
-      this.#draft,
-      () => this.cancelled,
-      onStored,
-      (failure) => this.onFailure(failure),
-    )
+  override async onEnd(): Promise<void> {
+    const stored = await storeFile(this.#draft, () => this.cancelled)
+    if (stored === null) return
+    if ('fault' in stored) return this.onFailure(stored)
+    this.emit({ type: 'delta', choice: 0, delta: stored })
+    for (const event of this.#lastEvents) this.emit(event)
+    if (!this.cancelled) this.receiver.onEnd()
   }
 }
 
@@ -147,18 +141,12 @@ export class FileGeneratingCompletion extends CallAdapter implements CompletionR
     this.#receiver = receiver
   }
 
-  onEnd({ choices, ...rest }: Completion): void {
-    const onStored = (annotation: Record<string, unknown>): void => {
-      const annotations = [annotation]
-      const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, annotations } }))
-      this.#receiver.onEnd({ choices: named, ...rest })
-    }
-    void storeFile(
-      this.#draft,
-      () => this.cancelled,
-      onStored,
-      (failure) => this.onFailure(failure),
-    )
+  async onEnd({ choices, ...rest }: Completion): Promise<void> {
+    const stored = await storeFile(this.#draft, () => this.cancelled)
+    if (stored === null) return
+    if ('fault' in stored) return this.onFailure(stored)
+    const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, ...stored } }))
+    this.#receiver.onEnd({ choices: named, ...rest })
   }
 
   onFailure(failure: ProviderFailure): void {
