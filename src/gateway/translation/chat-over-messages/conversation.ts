@@ -13,29 +13,26 @@ interface MessagesConversation {
 }
 
 type MessageOfRole<R extends ChatMessage['role']> = ChatMessage & { readonly role: R }
+type Instruction = MessageOfRole<'system' | 'developer'>
 
 /** Instructions at the head become the system prompt, later ones stay where they are. */
 export function toMessagesConversation(
   messages: readonly ChatMessage[],
   translation: Translation,
 ): MessagesConversation {
-  let at = 0
-  while (at < messages.length && isInstruction(messages[at]!)) at++
+  const instructions: Instruction[] = []
+  for (const message of messages) {
+    if (message.role !== 'system' && message.role !== 'developer') break
+    instructions.push(message)
+  }
   return {
-    system: toSystemPrompt(
-      messages.slice(0, at) as readonly MessageOfRole<'system' | 'developer'>[],
-      translation,
-    ),
-    messages: toTurns(messages, at, translation),
+    system: toSystemPrompt(instructions, translation),
+    messages: toTurns(messages, instructions.length, translation),
   }
 }
 
-function isInstruction({ role }: ChatMessage): boolean {
-  return role === 'system' || role === 'developer'
-}
-
 function toSystemPrompt(
-  instructions: readonly MessageOfRole<'system' | 'developer'>[],
+  instructions: readonly Instruction[],
   translation: Translation,
 ): string | readonly ContentBlock[] | undefined {
   for (const { name } of instructions) if (name !== undefined) translation.drop('messages.name')
@@ -54,18 +51,20 @@ function toTurns(
   translation: Translation,
 ): MessagesMessage[] {
   const turns: MessagesMessage[] = []
+  /** Results of one turn have to stand together, or the later ones answer nothing. */
+  let results: ContentBlock[] | null = null
   for (let at = from; at < messages.length; at++) {
     const message = messages[at]!
+    const place = translation.at(`messages.${at}`)
     if (message.role === 'tool') {
-      // The results of one turn have to stand together, or the later ones answer nothing.
-      const results: ContentBlock[] = []
-      for (; messages[at]?.role === 'tool'; at++) {
-        results.push(toToolResult(messages[at] as MessageOfRole<'tool'>, at, translation))
+      if (results === null) {
+        results = []
+        turns.push({ role: 'user', content: results })
       }
-      at--
-      turns.push({ role: 'user', content: results })
+      results.push(toToolResult(message, place))
     } else {
-      const turn = toTurn(message, at, translation)
+      results = null
+      const turn = toTurn(message, place)
       if (turn !== null) turns.push(turn)
     }
   }
@@ -74,51 +73,45 @@ function toTurns(
 
 function toTurn(
   message: Exclude<ChatMessage, MessageOfRole<'tool'>>,
-  at: number,
   translation: Translation,
 ): MessagesMessage | null {
   if (message.name !== undefined) translation.drop('messages.name')
-  if (message.role === 'assistant') return toAssistantTurn(message, at, translation)
+  if (message.role === 'assistant') return toAssistantTurn(message, translation)
   const role = message.role === 'user' ? 'user' : 'system'
-  return { role, content: toMessagesContent(message.content, translation.at(`messages.${at}.content`)) }
+  return { role, content: toMessagesContent(message.content, translation.at('content')) }
 }
 
 function toToolResult(
   { tool_call_id, content }: MessageOfRole<'tool'>,
-  at: number,
   translation: Translation,
 ): ContentBlock {
   return {
     type: 'tool_result',
     tool_use_id: toToolUseId(tool_call_id),
-    content: toMessagesContent(content, translation.at(`messages.${at}.content`)),
+    content: toMessagesContent(content, translation.at('content')),
   }
 }
 
 /** Null for a message that says nothing in this format, which does not take an empty one. */
 function toAssistantTurn(
   message: MessageOfRole<'assistant'>,
-  at: number,
   translation: Translation,
 ): MessagesMessage | null {
-  const place = translation.at(`messages.${at}`)
   const { content, refusal, tool_calls: calls = [], audio, images = [] } = message
-  if (audio !== undefined) place.refuse('audio')
-  if (images.length > 0) place.refuse('images')
-  refuseAssistantMedia(content, place.at('content'))
+  if (audio !== undefined) translation.refuse('audio')
+  if (images.length > 0) translation.refuse('images')
+  const place = translation.at('content')
+  refuseAssistantMedia(content, place)
   const thinking = toThinkingBlocks(message, translation)
   const rest: ContentBlock[] = [
     ...(refusal ? [{ type: 'text', text: refusal }] : []),
-    ...calls.map((call, i) => toToolUse(call, place.at(`tool_calls.${i}`))),
+    ...calls.map((call, i) => toToolUse(call, translation.at(`tool_calls.${i}`))),
   ]
   if (thinking.length === 0 && rest.length === 0) {
-    const said = toMessagesContent(content ?? '', place.at('content'))
+    const said = toMessagesContent(content ?? '', place)
     return said.length === 0 ? null : { role: 'assistant', content: said }
   }
-  return {
-    role: 'assistant',
-    content: [...thinking, ...toBlocks(content ?? '', place.at('content')), ...rest],
-  }
+  return { role: 'assistant', content: [...thinking, ...toBlocks(content ?? '', place), ...rest] }
 }
 
 /** In this format pictures and documents come from users only. */
