@@ -9,7 +9,8 @@ import type {
   Completion,
   RoutedRequest,
 } from '../../../src/gateway/formats/canonical.js'
-import { type OpenAiOptions, openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
+import type { ServerOptions } from '../../../src/gateway/providers/http/server.js'
+import { openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -36,7 +37,7 @@ interface Bench {
 export async function openAiBench(
   t: Test,
   script: Script,
-  options: Partial<OpenAiOptions> & { readonly path?: string } = {},
+  options: Partial<ServerOptions> & { readonly path?: string } = {},
 ): Promise<Bench> {
   const mock = await mockUpstream(t, script)
   const client = testClient(t)
@@ -118,14 +119,15 @@ export function streamed(provider: Provider, call = providerCall(), receiver = n
   return receiver
 }
 
-export class Completed implements CompletionReceiver {
+export class Completed<Answer = Completion> implements CompletionReceiver<Answer> {
   flow!: CallHandle
-  readonly end: Gate<Completion | ProviderFailure> = gate()
+  readonly end: Gate<Answer | ProviderFailure> = gate()
+  /** How often an end was told. */
   ends = 0
 
-  onEnd(completion: Completion): void {
+  onEnd(answer: Answer): void {
     this.ends++
-    this.end.open(completion)
+    this.end.open(answer)
   }
 
   onFailure(failure: ProviderFailure): void {
@@ -145,13 +147,6 @@ export async function completion(provider: Provider, call = providerCall()): Pro
   const end = await completed(provider, call).end.opened
   if ('fault' in end) throw end.fault
   return end
-}
-
-/** The failure of a call that must fail, by either way of calling. */
-export async function failure(provider: Provider, how: 'stream' | 'complete'): Promise<ProviderFailure> {
-  const end = await (how === 'stream' ? streamed(provider).end.opened : completed(provider).end.opened)
-  if (typeof end === 'object' && 'fault' in end) return end
-  throw new Error('the call did not fail')
 }
 
 export { answer, chunk } from '../data/chat-answers.js'

@@ -1,14 +1,11 @@
 /** A messages server on loopback: what it says is data, and how it fails is a script of the test's. */
 import type { Test } from 'tap'
 import type { ContentBlock } from '../../../src/gateway/formats/messages.js'
-import {
-  type AnthropicOptions,
-  anthropicProvider,
-} from '../../../src/gateway/providers/anthropic/provider.js'
+import { anthropicProvider } from '../../../src/gateway/providers/anthropic/provider.js'
+import type { ServerOptions } from '../../../src/gateway/providers/http/server.js'
 import type { Provider } from '../../../src/gateway/providers/port/provider.js'
-import type { UpstreamClient } from '../../../src/upstream/port.js'
 import { LIMITS, PATIENT, testClient } from '../clients/upstream-calls.js'
-import { type MockUpstream, mockUpstream, type Peer, type Script } from './mock-upstream.js'
+import { mockUpstream, type Peer, type Script } from './mock-upstream.js'
 
 export const ANTHROPIC_KEY = 'sk-ant-canary-0123456789abcdef'
 
@@ -156,14 +153,8 @@ export function breakingOff(events: readonly WireEvent[], then: (peer: Peer) => 
   }
 }
 
-export interface AnthropicBench {
-  readonly mock: MockUpstream
-  readonly client: UpstreamClient
-  readonly provider: Provider & Required<Pick<Provider, 'messages' | 'countMessages'>>
-}
-
 /** A provider before a mock that does what the script says. */
-export async function anthropicBench(t: Test, script: Script, options: Partial<AnthropicOptions> = {}) {
+export async function anthropicBench(t: Test, script: Script, options: Partial<ServerOptions> = {}) {
   const mock = await mockUpstream(t, script)
   const client = testClient(t)
   const provider = anthropicProvider({
@@ -176,5 +167,9 @@ export async function anthropicBench(t: Test, script: Script, options: Partial<A
     version: '0.0.0',
     ...options,
   })
-  return { mock, client, provider: provider as AnthropicBench['provider'] }
+  return {
+    mock,
+    client,
+    provider: provider as Provider & Required<Pick<Provider, 'messages' | 'countMessages'>>,
+  }
 }

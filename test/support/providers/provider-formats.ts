@@ -4,8 +4,6 @@ import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import type { MessagesEvent } from '../../../src/gateway/formats/messages.js'
 import type { ServerOptions } from '../../../src/gateway/providers/http/server.js'
 import type {
-  CallHandle,
-  FailureReceiver,
   ProviderApi,
   ProviderCall,
   ProviderFailure,
@@ -13,8 +11,15 @@ import type {
 } from '../../../src/gateway/providers/port/provider.js'
 import type { UpstreamClient } from '../../../src/upstream/port.js'
 import { messagesCall } from '../clients/messages-face-calls.js'
-import { API_KEY, answer, chunk, openAiBench, providerCall, Streamed } from '../clients/openai-calls.js'
-import { type Gate, gate } from '../timing/gate.js'
+import {
+  API_KEY,
+  answer,
+  Completed,
+  chunk,
+  openAiBench,
+  providerCall,
+  Streamed,
+} from '../clients/openai-calls.js'
 import { anthropicBench, frame, type WireEvent, wireEvents, wireMessage } from './mock-anthropic.js'
 import type { MockUpstream, Script } from './mock-upstream.js'
 
@@ -22,28 +27,12 @@ import type { MockUpstream, Script } from './mock-upstream.js'
 type AnyEvent = { readonly type: string }
 export type AnyStreamed = Streamed<AnyEvent>
 
-/** Takes the end of a call that does not stream, and counts how often it is told. */
-class Whole implements FailureReceiver {
-  flow!: CallHandle
-  ends = 0
-  readonly end: Gate<unknown> = gate()
-
-  onEnd(answer: unknown): void {
-    this.ends++
-    this.end.open(answer)
-  }
-
-  onFailure(failure: ProviderFailure): void {
-    this.onEnd(failure)
-  }
-}
-
 /** A provider of one format before a mock that does what a script says. */
 interface FormatBench {
   readonly mock: MockUpstream
   readonly client: UpstreamClient
   stream(receiver?: AnyStreamed): AnyStreamed
-  complete(): Whole
+  complete(): Completed<unknown>
   /** The failure of a call that must fail, by either way of calling. */
   failure(how: 'stream' | 'complete'): Promise<ProviderFailure>
 }
@@ -71,8 +60,8 @@ function benchOf<R extends RoutedRequest, E, A>(
     receiver.flow = api.stream(call(), receiver as StreamReceiver<unknown>)
     return receiver
   }
-  const complete = (): Whole => {
-    const receiver = new Whole()
+  const complete = (): Completed<unknown> => {
+    const receiver = new Completed<unknown>()
     receiver.flow = api.complete(call(), receiver)
     return receiver
   }
@@ -87,7 +76,7 @@ function benchOf<R extends RoutedRequest, E, A>(
 const dataFrame = (value: unknown): string =>
   `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`
 
-const OPENAI: ProviderFormat = {
+export const OPENAI: ProviderFormat = {
   name: 'openai',
   async bench(t, script, options) {
     const { mock, client, provider } = await openAiBench(t, script, options)
@@ -104,7 +93,7 @@ const OPENAI: ProviderFormat = {
     events.flatMap((event) => (event as { delta?: { content?: string } }).delta?.content ?? []),
 }
 
-const ANTHROPIC: ProviderFormat = {
+export const ANTHROPIC: ProviderFormat = {
   name: 'anthropic',
   async bench(t, script, options) {
     const { mock, client, provider } = await anthropicBench(t, script, { apiKey: API_KEY, ...options })

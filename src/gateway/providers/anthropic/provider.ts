@@ -15,9 +15,6 @@ import { ProviderServer, type ServerOptions, type WireObject } from '../http/ser
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 
-/** `baseUrl` goes up to and without `/v1/messages`. */
-export type AnthropicOptions = ServerOptions
-
 /** The version of the format; another one, and betas, are headers of the operator's. */
 const VERSION = '2023-06-01'
 const PATH = '/v1/messages'
@@ -39,8 +36,11 @@ const TOKEN_COUNT = {
 
 type MessagesCall = ProviderCall<MessagesRequest>
 
-/** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
-export function anthropicProvider(options: AnthropicOptions): Provider {
+/**
+ * A provider that serves every model of one server; `baseUrl` goes up to and without `/v1/messages`. Throws a
+ * RangeError for a header it must not send.
+ */
+export function anthropicProvider(options: ServerOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
   const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential])
   const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT, buildCountBody)

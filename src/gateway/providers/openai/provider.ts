@@ -15,8 +15,6 @@ import { type Provider, type ProviderCall, requestedEffort } from '../port/provi
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 
-export type OpenAiOptions = ServerOptions
-
 const PATH = '/chat/completions'
 
 const COMPLETION = { parse: parseCompletion, missing: 'a body without choices' }
@@ -29,7 +27,7 @@ const CHUNKS: StreamFormat<ChatEvent, Completion> = {
 }
 
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
-export function openAiProvider(options: OpenAiOptions): Provider {
+export function openAiProvider(options: ServerOptions): Provider {
   const credential: HeaderPairs =
     options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
   const server = new ProviderServer(options, credential)

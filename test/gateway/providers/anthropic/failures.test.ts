@@ -1,33 +1,13 @@
 import { test } from 'tap'
-import type { ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
-import {
-  messagesCall,
-  streamedMessages,
-  textBlock,
-  wholeMessage,
-} from '../../../support/clients/messages-face-calls.js'
+import { messagesCall, streamedMessages, textBlock } from '../../../support/clients/messages-face-calls.js'
 import { BROKEN, checkFailure } from '../../../support/providers/expected-failures.js'
-import {
-  type AnthropicBench,
-  anthropicBench,
-  breakingOff,
-  wireEvents,
-} from '../../../support/providers/mock-anthropic.js'
+import { anthropicBench, breakingOff, wireEvents } from '../../../support/providers/mock-anthropic.js'
 import type { Script } from '../../../support/providers/mock-upstream.js'
+import { ANTHROPIC } from '../../../support/providers/provider-formats.js'
 import { freePort } from '../../../support/servers/listen.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
 const ALL = wireEvents({ content: [textBlock('abcdefgh')] })
-const HOW = ['stream', 'complete'] as const
-
-async function failureOf({ provider }: AnthropicBench, how: (typeof HOW)[number]): Promise<ProviderFailure> {
-  const end =
-    how === 'stream'
-      ? await streamedMessages(provider.messages).end.opened
-      : await wholeMessage(provider.messages)
-  if (typeof end === 'object' && 'fault' in end) return end
-  throw new Error('the call did not fail')
-}
 
 // ── Answers that are none ───────────────────────────────────────────────────
 
@@ -64,9 +44,9 @@ const STREAMS: Readonly<Record<string, Script>> = {
 
 for (const [name, script] of Object.entries(STREAMS)) {
   test(`a stream ${name} fails`, async (t) => {
-    const bench = await anthropicBench(t, script)
-    checkFailure(t, await failureOf(bench, 'stream'), { ...BROKEN, code: '200' })
-    await eventually(() => bench.client.inFlight() === 0)
+    const { client, failure } = await ANTHROPIC.bench(t, script)
+    checkFailure(t, await failure('stream'), { ...BROKEN, code: '200' })
+    await eventually(() => client.inFlight() === 0)
   })
 }
 
@@ -78,19 +58,18 @@ const DOCUMENTS: Readonly<Record<string, unknown>> = {
 
 for (const [name, body] of Object.entries(DOCUMENTS)) {
   test(`a whole answer with ${name} fails, asked for either way`, async (t) => {
-    const bench = await anthropicBench(t, (peer) => peer.json(body))
-    for (const how of HOW) checkFailure(t, await failureOf(bench, how), BROKEN)
+    const { failure } = await ANTHROPIC.bench(t, (peer) => peer.json(body))
+    for (const how of ['complete', 'stream'] as const) checkFailure(t, await failure(how), BROKEN)
   })
 }
 
 test('an error event that names no type is an error', async (t) => {
-  const bench = await anthropicBench(
+  const untyped = 'event: error\ndata: {"error":{"type":"overloaded_error"}}\n\n'
+  const { failure } = await ANTHROPIC.bench(
     t,
-    breakingOff(ALL.slice(0, 4), (peer) =>
-      peer.chunk('event: error\ndata: {"error":{"type":"overloaded_error"}}\n\n'),
-    ),
+    breakingOff(ALL.slice(0, 4), (peer) => peer.chunk(untyped)),
   )
-  t.match(await failureOf(bench, 'stream'), { fault: { kind: 'provider-overloaded' }, status: 529 })
+  t.match(await failure('stream'), { fault: { kind: 'provider-overloaded' }, status: 529 })
 })
 
 test('figures that came before a failure are told before it, once something was said', async (t) => {

@@ -1,8 +1,9 @@
 /** Answers that are none in this format; how calls fail whatever the format is tested beside. */
 import { test } from 'tap'
-import { chunk, failure, openAiBench } from '../../../support/clients/openai-calls.js'
+import { chunk } from '../../../support/data/chat-answers.js'
 import { BROKEN, checkFailure, overloaded } from '../../../support/providers/expected-failures.js'
 import type { Script } from '../../../support/providers/mock-upstream.js'
+import { OPENAI } from '../../../support/providers/provider-formats.js'
 
 const DOCUMENTS: Readonly<Record<string, object>> = {
   'no choices': { choices: [] },
@@ -11,8 +12,8 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
 
 for (const [name, body] of Object.entries(DOCUMENTS)) {
   test(`a whole answer with ${name} fails, asked for either way`, async (t) => {
-    const { provider } = await openAiBench(t, (peer) => peer.json(body))
-    for (const how of ['complete', 'stream'] as const) checkFailure(t, await failure(provider, how), BROKEN)
+    const { failure } = await OPENAI.bench(t, (peer) => peer.json(body))
+    for (const how of ['complete', 'stream'] as const) checkFailure(t, await failure(how), BROKEN)
   })
 }
 
@@ -25,15 +26,15 @@ const STREAMS: Readonly<Record<string, Script>> = {
 
 for (const [name, script] of Object.entries(STREAMS)) {
   test(`a stream with ${name} fails`, async (t) => {
-    const { provider } = await openAiBench(t, script)
-    checkFailure(t, await failure(provider, 'stream'), BROKEN)
+    const { failure } = await OPENAI.bench(t, script)
+    checkFailure(t, await failure('stream'), BROKEN)
   })
 }
 
 test('an event of type error is one, also without a member that says so', async (t) => {
-  const { provider } = await openAiBench(t, (peer) => {
+  const { failure } = await OPENAI.bench(t, (peer) => {
     peer.streamHead()
     peer.chunk('event: error\ndata: {"type":"overloaded_error","message":"m"}\n\n')
   })
-  checkFailure(t, await failure(provider, 'stream'), overloaded('maybe-processed'))
+  checkFailure(t, await failure('stream'), overloaded('maybe-processed'))
 })
