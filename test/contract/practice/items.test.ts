@@ -1,8 +1,8 @@
 /** contract/practice 4 and 6: create, read, update, delete and list items. */
 import { test } from 'tap'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
-import { sendBytes } from '../../support/clients/byte-socket.js'
 import { type HttpClient, httpClient } from '../../support/clients/http-client.js'
+import { sendBytes } from '../../support/clients/raw-http.js'
 import { clientPerWorker } from '../../support/clients/worker-connections.js'
 import { practiceServer } from '../../support/servers/practice-server.js'
 
