@@ -6,14 +6,10 @@
  */
 import { type Test, test } from 'tap'
 import { chunked, request, split } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, startEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
-interface Bench extends TestEdge {
-  readonly ledger: Ledger
-}
-
-async function bench(t: Test, allowChunked = false): Promise<Bench> {
+async function bench(t: Test, allowChunked = false) {
   const ledger = new Ledger()
   const pong = { status: 200, headers: [], body: 'pong' }
   const routes = [

@@ -1,16 +1,12 @@
 import { type Test, test } from 'tap'
 import { request, split } from '../support/clients/raw-http.js'
-import { connected, connectedWith, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, connectedWith, startEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
 const BIG = Buffer.from(new Uint32Array(1_250_000).map((_, i) => i).buffer)
 
-interface Bench extends TestEdge {
-  readonly ledger: Ledger
-}
-
-async function bench(t: Test): Promise<Bench> {
+async function bench(t: Test) {
   const ledger = new Ledger()
   const reads = { readsBody: true, bodyLimit: 100_000 }
   const routes = [

@@ -84,27 +84,27 @@ function send(operation: { method: string; path: string }, body: string): Promis
 
 for (const operation of ITEM_OPERATIONS) {
   const { name, success } = operation
+  const ask = (body: string): Promise<HttpReply> => send(operation, body)
 
   test(`${name} requires a name`, async (t) => {
     for (const body of ['{}', '{"description":"x","price":1}', '{"Name":"x"}', '{"name ":"x"}']) {
-      refused(t, await send(operation, body), [violation.missing(NAME)], body)
+      refused(t, await ask(body), [violation.missing(NAME)], body)
     }
   })
 
   test(`${name} checks the name`, async (t) => {
-    for (const [json, expected] of NAME_ROWS)
-      refused(t, await send(operation, `{"name":${json}}`), [expected], json)
+    for (const [json, expected] of NAME_ROWS) refused(t, await ask(`{"name":${json}}`), [expected], json)
   })
 
   test(`${name} checks the description`, async (t) => {
     for (const [json, expected] of DESCRIPTION_ROWS) {
-      refused(t, await send(operation, `{"name":"x","description":${json}}`), [expected], json)
+      refused(t, await ask(`{"name":"x","description":${json}}`), [expected], json)
     }
   })
 
   test(`${name} checks the price`, async (t) => {
     for (const [json, expected] of PRICE_ROWS) {
-      refused(t, await send(operation, `{"name":"x","price":${json}}`), [expected], json)
+      refused(t, await ask(`{"name":"x","price":${json}}`), [expected], json)
     }
   })
 
@@ -112,7 +112,7 @@ for (const operation of ITEM_OPERATIONS) {
     const spellings = words('0 0.0 0e10 -0 1 1e3 1E3 1e+3 1000e-3 0.1 999999.99 1000000')
     const precise = ['1e6', '1000000.0', '123456.789012345', '5e-324', '0.30000000000000004']
     for (const json of [...spellings, ...precise]) {
-      const reply = await send(operation, `{"name":"x","price":${json}}`)
+      const reply = await ask(`{"name":"x","price":${json}}`)
       t.equal(reply.status, success, json)
       t.equal((reply.json as { price: number }).price, Number(json) + 0, json)
     }
@@ -120,17 +120,17 @@ for (const operation of ITEM_OPERATIONS) {
 
   test(`${name} lists all violations of a body at once, in the order of the fields`, async (t) => {
     const all = [violation.noString(NAME), violation.noString(DESCRIPTION), violation.noNumber(PRICE)]
-    refused(t, await send(operation, '{"name":1,"description":2,"price":"3"}'), all, 'types')
-    refused(t, await send(operation, '{"price":"3","description":2,"name":1}'), all, 'types, other order')
-    refused(t, await send(operation, '{"name":null,"description":null,"price":null}'), all, 'nulls')
+    refused(t, await ask('{"name":1,"description":2,"price":"3"}'), all, 'types')
+    refused(t, await ask('{"price":"3","description":2,"name":1}'), all, 'types, other order')
+    refused(t, await ask('{"name":null,"description":null,"price":null}'), all, 'nulls')
     const bounds = [
       violation.tooShort(NAME, 1),
       violation.tooLong(DESCRIPTION, 1000),
       violation.atLeast(PRICE, 0),
     ]
-    refused(t, await send(operation, `{"name":"","description":${text(1001)},"price":-1}`), bounds, 'bounds')
+    refused(t, await ask(`{"name":"","description":${text(1001)},"price":-1}`), bounds, 'bounds')
     const some = [violation.missing(NAME), violation.atMost(PRICE, 1_000_000)]
-    refused(t, await send(operation, '{"price":1e400}'), some, 'a missing field and a bound')
+    refused(t, await ask('{"price":1e400}'), some, 'a missing field and a bound')
   })
 }
 

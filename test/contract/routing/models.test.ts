@@ -1,7 +1,7 @@
 /** The models and providers operations (contract/gateway 11.1 and 11.2), behind the real pipeline and a real socket. */
 import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import { ANONYMOUS } from '../../../src/base/principal.js'
 import { readGateway } from '../../../src/compose/configuration.js'
@@ -103,6 +103,8 @@ async function serve(t: Test): Promise<Served> {
   }
 }
 
+const { url, get } = await serve(tap)
+
 interface ListBody {
   readonly data: readonly { readonly id: string }[]
   readonly links: { readonly next: string | null }
@@ -114,7 +116,6 @@ function idsOf({ json }: HttpReply): string[] {
 }
 
 test('11.1: the list needs no key and has every required member', async (t) => {
-  const { get } = await serve(t)
   const reply = await get('/api/v1/models')
   t.equal(reply.status, 200)
   t.equal(reply.headers['content-type'], 'application/json')
@@ -185,7 +186,6 @@ const FILTERS: readonly (readonly [query: string, ids: readonly string[]])[] = [
 ]
 
 test('11.1: the list can be filtered and sorted, and the count counts what a filter leaves', async (t) => {
-  const { get } = await serve(t)
   for (const [query, ids] of FILTERS) {
     const reply = await get(`/api/v1/models?${query}`)
     t.same(idsOf(reply), ids, query)
@@ -195,7 +195,6 @@ test('11.1: the list can be filtered and sorted, and the count counts what a fil
 })
 
 test('11.1: following links.next meets every model once, with the filter kept', async (t) => {
-  const { get } = await serve(t)
   for (const limit of [1, 2, 3, 4, 1000]) {
     const met: string[] = []
     let pages = 0
@@ -227,7 +226,6 @@ const BAD: readonly (readonly [query: string, message: string])[] = [
 ]
 
 test('11.1: a query that cannot be understood is 400 and named', async (t) => {
-  const { get } = await serve(t)
   for (const [query, message] of BAD) {
     const reply = await get(`/api/v1/models?${query}`)
     t.equal(reply.status, 400, query)
@@ -236,7 +234,6 @@ test('11.1: a query that cannot be understood is 400 and named', async (t) => {
 })
 
 test('11.1: the list of a key needs one; the static names win over a vendor', async (t) => {
-  const { get } = await serve(t)
   t.equal((await get('/api/v1/models/user')).status, 401)
   const reply = await get('/api/v1/models/user?limit=1', `Bearer ${KEY}`)
   t.match(reply.json, {
@@ -249,7 +246,6 @@ test('11.1: the list of a key needs one; the static names win over a vendor', as
 const SPELLINGS = ['acme/large:free', 'acme/large%3Afree', 'acme/large%3afree', '%61cme/large:free']
 
 test('11.1: a model is found by its id, its variant written either way', async (t) => {
-  const { get } = await serve(t)
   for (const id of SPELLINGS) {
     t.match((await get(`/api/v1/model/${id}`)).json, { data: { id: 'acme/large:free' } }, id)
     t.match((await get(`/api/v1/models/${id}/endpoints`)).json, { data: { id: 'acme/large:free' } }, id)
@@ -259,7 +255,6 @@ test('11.1: a model is found by its id, its variant written either way', async (
 const ABSENT = ['acme/nothing', 'Acme/large', 'acme/large:paid', 'constructor/x', 'acme/%ff']
 
 test('11.1: a model that does not exist is 404', async (t) => {
-  const { get } = await serve(t)
   for (const id of ABSENT) {
     for (const path of [`/api/v1/model/${id}`, `/api/v1/models/${id}/endpoints`]) {
       const reply = await get(path)
@@ -273,7 +268,6 @@ test('11.1: a model that does not exist is 404', async (t) => {
 })
 
 test('11.1: the endpoints of a model, in order of preference', async (t) => {
-  const { get } = await serve(t)
   const { data } = (await get('/api/v1/models/acme/large/endpoints')).json as {
     data: { readonly endpoints: readonly unknown[] }
   }
@@ -313,7 +307,6 @@ test('11.1: the endpoints of a model, in order of preference', async (t) => {
 })
 
 test('11.1: endpoints that keep no data are listed over all models', async (t) => {
-  const { get } = await serve(t)
   const { data } = (await get('/api/v1/endpoints/zdr')).json as { data: readonly { model_id: string }[] }
   t.same(
     data.map(({ model_id }) => model_id),
@@ -322,7 +315,6 @@ test('11.1: endpoints that keep no data are listed over all models', async (t) =
 })
 
 test('11.2: the providers, without anything of their connection', async (t) => {
-  const { get } = await serve(t)
   t.same((await get('/api/v1/providers')).json, {
     data: [
       {
@@ -353,7 +345,6 @@ const PATHS = [
 ]
 
 test('no answer shows an upstream credential, address or model name', async (t) => {
-  const { get } = await serve(t)
   for (const path of PATHS) t.notMatch((await get(path)).text, /canary|127\.0\.0\.1|large-v1/, path)
 })
 
@@ -369,7 +360,6 @@ test('a new catalogue counts from the next call on, in every answer', async (t) 
 })
 
 test('every answer is as the OpenAPI document says', async (t) => {
-  const { get } = await serve(t)
   const document = openApiDocument(
     modelEndpoints(() => catalogOf(FILE), routingState().health),
     { title: 't', version: '1', description: 'd' },
@@ -391,7 +381,6 @@ test('every answer is as the OpenAPI document says', async (t) => {
 })
 
 test('12.4: the strictest public client accepts every answer', async (t) => {
-  const { url } = await serve(t)
   const client = new OpenRouter({
     serverURL: `${url}/api/v1`,
     apiKey: KEY,
@@ -414,7 +403,6 @@ test('12.4: the strictest public client accepts every answer', async (t) => {
 })
 
 test('the commonest public client lists the models', async (t) => {
-  const { url } = await serve(t)
   const client = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: KEY, maxRetries: 0 })
   const met: string[] = []
   for await (const { id, object, owned_by } of client.models.list()) met.push(`${id} ${object} ${owned_by}`)
