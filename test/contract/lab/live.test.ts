@@ -2,6 +2,7 @@
 import { get } from 'node:http'
 import { test } from 'tap'
 import type { LiveEvent } from '../../../src/lab/live-event.js'
+import type { SeriesStep } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { startLab } from '../../support/servers/lab-server.js'
 import { eventually } from '../../support/timing/eventually.js'
@@ -20,6 +21,15 @@ class Listener {
 
   get last(): LiveEvent | undefined {
     return this.events.at(-1)
+  }
+
+  get steps(): readonly SeriesStep[] {
+    return this.events.flatMap(({ steps }) => steps)
+  }
+
+  /** Of all steps so far. */
+  get arrivals(): number {
+    return this.steps.reduce((sum, { arrivals }) => sum + arrivals, 0)
   }
 
   close(): void {
@@ -66,16 +76,13 @@ test('the live feed tells the run as it happens', async (t) => {
   await eventually(() => late.events.length >= 2)
   client.close()
   await server.stop(id)
-  await eventually(() => [early, late].every((listener) => listener.last!.run!.state === 'stopped'))
   for (const listener of [early, late]) {
-    const steps = listener.events.flatMap((event) => event.steps)
+    // The last steps of a worker that is kept from its core come with a later event.
+    await eventually(() => listener.last!.run!.state === 'stopped' && listener.arrivals >= 120)
+    t.equal(listener.arrivals, 120)
     t.ok(
-      steps.every(({ atMs }, i) => atMs === i * 100),
+      listener.steps.every(({ atMs }, i) => atMs === i * 100),
       'every step once and in order',
-    )
-    t.equal(
-      steps.reduce((sum, { arrivals }) => sum + arrivals, 0),
-      120,
     )
   }
   const next = await server.begin({ measureS: 30 })
