@@ -21,3 +21,8 @@ export function randomIds(count: number, items: number, seed = SEQUENCE_SEED): n
   const random = seededRandom(seed)
   return Array.from({ length: count }, () => 1 + Math.floor(random() * items))
 }
+
+/** One of the values, by chance. */
+export function pickRandom<T>(values: readonly T[], random: () => number): T {
+  return values[Math.floor(random() * values.length)]!
+}

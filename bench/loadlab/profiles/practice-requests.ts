@@ -62,21 +62,19 @@ export function practiceRequests(
 ): { readonly kinds: PracticeKind[]; readonly request: (index: number) => OutgoingRequest } {
   const kinds = Object.keys(mix) as PracticeKind[]
   const cycle = kindCycle(mix, seed)
-  const fixed = new Map<PracticeKind, OutgoingRequest>()
   // Reads keep to what no delete touches.
   const hot = zipfIdSource(Math.max(1, Math.floor(ids.items / 2)), seededRandom(seed + 1))
+  const ready = kinds.map((kind, index) => {
+    const spec = SPECS[kind]
+    if (typeof spec !== 'function') return renderRequest(spec, index, host)
+    return () => renderRequest(spec(hot, ids), index, host)
+  })
   const request = (index: number): OutgoingRequest => {
-    const kind = cycle[index % cycle.length]!
-    const known = fixed.get(kind)
-    if (known !== undefined) return known
-    const made = renderRequest(requestSpecOf(kind, hot, ids), kinds.indexOf(kind), host)
-    if (!NEW_EACH_TIME.has(kind)) fixed.set(kind, made)
-    return made
+    const one = ready[kinds.indexOf(cycle[index % cycle.length]!)]!
+    return typeof one === 'function' ? one() : one
   }
   return { kinds, request }
 }
-
-const NEW_EACH_TIME: ReadonlySet<PracticeKind> = new Set<PracticeKind>(['get', 'update', 'delete'])
 
 /** About 200 bytes. */
 const BODY = JSON.stringify({
@@ -86,36 +84,28 @@ const BODY = JSON.stringify({
   price: 12.5,
 })
 
-function requestSpecOf(kind: PracticeKind, hot: () => number, ids: ItemIds): RequestSpec {
-  switch (kind) {
-    case 'health':
-      return getSpec('/api/v1/health')
-    case 'get':
-      return getSpec(`${ITEMS}/${hot()}`)
-    case 'list':
-      return getSpec(ITEMS)
-    case 'create':
-      return { method: 'POST', route: ITEMS, path: ITEMS, body: BODY }
-    case 'update':
-      return { method: 'PUT', route: ITEMS, path: `${ITEMS}/${hot()}`, body: BODY }
-    case 'delete':
-      return { method: 'DELETE', route: ITEMS, path: `${ITEMS}/${ids.next++}` }
-    case 'search-none':
-      return getSpec('/api/v1/search?q=zqx')
-    case 'search-few':
-      return getSpec('/api/v1/search?q=999')
-    case 'search-half':
-      return getSpec('/api/v1/search?q=ite')
-    case 'report':
-      return getSpec('/api/v1/report')
-    default:
-      return hashSpec(Number(kind.slice('hash-'.length, -1)) * 1_000)
-  }
-}
-
 const getSpec = (path: string): RequestSpec => ({ method: 'GET', route: path, path })
 
 function hashSpec(rounds: number): RequestSpec {
   const body = JSON.stringify({ data: 'profile', rounds })
   return { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash', body }
+}
+
+/** A request that is the same each time, or makes one about an item of its own. */
+const SPECS: Readonly<
+  Record<PracticeKind, RequestSpec | ((hot: () => number, ids: ItemIds) => RequestSpec)>
+> = {
+  health: getSpec('/api/v1/health'),
+  get: (hot) => getSpec(`${ITEMS}/${hot()}`),
+  list: getSpec(ITEMS),
+  create: { method: 'POST', route: ITEMS, path: ITEMS, body: BODY },
+  update: (hot) => ({ method: 'PUT', route: ITEMS, path: `${ITEMS}/${hot()}`, body: BODY }),
+  delete: (_, ids) => ({ method: 'DELETE', route: ITEMS, path: `${ITEMS}/${ids.next++}` }),
+  'search-none': getSpec('/api/v1/search?q=zqx'),
+  'search-few': getSpec('/api/v1/search?q=999'),
+  'search-half': getSpec('/api/v1/search?q=ite'),
+  report: getSpec('/api/v1/report'),
+  'hash-1k': hashSpec(1_000),
+  'hash-10k': hashSpec(10_000),
+  'hash-100k': hashSpec(100_000),
 }

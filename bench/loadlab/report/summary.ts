@@ -1,6 +1,6 @@
 import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
 import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
-import { type MedianInterval, medianInterval } from '../../harness/figures/statistics.js'
+import { type MedianInterval, medianInterval, medianOfKnown } from '../../harness/figures/statistics.js'
 import { discardDisturbed } from '../runner/discard.js'
 import type { ComparisonRun, Repetition } from './repetition.js'
 
@@ -57,7 +57,7 @@ function referenceTool(tools: readonly string[]): string | null {
 
 function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly Repetition[]) {
   const good = all.filter(({ failure }) => failure === undefined)
-  const generatorCpu = medianOrNull(good.map(({ cpu }) => cpu.generator)) ?? 0
+  const generatorCpu = medianOfKnown(good.map(({ cpu }) => cpu.generator)) ?? 0
   const perSecond = good.flatMap(({ report, cpu }) => (cpu.generator > 0 ? [report.rps / cpu.generator] : []))
   return {
     tool,
@@ -69,18 +69,9 @@ function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly
     rate: medianInterval(good.map(({ report }) => report.rps)),
     /** By name of the percentile; `mean` and `max` too. Medians of what the tool printed. */
     client: medianByName(
-      good.map(({ report }) => ({
-        ...report.percentiles,
-        ...definedOnly({ mean: report.mean, max: report.max }),
-      })),
+      good.map(({ report: { percentiles, mean, max } }) => ({ ...percentiles, mean, max })),
     ),
-    server: medianByName(
-      good.map(({ truth: { total } }) => ({
-        ...total.service.percentiles,
-        mean: total.service.mean,
-        max: total.service.max,
-      })),
-    ),
+    server: medianByName(good.map(({ truth: { total } }) => total.service.percentiles)),
     errors: sumOf(good.flatMap(({ report }) => Object.values(report.errors))),
     non2xx: sumOf(
       good.map(({ report }) =>
@@ -88,8 +79,8 @@ function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly
       ),
     ),
     generatorCpu,
-    serverCpu: medianOrNull(good.map(({ cpu }) => cpu.server)) ?? 0,
-    perGeneratorSecond: medianOrNull(perSecond),
+    serverCpu: medianOfKnown(good.map(({ cpu }) => cpu.server)) ?? 0,
+    perGeneratorSecond: medianOfKnown(perSecond),
     /** Requests per second over those of the scenario's reference tool in the same round. */
     paired: pairedRatio(good, peers),
     /** Most frequent first. */
@@ -118,19 +109,12 @@ export function expectedLatency({ truth, series, report }: Repetition): Expected
   return gatherEvidence(truth, series, report).expected
 }
 
-function medianByName(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+function medianByName(records: readonly Readonly<Record<string, number | undefined>>[]) {
   const names = new Set(records.flatMap((record) => Object.keys(record)))
-  const entries = [...names].map((name): [string, number] => [
-    name,
-    medianOrNull(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))) ?? 0,
-  ])
-  return Object.fromEntries(entries)
-}
-
-function definedOnly(record: Readonly<Record<string, number | undefined>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(record).filter((entry): entry is [string, number] => entry[1] !== undefined),
+  const medians = [...names].map(
+    (name) => [name, medianOfKnown(records.map((record) => record[name]))] as const,
   )
+  return Object.fromEntries(medians.filter((pair): pair is [string, number] => pair[1] !== null))
 }
 
 /** Most frequent first. */
@@ -139,7 +123,5 @@ export function countValues<T>(values: readonly T[]): ValueCount<T>[] {
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts].map(([value, times]) => ({ value, times })).sort((a, b) => b.times - a.times)
 }
-
-const medianOrNull = (values: readonly number[]): number | null => medianInterval(values)?.median ?? null
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

@@ -1,5 +1,6 @@
 /** Conditions that are made to hurt: random texts, and shapes that cost as much as may be saved. */
 import type { ConditionClaims } from '../../../workers/tasks.js'
+import { pickRandom } from '../../harness/figures/sequence.js'
 
 const LONGEST = 2_000
 
@@ -9,10 +10,6 @@ interface NamedCondition {
 }
 
 type RandomSource = () => number
-
-function pickRandom<T>(values: readonly T[], random: RandomSource): T {
-  return values[Math.floor(random() * values.length)]!
-}
 
 /** Parts one after the other for as long as they fit. */
 function fillText(next: () => string, most = LONGEST): string {

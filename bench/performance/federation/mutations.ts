@@ -1,5 +1,6 @@
 /** Exchanges that are off by something, none of which may be accepted. */
 import { sign } from 'node:crypto'
+import { pickRandom } from '../../harness/figures/sequence.js'
 import { encodeForm, exchangeForm, type FormFields } from './exchange-request.js'
 import { type IssuingKey, signText, signToken, tokenHeader, tokenSegment } from './issuing-key.js'
 
@@ -34,10 +35,6 @@ const VALUES: readonly unknown[] = [...TEXTS, null, 0, -1, 1e308, 0.5, true, [],
 const CHARACTERS = ['.', '=', '-', '_', 'A', 'z', '0', ' ', '\n', '%', '+', '/', '&', 'é', '\u0000']
 
 const randomBelow = (limit: number, random: RandomSource): number => Math.floor(random() * limit)
-
-function pickRandom<T>(values: readonly T[], random: RandomSource): T {
-  return values[randomBelow(values.length, random)]!
-}
 
 /** One mutation of one of the kinds; the same sequence for the same `random`. */
 export function mutateExchange(originals: ExchangeOriginals, random: RandomSource): ExchangeMutation {

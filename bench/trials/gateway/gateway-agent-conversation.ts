@@ -15,20 +15,16 @@ const LANES = 50
 const SECONDS = 6
 /** An agent asks again when it has worked on the answer; this is many agents at one worker. */
 const EVERY_MS = 200
-const MODELS = { 'same format': 'messages/json', translated: 'bench/json' } as const
-const ROUTES = ['same format', 'translated'] as const
-type MessagesRoute = (typeof ROUTES)[number]
+/** The model of each route: one whose provider speaks the messages format, and one to whose format it is translated. */
+const ROUTES = { 'same format': 'messages/json', translated: 'bench/json' } as const
+type MessagesRoute = keyof typeof ROUTES
+const ROUTE_NAMES = ['same format', 'translated'] as const
 
-/** What one route does: to its own callers and to the streams beside them. */
-interface RouteFigures {
+interface ConversationRound extends WatchedRound {
   /** What the gateway adds to each answer, milliseconds. */
-  readonly added: readonly number[]
-  readonly beside: CheckedStreamFigures
-}
-
-interface ConversationRound extends WatchedRound, Readonly<Record<MessagesRoute, RouteFigures>> {
-  /** The same streams with nobody beside them. */
-  readonly alone: CheckedStreamFigures
+  readonly added: Readonly<Record<MessagesRoute, readonly number[]>>
+  /** Streams beside the conversations of each route, and the same with nobody beside them. */
+  readonly streams: Readonly<Record<MessagesRoute | 'alone', CheckedStreamFigures>>
   readonly failed: number
 }
 
@@ -59,24 +55,24 @@ async function streamsBeside(
 async function measureRound(stage: GatewayStage, context: TrialContext): Promise<ConversationRound> {
   const { mock, server } = stage
   const endWatch = watchProcesses(context, server.pids, [mock.pid])
-  const through = (route: MessagesRoute) => new RepeatedCall(server.port, agentCall(MODELS[route]))
-  const pairs = (route: MessagesRoute) =>
-    measureLatencyPairs(
-      new RepeatedCall(mock.port, agentCall('bench/json', AT_MOCK)),
-      through(route),
-      PAIRS,
-      WARM_UP,
-    )
+  const through = (route: MessagesRoute) => new RepeatedCall(server.port, agentCall(ROUTES[route]))
+  const pairs = async (route: MessagesRoute) => {
+    const direct = new RepeatedCall(mock.port, agentCall('bench/json', AT_MOCK))
+    const { whole, failed } = await measureLatencyPairs(direct, through(route), PAIRS, WARM_UP)
+    return { added: whole.map((pair) => pair.through - pair.direct), failed }
+  }
   const same = await pairs('same format')
   const translated = await pairs('translated')
   const alone = await streamsBeside(stage, null)
   const besideSame = await streamsBeside(stage, through('same format'))
   const besideTranslated = await streamsBeside(stage, through('translated'))
-  const added = ({ whole }: typeof same) => whole.map((pair) => pair.through - pair.direct)
   return {
-    'same format': { added: added(same), beside: besideSame.streams },
-    translated: { added: added(translated), beside: besideTranslated.streams },
-    alone: alone.streams,
+    added: { 'same format': same.added, translated: translated.added },
+    streams: {
+      'same format': besideSame.streams,
+      translated: besideTranslated.streams,
+      alone: alone.streams,
+    },
     failed: same.failed + translated.failed + besideSame.failed + besideTranslated.failed,
     disturbed: endWatch(),
   }
@@ -85,11 +81,16 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
 /** How much longer than its pace a stream stood still. */
 const longestStall = ({ gap }: CheckedStreamFigures): number => gap.max - PACE_MS
 
+const addedBy = (route: MessagesRoute, rounds: readonly ConversationRound[], q: number): number =>
+  quantile(
+    rounds.flatMap(({ added }) => added[route]),
+    q,
+  )
+
 function routeFigures(route: MessagesRoute, rounds: readonly ConversationRound[]): TrialFigure[] {
-  const added = rounds.flatMap((round) => round[route].added)
-  const gap = (q: number): number => over(rounds).median((round) => round[route].beside.gap.quantile(q))
+  const gap = (q: number): number => over(rounds).median(({ streams }) => streams[route].gap.quantile(q))
   return [
-    ...[0.5, 0.9, 0.99].map((q) => figure(`${route}: added, p${q * 100}`, quantile(added, q), 'ms')),
+    ...[0.5, 0.9, 0.99].map((q) => figure(`${route}: added, p${q * 100}`, addedBy(route, rounds, q), 'ms')),
     figure(`${route}: gap of the streams beside, p50`, gap(0.5), 'ms'),
     figure(`${route}: gap of the streams beside, p99`, gap(0.99), 'ms'),
   ]
@@ -106,35 +107,36 @@ export const gatewayAgentConversation: Trial = {
     const { kept, figures, notes } = await quietRounds(
       context,
       () => measureRound(stage, context),
-      ({ translated }) =>
-        `${quantile(translated.added, 0.5).toFixed(1)} ms added when translated, stall ${longestStall(translated.beside).toFixed(1)} ms`,
+      ({ added, streams }) => {
+        const ms = quantile(added.translated, 0.5).toFixed(1)
+        return `${ms} ms added when translated, stall ${longestStall(streams.translated).toFixed(1)} ms`
+      },
     )
     await stage.stop()
     const { median, max, sum } = over(kept)
-    const stalls = ROUTES.map((route) => (round: ConversationRound) => longestStall(round[route].beside))
-    const streams = kept.flatMap((round) => [...ROUTES.map((route) => round[route].beside), round.alone])
-    const p50 = (route: MessagesRoute): number => {
-      const added = kept.flatMap((round) => round[route].added)
-      return quantile(added, 0.5)
-    }
+    const stall = (of: MessagesRoute | 'alone') => (round: ConversationRound) =>
+      longestStall(round.streams[of])
+    const stallBar = (route: MessagesRoute) =>
+      atMost(`${route}: longest stall of another stream`, median(stall(route)), 10, 'ms')
+    const streams = kept.flatMap((round) => Object.values(round.streams))
     return {
       bars: [
-        ...ROUTES.map((route) => atMost(`${route}: added to the answer, p50`, p50(route), 5, 'ms')),
-        ...ROUTES.map((route, i) =>
-          atMost(`${route}: longest stall of another stream`, median(stalls[i]!), 10, 'ms'),
+        ...ROUTE_NAMES.map((route) =>
+          atMost(`${route}: added to the answer, p50`, addedBy(route, kept, 0.5), 5, 'ms'),
         ),
+        ...ROUTE_NAMES.map(stallBar),
         exactly('conversations without an answer', sum('failed'), 0),
         exactly('incomplete streams', over(streams).sum('incomplete'), 0),
       ],
       figures: [
         figure('size of the conversation', agentConversation('bench/json').length / 1024, 'KiB'),
-        ...ROUTES.flatMap((route) => routeFigures(route, kept)),
+        ...ROUTE_NAMES.flatMap((route) => routeFigures(route, kept)),
+        figure('longest stall of a stream with nobody beside it', median(stall('alone')), 'ms'),
         figure(
-          'longest stall of a stream with nobody beside it',
-          median((round) => longestStall(round.alone)),
+          'longest stall of all rounds',
+          Math.max(...ROUTE_NAMES.map((route) => max(stall(route)))),
           'ms',
         ),
-        figure('longest stall of all rounds', Math.max(...stalls.map(max)), 'ms'),
         ...figures,
       ],
       notes: [...notes, ...streams.flatMap((one) => one.notes).slice(0, 5)],

@@ -5,7 +5,7 @@ import {
   measureLatencyPairs,
   RepeatedCall,
 } from '../../performance/gateway/added-latency.js'
-import { BARE_TARGET, callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { BARE_TARGET, type CallTarget, callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { type QuietRounds, quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
 import { expectedStream, stageGateway } from './gateway-stage.js'
@@ -33,30 +33,20 @@ interface LatencyRound extends WatchedRound {
   readonly relayed: LatencyPairs
 }
 
-async function measurePlacement(
-  placement: MockPlacement,
-  context: TrialContext,
-): Promise<QuietRounds<LatencyRound>> {
+async function measurePlacement(placement: MockPlacement, context: TrialContext) {
   const { mock, server, stop } = await stageGateway(context, { mockBeside: placement })
   const upstream = `http://127.0.0.1:${mock.port}`
   const relay = await context.staging.startHelper('server', RELAY, { upstream })
-  const pairs = (
-    port: number,
-    to: typeof SLUICE_CHAT,
-    model: string,
-    count: number,
-  ): Promise<LatencyPairs> => {
+  const pairs = (port: number, to: CallTarget, model: string, count: number) => {
     const expected = expectedStream(model, 0)
-    const call = (ofPort: number, ofTarget: typeof SLUICE_CHAT) =>
+    const call = (ofPort: number, ofTarget: CallTarget) =>
       new RepeatedCall(ofPort, callBytes(ofTarget, model), expected.tokens > 0 ? expected : null)
     return measureLatencyPairs(call(mock.port, BARE_TARGET), call(port, to), count, WARM_UP)
   }
   const measure = async (): Promise<LatencyRound> => {
     const serverSide = [...server.pids, relay.pid]
-    const endWatch =
-      placement === 'server'
-        ? watchProcesses(context, [...serverSide, mock.pid])
-        : watchProcesses(context, serverSide, [mock.pid])
+    const [withMock, beside] = placement === 'server' ? [[mock.pid], []] : [[], [mock.pid]]
+    const endWatch = watchProcesses(context, [...serverSide, ...withMock], beside)
     const json = await pairs(server.port, SLUICE_CHAT, 'bench/json', JSON_PAIRS)
     const streams = await pairs(server.port, SLUICE_CHAT, 'bench/stream-16', STREAM_PAIRS)
     const relayed = await pairs(relay.port, BARE_TARGET, 'bench/json', JSON_PAIRS)
