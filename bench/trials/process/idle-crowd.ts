@@ -45,34 +45,23 @@ async function measureLoad(server: SluiceServer, context: TrialContext) {
   }
 }
 
-const HALF_HEADER = 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: '
-const HALF_BODY =
-  'POST /api/v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 200\r\n\r\n' +
-  '{"name":"never finished","description":"'
+/** Half a header block, and a body that stops half-way. */
+const HALVES = {
+  header: 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: ',
+  body:
+    'POST /api/v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 200\r\n\r\n' +
+    '{"name":"never finished","description":"',
+}
 
-/** Connections that asked once and then rest. */
-class IdleCrowd {
-  readonly #connections: Connection[] = []
-
-  /** How many of them the server still keeps. */
-  get alive(): number {
-    return this.#connections.filter((connection) => connection.usable).length
+/** Connections that asked once and then rest. Faults: ConnectionLost. */
+async function gatherIdle(port: number): Promise<Connection[]> {
+  const idle: Connection[] = []
+  while (idle.length < IDLE) {
+    const connection = await Connection.open(port)
+    idle.push(connection)
+    await connection.send(readItemRequest(1))
   }
-
-  /** Adds `count` connections, each with one answered request. Faults: ConnectionLost. */
-  async gather(port: number, count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      const connection = await Connection.open(port)
-      this.#connections.push(connection)
-      await connection.send(readItemRequest(1))
-    }
-  }
-
-  /** Closes all of them. */
-  closeAll(): void {
-    for (const connection of this.#connections) connection.drop()
-    this.#connections.length = 0
-  }
+  return idle
 }
 
 interface HalfSentRequest {
@@ -82,87 +71,55 @@ interface HalfSentRequest {
   closedAt: number | null
 }
 
-/** Requests that begin and never end: half a header block, or a body that stops half-way. */
-class HalfSentRequests {
-  readonly #all: HalfSentRequest[] = []
-
-  /** Sends `count` beginnings of each kind, each on a connection of its own. Faults: the socket's error. */
-  async send(port: number, count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      await this.#begin(port, 'header', HALF_HEADER)
-      await this.#begin(port, 'body', HALF_BODY)
-    }
-  }
-
-  get total(): number {
-    return this.#all.length
-  }
-
-  /** How many of them the server still keeps open. */
-  get open(): number {
-    return this.#all.filter((one) => one.closedAt === null).length
-  }
-
-  /** Waits until the server has closed all of them, at most until the youngest is `limitMs` old. */
-  async awaitClosed(limitMs: number): Promise<void> {
-    const last = Math.max(0, ...this.#all.map((one) => one.sentAt)) + limitMs
-    while (this.open > 0 && performance.now() < last) await sleep(50)
-  }
-
-  /** The longest the server kept one of a kind, milliseconds; those still open count as kept until now. */
-  longestKept(kind: HalfSentRequest['kind']): number {
-    const now = performance.now()
-    const kept = this.#all.filter((one) => one.kind === kind).map((one) => (one.closedAt ?? now) - one.sentAt)
-    return Math.max(0, ...kept)
-  }
-
-  /** Closes those that are left. */
-  drop(): void {
-    for (const { socket } of this.#all) socket.destroy()
-  }
-
-  #begin(port: number, kind: HalfSentRequest['kind'], text: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-      socket.once('error', reject)
-      socket.once('connect', () => {
-        const one: HalfSentRequest = { socket, kind, sentAt: performance.now(), closedAt: null }
-        this.#all.push(one)
-        socket.removeListener('error', reject)
-        // A reset is one of the ways in which the server may end it; 'close' follows and is what counts.
-        socket.on('error', () => {})
-        socket.on('close', () => (one.closedAt = performance.now()))
-        socket.resume()
-        socket.write(text, () => resolve())
-      })
+/** Begins a request that never ends, on a connection of its own. Faults: the socket's error. */
+function sendHalf(port: number, kind: HalfSentRequest['kind']): Promise<HalfSentRequest> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      const one: HalfSentRequest = { socket, kind, sentAt: performance.now(), closedAt: null }
+      socket.removeListener('error', reject)
+      // A reset is one of the ways in which the server may end it; 'close' follows and is what counts.
+      socket.on('error', () => {})
+      socket.on('close', () => (one.closedAt = performance.now()))
+      socket.resume()
+      socket.write(HALVES[kind], () => resolve(one))
     })
-  }
+  })
 }
 
-/** One pair; the order alternates, so that a drift of the machine does not favour one side. */
+/** Waits until the server has closed all of them, at most until the youngest is as old as one may get. */
+async function awaitClosed(all: readonly HalfSentRequest[]): Promise<void> {
+  const last = Math.max(...all.map(({ sentAt }) => sentAt)) + CLOSED_WITHIN_MS
+  while (all.some(({ closedAt }) => closedAt === null) && performance.now() < last) await sleep(50)
+}
+
+/** The longest the server kept one of a kind, milliseconds; those still open count as kept until now. */
+function longestKept(all: readonly HalfSentRequest[], wanted: HalfSentRequest['kind']): number {
+  const own = all.filter(({ kind }) => kind === wanted)
+  return Math.max(0, ...own.map(({ sentAt, closedAt }) => (closedAt ?? performance.now()) - sentAt))
+}
+
+/** One pair; the order alternates, so that a drift of the machine does not favour one side. `halves` takes what is begun. */
 async function measurePair(
   round: number,
-  halfSent: HalfSentRequests,
+  halves: HalfSentRequest[],
   server: SluiceServer,
   context: TrialContext,
 ) {
-  const idle = new IdleCrowd()
-  try {
-    const early = round % 2 === 1 ? await measureLoad(server, context) : null
-    await idle.gather(server.port, IDLE)
-    await halfSent.send(server.port, HALF_OF_EACH_KIND)
-    // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
-    await sleep(SETTLE_MS)
-    const crowd = await measureLoad(server, context)
-    /** Idle connections that were there from the beginning to the end of the window. */
-    const stayed = idle.alive
-    idle.closeAll()
-    await halfSent.awaitClosed(CLOSED_WITHIN_MS)
-    const baseline = early ?? (await measureLoad(server, context))
-    return { baseline, crowd, stayed, disturbed: Math.max(baseline.disturbed, crowd.disturbed) }
-  } finally {
-    idle.closeAll()
-  }
+  const early = round % 2 === 1 ? await measureLoad(server, context) : null
+  const idle = await gatherIdle(server.port)
+  for (let i = 0; i < HALF_OF_EACH_KIND; i++)
+    for (const kind of ['header', 'body'] as const) halves.push(await sendHalf(server.port, kind))
+  // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
+  await sleep(SETTLE_MS)
+  const crowd = await measureLoad(server, context)
+  /** Idle connections that were there from the beginning to the end of the window. */
+  const stayed = idle.filter(({ usable }) => usable).length
+  for (const connection of idle) connection.drop()
+  await awaitClosed(halves)
+  const baseline = early ?? (await measureLoad(server, context))
+  return { baseline, crowd, stayed, disturbed: Math.max(baseline.disturbed, crowd.disturbed) }
 }
 
 export const idleCrowd: Trial = {
@@ -173,13 +130,13 @@ export const idleCrowd: Trial = {
   roundLimitS: 360,
   pinned: true,
   run: async (context) => {
-    const halfSent = new HalfSentRequests()
+    const halves: HalfSentRequest[] = []
     const server = await context.staging.start({ seedItems: 100 })
     // Both programs compile their hot code during the first seconds; that is not to look like a loud baseline.
     for (let warmUp = 0; warmUp < 2; warmUp++) await measureLoad(server, context)
     const { kept, figures, notes } = await quietRounds(
       context,
-      (round) => measurePair(round, halfSent, server, context),
+      (round) => measurePair(round, halves, server, context),
       ({ baseline, crowd }) =>
         `p99 ${median(baseline.p99s).toFixed(3)} ms alone, ${median(crowd.p99s).toFixed(3)} ms among the crowd`,
     )
@@ -188,20 +145,16 @@ export const idleCrowd: Trial = {
     const p99 = (side: Side): number => median(kept.flatMap((pair) => pair[side].p99s))
     const overall = (side: Side, q: number) =>
       over(kept).median((pair) => pair[side].load.latency.quantile(q))
-    const kinds = { header: halfSent.longestKept('header'), body: halfSent.longestKept('body') }
+    const header = longestKept(halves, 'header')
+    const body = longestKept(halves, 'body')
+    for (const { socket } of halves) socket.destroy()
     const loads = over(kept.flatMap(({ baseline, crowd }) => [baseline.load, crowd.load]))
     const late = loads.median((load) => load.lateness.quantile(0.99))
-    halfSent.drop()
     return {
       bars: [
         atMost('p99 among the crowd / p99 alone', p99('crowd') / p99('baseline'), 1.1),
         atLeast('idle connections that stayed', over(kept).min('stayed'), IDLE * 0.95),
-        atMost(
-          'longest life of a half-sent request',
-          Math.max(kinds.header, kinds.body),
-          CLOSED_WITHIN_MS,
-          'ms',
-        ),
+        atMost('longest life of a half-sent request', Math.max(header, body), CLOSED_WITHIN_MS, 'ms'),
         exactly('failed requests', loads.sum(failedRequests), 0),
       ],
       figures: [
@@ -211,9 +164,9 @@ export const idleCrowd: Trial = {
         figure('p50 among the crowd', overall('crowd', 0.5), 'ms'),
         figure('p99 of all seconds, alone', overall('baseline', 0.99), 'ms'),
         figure('p99 of all seconds, among the crowd', overall('crowd', 0.99), 'ms'),
-        figure('half-sent requests', halfSent.total),
-        figure('longest life of half a header block', kinds.header, 'ms'),
-        figure('longest life of half a body', kinds.body, 'ms'),
+        figure('half-sent requests', halves.length),
+        figure('longest life of half a header block', header, 'ms'),
+        figure('longest life of half a body', body, 'ms'),
         figure('requests sent late, p99', late, 'ms'),
         ...figures,
       ],
