@@ -200,17 +200,14 @@ function planWarnings(
   { asked }: StopRequest,
   broken: string | null,
 ): string[] {
+  const few = rounds < 6 && !quick
   return [
-    ...(quick
-      ? [`a quick comparison: ${rounds} round(s) of short runs give a first impression, no interval`]
-      : []),
-    ...(rounds < 6 && !quick
-      ? [`${rounds} rounds are fewer than the 6 that an interval for the median needs`]
-      : []),
-    ...(asked ? ['interrupted: not every planned repetition was made'] : []),
-    ...(broken === null ? [] : [`not every planned repetition was made: ${broken}`]),
+    quick && `a quick comparison: ${rounds} round(s) of short runs give a first impression, no interval`,
+    few && `${rounds} rounds are fewer than the 6 that an interval for the median needs`,
+    asked && 'interrupted: not every planned repetition was made',
+    broken !== null && `not every planned repetition was made: ${broken}`,
     ...plan.leftOut.map((what) => `left out: ${what}`),
-  ]
+  ].filter((warning) => warning !== false)
 }
 
 function announcePlan(

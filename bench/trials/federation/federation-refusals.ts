@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seededRandom } from '../../../src/base/random.js'
+import { shuffled } from '../../harness/figures/sequence.js'
 import { median } from '../../harness/figures/statistics.js'
 import { Connection } from '../../harness/http/connection.js'
 import type { HttpResponse } from '../../harness/http/raw-connection.js'
@@ -19,12 +19,6 @@ const NAMED = 3
 /** What differs between two answers by its nature. */
 const OWN_HEADERS = new Set(['date', 'x-request-id'])
 
-interface TimedRefusals {
-  readonly one: RefusalCase
-  /** Milliseconds. */
-  readonly times: number[]
-}
-
 /** Everything of an answer that a caller could tell two causes apart by, besides the time it took. */
 function comparableAnswer({ status, headers, body }: HttpResponse): string {
   const lines = [...headers].filter(([name]) => !OWN_HEADERS.has(name)).map((pair) => pair.join(': '))
@@ -32,21 +26,20 @@ function comparableAnswer({ status, headers, body }: HttpResponse): string {
 }
 
 class RefusalRounds {
+  /** Causes by what a caller sees of their refusal. */
   readonly faces = new Map<string, Set<string>>()
-  readonly measured: readonly TimedRefusals[]
+  /** Each case with the milliseconds that its tries have taken. */
+  readonly measured: readonly (readonly [one: RefusalCase, times: number[]])[]
   readonly #connection: Connection
-  readonly #random = seededRandom(1)
 
   constructor(connection: Connection, cases: readonly RefusalCase[]) {
     this.#connection = connection
-    this.measured = cases.map((one) => ({ one, times: [] }))
+    this.measured = cases.map((one) => [one, []])
   }
 
   /** Every case once, in an order of its own, so that whatever the machine does meets all of them. */
-  async turn(keep: boolean): Promise<void> {
-    const order = this.measured.map((entry) => ({ entry, at: this.#random() })).sort((a, b) => a.at - b.at)
-    for (const { entry } of order) {
-      const { one, times } = entry
+  async turn(number: number, keep: boolean): Promise<void> {
+    for (const [one, times] of shuffled(this.measured, number)) {
       const ms = await this.try(one)
       if (keep) times.push(ms)
     }
@@ -67,7 +60,7 @@ class RefusalRounds {
 /** Causes whose audit row names another: a case that is refused for the wrong reason shows nothing. */
 async function wrongCauses(refusals: RefusalRounds): Promise<string[]> {
   const found: string[] = []
-  for (const { one } of refusals.measured) {
+  for (const [one] of refusals.measured) {
     await refusals.try(one)
     if (one.auditor === null) continue
     const { data } = await one.auditor.requireSuccess('GET', '/federation/audit?trail=refused&limit=1')
@@ -99,16 +92,16 @@ export const federationRefusals: Trial = {
     await sleep(Math.max(0, readyAt - Date.now()))
     const refusals = new RefusalRounds(connection, cases)
     const wrong = await wrongCauses(refusals)
-    for (let turn = 0; turn < WARM_UP; turn++) await refusals.turn(false)
-    const play = async (): Promise<void> => {
-      for (let turn = 0; turn < TRIES; turn++) await refusals.turn(true)
+    for (let turn = 0; turn < WARM_UP; turn++) await refusals.turn(turn, false)
+    const play = async (round: number): Promise<void> => {
+      for (let turn = 0; turn < TRIES; turn++) await refusals.turn(round * TRIES + turn, true)
     }
     await playRounds(context, play, () => `${TRIES} tries of ${cases.length} causes`)
     connection.drop()
     await stage.stop()
     await stop()
     const rows = refusals.measured
-      .map(({ one, times }) => ({ cause: one.cause, ms: median(times) }))
+      .map(([{ cause }, times]) => ({ cause, ms: median(times) }))
       .sort((a, b) => a.ms - b.ms)
     const named = (list: typeof rows) =>
       list.map(({ cause, ms }) => `${cause} ${ms.toFixed(3)} ms`).join(', ')
