@@ -24,13 +24,6 @@ interface TrialServerSettings extends Omit<ServerSettings, 'program' | 'cores'> 
   readonly port: number
 }
 
-/** A program of the bench that stands beside the server under trial and listens. It ends with the run. */
-interface HelperProcess {
-  readonly port: number
-  readonly pid: number
-  end(): void
-}
-
 /** Everything a run puts on the machine: processes and folders. `clear` takes all of it away again. */
 export class Staging {
   readonly children = new ChildProcesses()
@@ -80,10 +73,10 @@ export class Staging {
   }
 
   /**
-   * Starts a program of the bench, on one of the two cores or on any, sends it `job` with the port it has to listen on,
-   * and waits until it says that it listens. Faults: Error when it ends before.
+   * Starts a program of the bench beside the server under trial, on one of the two cores or on any, sends it `job` with the
+   * port it has to listen on, and waits until it says that it listens. It ends with the run. Faults: Error when it ends before.
    */
-  async startHelper(on: keyof CorePlan | null, program: URL, job: object = {}): Promise<HelperProcess> {
+  async startHelper(on: keyof CorePlan | null, program: URL, job: object = {}) {
     const port = await this.freePort()
     const child = startProgram(this.children, on === null ? null : this.#coresOf(on), program)
     await exchangeMessage(child, { ...job, port })

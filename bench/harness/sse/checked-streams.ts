@@ -2,7 +2,7 @@
 
 import { Histogram } from '../../../src/base/histogram.js'
 import { StreamLoop } from './stream-loop.js'
-import type { StreamLoss, StreamObserver } from './timed-stream.js'
+import type { StreamLoss } from './timed-stream.js'
 
 export interface CheckedStreamsPlan {
   readonly port: number
@@ -110,23 +110,7 @@ export interface ExpectedStream {
 }
 
 /** How a call ended. Milliseconds count from the sending. */
-export interface StreamOutcome {
-  /** 0 when no head arrived. */
-  readonly status: number
-  readonly tokens: number
-  /** Tokens that did not follow the one before: one for each place where some are missing, doubled or swapped. */
-  readonly disordered: number
-  /** Tokens that carry another request's tag. */
-  readonly crossed: number
-  /** The finish reason `stop`, one `[DONE]` and the framing's own end were there. */
-  readonly terminated: boolean
-  readonly firstTokenMs: number | null
-  readonly totalMs: number
-  /** Why there is no complete answer, as far as the connection knows; null when its framing was whole. */
-  readonly lost: StreamLoss | null
-  /** The beginning of a body that is no stream: what a refusal said. */
-  readonly refusalText: string
-}
+export type StreamOutcome = ReturnType<CheckedStream['outcome']>
 
 /** Sees a stream as it comes. `gapMs`: since the token before, NaN at the first. */
 export type TokenWatcher = (at: number, gapMs: number) => void
@@ -180,7 +164,8 @@ export function describeOutcome(outcome: StreamOutcome): string {
   return parts.join(', ')
 }
 
-export class CheckedStream implements StreamObserver<StreamOutcome> {
+/** A `StreamObserver` that checks. */
+export class CheckedStream {
   status = 0
   tokens = 0
   readonly #tag: string
@@ -225,17 +210,23 @@ export class CheckedStream implements StreamObserver<StreamOutcome> {
     }
   }
 
-  outcome(lost: StreamLoss | null, at: number): StreamOutcome {
+  outcome(lost: StreamLoss | null, at: number) {
     const { status, tokens } = this
     return {
+      /** 0 when no head arrived. */
       status,
       tokens,
+      /** Tokens that did not follow the one before: one for each place where some are missing, doubled or swapped. */
       disordered: this.#disordered,
+      /** Tokens that carry another request's tag. */
       crossed: this.#crossed,
+      /** The finish reason `stop`, one `[DONE]` and the framing's own end were there. */
       terminated: this.#stopped && this.#dones === 1,
       firstTokenMs: this.#firstTokenAt === null ? null : this.#firstTokenAt - this.#sentAt,
       totalMs: at - this.#sentAt,
+      /** Why there is no complete answer, as far as the connection knows; null when its framing was whole. */
       lost,
+      /** The beginning of a body that is no stream: what a refusal said. */
       refusalText: status === 200 ? '' : this.#said,
     }
   }

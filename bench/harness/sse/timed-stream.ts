@@ -67,20 +67,10 @@ export interface StreamObserver<Outcome> {
   outcome(lost: StreamLoss | null, at: number): Outcome
 }
 
-export interface StreamTimes {
-  readonly end: StreamEnd
-  readonly status: number
-  readonly tokens: number
-  /** From the due time, as all times here; NaN without a token. */
-  readonly firstTokenMs: number
-  readonly totalMs: number
-  /** Greatest distance of a token from the pace that was promised, counted from the first token; 0 without a pace. */
-  readonly driftMs: number
-  /** 99th percentile of its own gaps; 0 with fewer than two tokens. */
-  readonly worstGapMs: number
-}
+export type StreamTimes = ReturnType<TimedStream['outcome']>
 
-export class TimedStream implements StreamObserver<StreamTimes> {
+/** A `StreamObserver` that takes times. */
+export class TimedStream {
   status = 0
   tokens = 0
   readonly #dueAt: number
@@ -121,14 +111,17 @@ export class TimedStream implements StreamObserver<StreamTimes> {
     this.#lastAt = at
   }
 
-  outcome(lost: StreamLoss | null, at: number): StreamTimes {
+  outcome(lost: StreamLoss | null, at: number) {
     return {
       end: lost ?? this.#ownEnd(),
       status: this.status,
       tokens: this.tokens,
+      /** From the due time, as all times here; NaN without a token. */
       firstTokenMs: this.#firstAt - this.#dueAt,
       totalMs: at - this.#dueAt,
+      /** Greatest distance of a token from the pace that was promised, counted from the first token; 0 without a pace. */
       driftMs: this.#driftMs,
+      /** 99th percentile of its own gaps; 0 with fewer than two tokens. */
       worstGapMs: this.#worstGap(),
     }
   }

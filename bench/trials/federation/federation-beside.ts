@@ -26,14 +26,6 @@ const TOKENS = 64
 type LoopKind = 'open' | 'closed'
 type WindowKind = 'with' | 'without'
 
-interface BesideRound extends WatchedRound {
-  readonly windows: AlternatingWindows
-  readonly exchanges: number
-  /** In windows that should have none. */
-  readonly misplaced: number
-  readonly failures: number
-}
-
 /** Windows with and without exchanges: A B B A, so that a drift of the machine meets both alike. */
 class AlternatingWindows {
   readonly #start = performance.now()
@@ -60,12 +52,9 @@ class AlternatingWindows {
 
 const windowKind = (number: number): WindowKind => (number % 4 === 1 || number % 4 === 2 ? 'with' : 'without')
 
-async function measureWindows(
-  port: number,
-  loop: LoopKind,
-  exchanges: readonly Buffer[],
-  seconds = SECONDS,
-): Promise<Omit<BesideRound, 'disturbed'>> {
+type BesideRound = Awaited<ReturnType<typeof measureWindows>> & WatchedRound
+
+async function measureWindows(port: number, loop: LoopKind, exchanges: readonly Buffer[], seconds = SECONDS) {
   const windows = new AlternatingWindows()
   const chat = callBytes(SLUICE_CHAT, 'bench/json')
   let turn = 0
@@ -87,7 +76,13 @@ async function measureWindows(
   const result = await (loop === 'closed'
     ? closedLoop(settings)
     : openLoop({ ...settings, perSecond: PER_SECOND }))
-  return { windows, exchanges: exchanged + misplaced, misplaced, failures: failedRequests(result) }
+  return {
+    windows,
+    exchanges: exchanged + misplaced,
+    /** In windows that should have none. */
+    misplaced,
+    failures: failedRequests(result),
+  }
 }
 
 async function measureRounds(

@@ -15,17 +15,9 @@ const KIDS_PER_SECOND = 10_000 / 60
 const VALID_PER_SECOND = 50
 const WARM_UP_MS = 3_000
 
-interface FloodCounts {
-  flood: number
-  /** Tokens of the flood that were answered with anything but 400. */
-  surprises: number
-  valid: number
-  refused: number
-  readonly latency: Histogram
-}
-
 async function floodWithKids(lanes: KeptConnections, trusted: TrustedIssuer, seconds: number) {
-  const seen: FloodCounts = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
+  /** `surprises`: tokens of the flood that were answered with anything but 400. */
+  const seen = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
   // The signatures are of some key or other: nobody can check them without the key that is named.
   const stranger = newIssuingKey('ES256', 'stranger')
   const strange = async (): Promise<void> => {

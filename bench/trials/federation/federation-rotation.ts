@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import { runPacedCalls } from '../../harness/http/pacer.js'
-import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
 import { stageFederation, type TrustedIssuer } from './federation-stage.js'
 
@@ -17,14 +17,6 @@ const COOLDOWN_MS = 30_000
 const SLACK_MS = 1_500
 const JUDGED_MS = 3_000
 const SEED = 4
-
-/** One rotation: from the moment the key set was another. */
-interface KeyRotation {
-  readonly trusted: TrustedIssuer
-  readonly at: number
-  readonly added: IssuingKey
-  readonly removed: IssuingKey
-}
 
 class RotationCounts {
   calls = 0
@@ -57,7 +49,7 @@ class RotationCounts {
 }
 
 /** Every issuer signs with a new key from now on and publishes the old one no more. */
-function rotateKeys(trusted: readonly TrustedIssuer[], number: number): KeyRotation[] {
+function rotateKeys(trusted: readonly TrustedIssuer[], number: number) {
   return trusted.map((one) => {
     const removed = one.issuer.published[0]!
     const added = newIssuingKey('ES256', `rotation-${number}`)

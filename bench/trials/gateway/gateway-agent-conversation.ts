@@ -5,7 +5,7 @@ import { measureLatencyPairs, RepeatedCall } from '../../performance/gateway/add
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
 import { type GatewayStage, runStreams, stageGateway } from './gateway-stage.js'
 
@@ -20,13 +20,7 @@ const ROUTES = { 'same format': 'messages/json', translated: 'bench/json' } as c
 type MessagesRoute = keyof typeof ROUTES
 const ROUTE_NAMES = ['same format', 'translated'] as const
 
-interface ConversationRound extends WatchedRound {
-  /** What the gateway adds to each answer, milliseconds. */
-  readonly added: Readonly<Record<MessagesRoute, readonly number[]>>
-  /** Streams beside the conversations of each route, and the same with nobody beside them. */
-  readonly streams: Readonly<Record<MessagesRoute | 'alone', CheckedStreamFigures>>
-  readonly failed: number
-}
+type ConversationRound = Awaited<ReturnType<typeof measureRound>>
 
 const AT_MOCK = { ...BARE_TARGET, path: '/v1/messages' }
 
@@ -52,7 +46,7 @@ async function streamsBeside(
   return { streams, failed }
 }
 
-async function measureRound(stage: GatewayStage, context: TrialContext): Promise<ConversationRound> {
+async function measureRound(stage: GatewayStage, context: TrialContext) {
   const { mock, server } = stage
   const endWatch = watchProcesses(context, server.pids, [mock.pid])
   const through = (route: MessagesRoute) => new RepeatedCall(server.port, agentCall(ROUTES[route]))
@@ -67,7 +61,9 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
   const besideSame = await streamsBeside(stage, through('same format'))
   const besideTranslated = await streamsBeside(stage, through('translated'))
   return {
+    /** What the gateway adds to each answer, milliseconds. */
     added: { 'same format': same.added, translated: translated.added },
+    /** Streams beside the conversations of each route, and the same with nobody beside them. */
     streams: {
       'same format': besideSame.streams,
       translated: besideTranslated.streams,

@@ -1,12 +1,11 @@
 import { quantile } from '../../harness/figures/statistics.js'
 import {
   type LatencyPair,
-  type LatencyPairs,
   measureLatencyPairs,
   RepeatedCall,
 } from '../../performance/gateway/added-latency.js'
 import { BARE_TARGET, type CallTarget, callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
-import { type QuietRounds, quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { quietRounds, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
 import { expectedStream, stageGateway } from './gateway-stage.js'
 
@@ -26,13 +25,6 @@ const RELAY = new URL('../../performance/gateway/bare-relay.js', import.meta.url
  */
 type MockPlacement = 'server' | 'generator'
 
-interface LatencyRound extends WatchedRound {
-  readonly json: LatencyPairs
-  readonly streams: LatencyPairs
-  /** The same answers through a bare relay. */
-  readonly relayed: LatencyPairs
-}
-
 async function measurePlacement(placement: MockPlacement, context: TrialContext) {
   const { mock, server, stop } = await stageGateway(context, { mockBeside: placement })
   const upstream = `http://127.0.0.1:${mock.port}`
@@ -43,12 +35,13 @@ async function measurePlacement(placement: MockPlacement, context: TrialContext)
       new RepeatedCall(ofPort, callBytes(ofTarget, model), expected.tokens > 0 ? expected : null)
     return measureLatencyPairs(call(mock.port, BARE_TARGET), call(port, to), count, WARM_UP)
   }
-  const measure = async (): Promise<LatencyRound> => {
+  const measure = async () => {
     const serverSide = [...server.pids, relay.pid]
     const [withMock, beside] = placement === 'server' ? [[mock.pid], []] : [[], [mock.pid]]
     const endWatch = watchProcesses(context, [...serverSide, ...withMock], beside)
     const json = await pairs(server.port, SLUICE_CHAT, 'bench/json', JSON_PAIRS)
     const streams = await pairs(server.port, SLUICE_CHAT, 'bench/stream-16', STREAM_PAIRS)
+    // The same answers through a bare relay.
     const relayed = await pairs(relay.port, BARE_TARGET, 'bench/json', JSON_PAIRS)
     return { json, streams, relayed, disturbed: endWatch() }
   }
@@ -77,7 +70,7 @@ function latencyFigures(name: string, pairs: readonly LatencyPair[]): TrialFigur
 }
 
 /** All pairs of the rounds that count. */
-function pooledPairs({ kept }: QuietRounds<LatencyRound>) {
+function pooledPairs({ kept }: Awaited<ReturnType<typeof measurePlacement>>) {
   return {
     answers: kept.flatMap(({ json }) => json.whole),
     relayed: kept.flatMap(({ relayed }) => relayed.whole),

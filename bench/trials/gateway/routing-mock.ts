@@ -4,21 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-interface RoutingMockJob {
-  readonly port: number
-  /** Milliseconds until a call is answered. */
-  readonly answerMs: number
-}
-
-/** Since the last change of its mind. */
-export interface RoutingMockState {
-  /** Calls that came. */
-  readonly calls: number
-  /** Most of them at a time, of those that came a while after the change. */
-  readonly mostAtOnce: number
-  /** How many those were. */
-  readonly lateCalls: number
-}
+export type RoutingMockState = typeof counts
 
 /** Milliseconds after a change in which calls do not count as late: workers have to tell each other. */
 const SETTLING_MS = 500
@@ -35,10 +21,12 @@ const ANSWER = JSON.stringify({
 })
 const REFUSAL = JSON.stringify({ error: { message: 'out of order' } })
 
+/** Until a call is answered. */
 let answerMs = 0
 let serves = true
 let leaving = false
 let changedAt = performance.now()
+/** Since the last change of its mind: calls that came, how many of them came a while after it, and most of those at a time. */
 let counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
 let lateUnderWay = 0
 
@@ -72,7 +60,7 @@ function answerJson(response: ServerResponse, value: object): void {
 const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
   switch (incoming.url) {
     case '/state':
-      answerJson(response, { ...counts } satisfies RoutingMockState)
+      answerJson(response, counts)
       break
     case '/serve':
     case '/refuse':
@@ -93,7 +81,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) =
 
 process.once('disconnect', () => process.exit(0))
 process.once('message', (message) => {
-  const job = message as RoutingMockJob
+  const job = message as { readonly port: number; readonly answerMs: number }
   answerMs = job.answerMs
   server.listen(job.port, '127.0.0.1', () => process.send?.({ listening: true }))
 })

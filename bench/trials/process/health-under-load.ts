@@ -5,7 +5,7 @@ import type { HttpResponse } from '../../harness/http/raw-connection.js'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
 import { cpuMs } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { quietRounds, type WatchedRound, watchCores, watchProcesses } from '../disturbance.js'
+import { quietRounds, watchCores, watchProcesses } from '../disturbance.js'
 import { closedLoop, countStatuses, failedRequests, type LoadResult, openLoop } from '../load.js'
 import { apiRequest, HEALTH, hashRequest } from '../requests.js'
 import {
@@ -51,21 +51,8 @@ const BARE_HASH = fileURLToPath(new URL('./bare-hash.js', import.meta.url))
 const HASH_WARM_UP_SECONDS = 15
 const POOL_THREADS = 1
 
-/** A rate of derivations, and what the noise of other programs cannot touch: derivations per second of CPU time. */
-interface HashRate extends WatchedRound {
-  readonly perSecond: number
-  readonly perCpuSecond: number
-}
-
-interface HashRound extends WatchedRound {
-  readonly bare: HashRate
-  readonly ours: HashRate
-  readonly health: LoadResult
-  readonly failures: number
-}
-
 /** Bare threads in a process of their own. Faults: Error when it prints no rate. */
-async function measureBareHash({ staging, cores }: TrialContext): Promise<HashRate> {
+async function measureBareHash({ staging, cores }: TrialContext) {
   const line = [process.execPath, BARE_HASH, POOL_THREADS, PBKDF2_ROUNDS, SECONDS].map(String)
   const command = pinnedCommand(cores === null ? null : [cores.server], line)
   let cpu = 0
@@ -76,13 +63,11 @@ async function measureBareHash({ staging, cores }: TrialContext): Promise<HashRa
   const [perSecond = 0, perCpuSecond = 0, totalCpuMs = 0] = text.split(' ').map(Number)
   if (!(perSecond > 0)) throw new Error('the bare threads reported no rate')
   cpu = totalCpuMs
+  // Derivations by CPU time: the noise of other programs cannot touch them.
   return { perSecond, perCpuSecond, disturbed: endWatch() }
 }
 
-async function measureServerHash(
-  { port, pids }: SluiceServer,
-  context: TrialContext,
-): Promise<Pick<HashRound, 'ours' | 'health' | 'failures'>> {
+async function measureServerHash({ port, pids }: SluiceServer, context: TrialContext) {
   const before = cpuMs(pids)
   const endWatch = watchProcesses(context, pids)
   const [hashes, health] = await Promise.all([
@@ -107,7 +92,7 @@ export const healthUnderHash: Trial = {
     const { port } = server
     const seconds = HASH_WARM_UP_SECONDS
     await closedLoop({ port, connections: HASH_CONNECTIONS, seconds, request: HASH })
-    const measure = async (number: number): Promise<HashRound> => {
+    const measure = async (number: number) => {
       const early = number % 2 === 1 ? await measureBareHash(context) : null
       const loaded = await measureServerHash(server, context)
       const bare = early ?? (await measureBareHash(context))
