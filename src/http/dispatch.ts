@@ -215,39 +215,33 @@ function preflightRoute(
 }
 
 /** What every answer of a route carries besides its own headers: the ids of its call, and what a browser needs. */
-function decorateReplies(dialect: ErrorDialect, { cors }: PipelineOptions, route: Route): Route {
-  const { requestIds } = dialect
-  // Public clients read the call's id, and it finds the call in the log.
-  const identified =
-    requestIds.length === 0
-      ? route
-      : mapReplies(route, (reply, call) => withRequestIds(reply, call, requestIds))
-  if (cors === null) return identified
-  const headers = [...identified.headers, 'origin']
-  return mapReplies({ ...identified, headers }, (reply, call) => cors.decorate(reply, call.header('origin')))
+function decorateReplies({ requestIds }: ErrorDialect, { cors }: PipelineOptions, route: Route): Route {
+  if (requestIds.length === 0 && cors === null) return route
+  const decorate = (reply: Reply, call: HttpCall): Reply => {
+    // Public clients read the call's id, and it finds the call in the log.
+    const identified = requestIds.length === 0 ? reply : withRequestIds(reply, call, requestIds)
+    return cors === null ? identified : cors.decorate(identified, call.header('origin'))
+  }
+  return {
+    ...route,
+    headers: cors === null ? route.headers : [...route.headers, 'origin'],
+    admit: (call) => {
+      const refusal = route.admit(call)
+      if (refusal === null) return null
+      return mapMaybe(refusal, (decided) => (decided === null ? null : decorate(decided, call)))
+    },
+    refuse: (kind, call) => decorate(route.refuse(kind, call), call),
+    answer: (call) => {
+      const reply = route.answer(call)
+      return reply instanceof Promise ? reply.then((late) => decorate(late, call)) : decorate(reply, call)
+    },
+  }
 }
 
 function withRequestIds(reply: Reply, call: HttpCall, names: readonly string[]): Reply {
   const headers = [...reply.headers]
   for (const name of names) headers.push([name, call.requestId])
   return { status: reply.status, headers, body: reply.body }
-}
-
-/** The same route, each of whose answers is changed on its way out. */
-function mapReplies(route: Route, change: (reply: Reply, call: HttpCall) => Reply): Route {
-  return {
-    ...route,
-    admit: (call) => {
-      const refusal = route.admit(call)
-      if (refusal === null) return null
-      return mapMaybe(refusal, (decided) => (decided === null ? null : change(decided, call)))
-    },
-    refuse: (kind, call) => change(route.refuse(kind, call), call),
-    answer: (call) => {
-      const reply = route.answer(call)
-      return reply instanceof Promise ? reply.then((late) => change(late, call)) : change(reply, call)
-    },
-  }
 }
 
 /** Most replies kept per operation: `retryAfter` is a number anybody may choose. */
