@@ -1,5 +1,6 @@
 /** An answer in the messages format: the steps of the chat answer as events of blocks, or the whole one as blocks. */
 import type { ChatEvent, ToolCall, ToolCallDelta } from '../../gateway/formats/canonical.js'
+import { parseJson } from '../../gateway/formats/json-values.js'
 import {
   blockEventJson,
   type ContentBlock,
@@ -19,13 +20,15 @@ const EMPTY_THINKING: ContentBlock = { type: 'thinking', thinking: '', signature
 export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent> {
   readonly #plan: MessagesPlan
   #started = false
-  #wroteBlocksBeforeText = false
+  /** Whole blocks that come where the thinking is over. */
+  #blocksBeforeText: readonly ContentBlock[]
   #openBlock: 'thinking' | 'text' | 'tool_use' | null = null
   #index = -1
 
   constructor(receiver: StreamReceiver<MessagesEvent>, plan: MessagesPlan) {
     super(receiver)
     this.#plan = plan
+    this.#blocksBeforeText = plan.blocksBeforeText
   }
 
   onEvent(event: ChatEvent): void {
@@ -35,12 +38,12 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
         const { content, reasoning, annotations, tool_calls: calls } = event.delta
         if (content !== undefined) this.#writeText(content)
         else if (reasoning !== undefined) this.#writeReasoning(reasoning)
-        else if (annotations !== undefined) this.#writeUploads(toContainerUploads(annotations))
+        else if (annotations !== undefined) this.#writeWholeBlocks(toContainerUploads(annotations))
         else for (const call of calls ?? []) this.#writeToolCall(call)
         break
       }
       case 'finish':
-        this.#writeBlocksBeforeText()
+        this.#writeWholeBlocks()
         this.#close()
         this.emit({ type: 'stop', stop: this.#plan.stop })
         break
@@ -64,7 +67,7 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
 
   #writeText(text: string): void {
     if (this.#openBlock !== 'text') {
-      this.#writeBlocksBeforeText()
+      this.#writeWholeBlocks()
       this.#open('text', EMPTY_TEXT)
     }
     this.#writeDelta({ type: 'text_delta', text })
@@ -72,32 +75,22 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
 
   #writeToolCall({ id, function: { name, arguments: given } }: ToolCallDelta): void {
     if (id !== undefined) {
-      this.#writeBlocksBeforeText()
+      this.#writeWholeBlocks()
       this.#open('tool_use', emptyToolUse(id, name ?? ''))
     }
     if (given) this.#writeDelta({ type: 'input_json_delta', partial_json: given })
   }
 
-  /** Whole blocks, once, where the thinking is over. */
-  #writeBlocksBeforeText(): void {
-    if (this.#wroteBlocksBeforeText) return
-    this.#wroteBlocksBeforeText = true
-    if (this.#plan.blocksBeforeText.length === 0) return
-    this.#close()
-    for (const block of this.#plan.blocksBeforeText) this.#writeWholeBlock(block)
-  }
-
-  #writeUploads(blocks: readonly ContentBlock[]): void {
-    this.#writeBlocksBeforeText()
-    this.#close()
-    for (const block of blocks) this.#writeWholeBlock(block)
-  }
-
-  #writeWholeBlock(block: ContentBlock): void {
-    const [start, delta] = splitBlock(block)
-    this.#writeStart(start)
-    if (delta !== null) this.#writeDelta(delta)
-    this.#writeBlockEvent({ type: 'content_block_stop', index: this.#index })
+  #writeWholeBlocks(more: readonly ContentBlock[] = []): void {
+    const blocks = [...this.#blocksBeforeText, ...more]
+    this.#blocksBeforeText = []
+    if (blocks.length > 0) this.#close()
+    for (const block of blocks) {
+      const [start, delta] = splitBlock(block)
+      this.#writeStart(start)
+      if (delta !== null) this.#writeDelta(delta)
+      this.#writeBlockEvent({ type: 'content_block_stop', index: this.#index })
+    }
   }
 
   #open(kind: 'thinking' | 'text' | 'tool_use', block: ContentBlock): void {
@@ -159,17 +152,9 @@ function emptyToolUse(id: string, name: string): ContentBlock {
   return { type: 'tool_use', id: `toolu_${id.slice(CHAT_ID_PREFIX.length)}`, name, input: {}, caller }
 }
 
-function toToolUse({ id, function: { name, arguments: given } }: ToolCall): ContentBlock {
-  return { ...emptyToolUse(id, name), input: parseToolInput(given) }
-}
-
 /** Arguments that the token limit has broken off say nothing, as with real models. */
-function parseToolInput(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
+function toToolUse({ id, function: { name, arguments: given } }: ToolCall): ContentBlock {
+  return { ...emptyToolUse(id, name), input: parseJson(given) ?? {} }
 }
 
 /** Takes a whole chat answer and hands it on in the messages format. */
