@@ -16,14 +16,14 @@ import type { SchemaContext } from './schema-context.js'
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const MAX_DEPTH = 200
 
-/** What `refutes` does not look at. */
+/** Rules that `refutes` does not look at. */
 const UNSEEN_KEYWORDS = [
   ...['pattern', 'uniqueItems', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'propertyNames'],
   // What is in there may be unseen as well.
   ...['properties', 'additionalProperties', 'items', 'prefixItems'],
 ] as const
 
-/** Whether a value that stands in a schema is valid under another one beyond doubt: no rule but simple ones is met. */
+/** Whether a value that stands in one schema is valid under another beyond doubt: it has no rule that is not looked at. */
 export function allowsFixedValue(schema: SchemaObject, value: unknown, context: SchemaContext): boolean {
   const isSeenThrough = !UNSEEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))
   return isSeenThrough && !refutes(schema, value, context)

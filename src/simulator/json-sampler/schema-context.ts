@@ -62,6 +62,7 @@ export class SchemaContext {
   /** Pays for a look at one schema object: its keywords, and what stands in their lists and maps. */
   visit(schema: SchemaObject): void {
     const inner = Object.values(schema).map((value) => {
+      if (Array.isArray(value)) return value.length
       return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
     })
     this.spendOnEntries(inner.reduce((sum, entries) => sum + 1 + entries, 0))
