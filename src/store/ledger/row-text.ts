@@ -105,9 +105,23 @@ function quoteCached(text: string | null): string {
 }
 
 /** Members of a row's detail behind its units, in the order in which they stand. New ones go to the end. */
-const DETAIL_MEMBERS = [
-  ...['model', 'requested', 'provider', 'api', 'streamed', 'attempts', 'durationMs', 'firstEventMs'],
-  ...['sessionId', 'estimated', 'fault', 'finish', 'nativeFinish', 'serviceTier', 'mediaParts', 'audioParts'],
+const DETAIL_MEMBERS: readonly (keyof LedgerRow['detail'])[] = [
+  'model',
+  'requested',
+  'provider',
+  'api',
+  'streamed',
+  'attempts',
+  'durationMs',
+  'firstEventMs',
+  'sessionId',
+  'estimated',
+  'fault',
+  'finish',
+  'nativeFinish',
+  'serviceTier',
+  'mediaParts',
+  'audioParts',
 ]
 
 /** Ids of models and providers hold no spaces; a text that does must not break the line. */
