@@ -3,6 +3,7 @@
  * so latency is taken from its `response` event, which carries the exact duration, into our own histogram.
  */
 import type { EventEmitter } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { Histogram } from '../../src/base/histogram.js'
 import {
@@ -41,11 +42,11 @@ export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Prom
     if (measuring) histogram.record(ms)
   })
 
-  await sleep(job.warmupSeconds)
+  await sleep(job.warmupSeconds * 1000)
   window.open()
   const opened = performance.now()
   measuring = true
-  await sleep(job.measureSeconds)
+  await sleep(job.measureSeconds * 1000)
   measuring = false
   const seconds = (performance.now() - opened) / 1000
   window.close()
@@ -125,8 +126,4 @@ class FaultCounter {
       incomplete: Math.max(0, this.mismatches - this.non2xx),
     }
   }
-}
-
-function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 }

@@ -164,7 +164,7 @@ test('tools are recognised by what they say of themselves', async (t) => {
 test('a program of the same name that is something else is not taken for the tool', async (t) => {
   const game = 'bombardier, a game in which you drop bombs on a city'
   const [, asWrk2] = RECOGNISED.wrk2!
-  const wrong = TOOLS.filter(({ probe }) => probe !== null).flatMap(({ name }) => [
+  const wrong = TOOLS.filter(({ probe }) => typeof probe !== 'string').flatMap(({ name }) => [
     [name, game],
     [name, ''],
   ])

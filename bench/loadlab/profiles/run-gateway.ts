@@ -1,5 +1,6 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
@@ -120,7 +121,7 @@ function watchUpstream(upstream: string): () => Promise<number> {
   const watch = async (): Promise<number> => {
     for (let last = performance.now(); !over; ) {
       await upstreamState(upstream).catch(() => {})
-      await new Promise((resolve) => setTimeout(resolve, WATCH_EVERY_MS))
+      await sleep(WATCH_EVERY_MS)
       const now = performance.now()
       longest = Math.max(longest, now - last - WATCH_EVERY_MS)
       last = now
@@ -203,7 +204,7 @@ async function awaitUpstreamIdle(upstream: string): Promise<number | null> {
     const passed = performance.now() - began
     if (state.busy === 0) return passed
     if (passed > IDLE_LIMIT_MS) return null
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    await sleep(LOOK_EVERY_MS)
   }
 }
 

@@ -25,11 +25,7 @@ import {
 
 const PROGRAM = fileURLToPath(new URL('autocannon-child.js', import.meta.url))
 
-/** Version of the dependency; it needs no probe because it always comes with the project. */
-export function autocannonVersion(): string {
-  const { version } = createRequire(import.meta.url)('autocannon/package.json') as { version: string }
-  return `autocannon ${version}`
-}
+const { version } = createRequire(import.meta.url)('autocannon/package.json') as { version: string }
 
 const TABLE_NAMES: Readonly<Record<string, string>> = {
   50: 'p50',
@@ -86,7 +82,7 @@ function command(plain: boolean): ToolVariant['command'] {
 
 export const autocannon = defineTool({
   name: 'autocannon',
-  probe: null,
+  probe: `autocannon ${version}`,
   command: command(false),
   /** What its table shows. */
   parse: ({ stdout }, job) => {

@@ -1,8 +1,7 @@
 /** Every load tool the comparison knows, and which of them are here. */
 import { spawnSync } from 'node:child_process'
 import { UsageError } from '../../harness/option-values.js'
-import { DRIVER_NAME, DRIVER_VERSION } from '../drivers/drive-report.js'
-import { autocannon, autocannonVersion } from './autocannon.js'
+import { autocannon } from './autocannon.js'
 import { bombardier, fortio, oha, siege, vegeta } from './json-tools.js'
 import { k6 } from './k6.js'
 import { drive } from './own-drivers.js'
@@ -38,10 +37,6 @@ export interface InstalledTool {
   readonly program: string
 }
 
-const OWN_VERSIONS: Readonly<Record<string, () => string>> = {
-  [drive.name]: () => `${DRIVER_NAME} ${DRIVER_VERSION}`,
-  [autocannon.name]: autocannonVersion,
-}
 const PROBE_LIMIT_MS = 10_000
 
 /** What a program prints when it is asked with `args`; an empty text when it cannot be started. */
@@ -58,7 +53,7 @@ const askProgram: ProgramProbe = (program, args) => {
 
 /** Looks for a tool by what programs of its name say, because names lie: null when it is not here. */
 export function findTool(tool: Tool, ask: ProgramProbe = askProgram): InstalledTool | null {
-  if (tool.probe === null) return { tool, version: OWN_VERSIONS[tool.name]?.() ?? tool.name, program: '' }
+  if (typeof tool.probe === 'string') return { tool, version: tool.probe, program: '' }
   for (const program of tool.probe.programs) {
     const version = tool.probe.version(ask(program, tool.probe.args))
     if (version !== null) return { tool, version, program }

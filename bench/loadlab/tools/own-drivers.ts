@@ -1,6 +1,6 @@
 /** The drivers of this project, each in a process of its own like every other tool. */
 import { fileURLToPath } from 'node:url'
-import type { DriveReport } from '../drivers/drive-report.js'
+import { DRIVER_NAME, DRIVER_VERSION, type DriveReport } from '../drivers/drive-report.js'
 import type { StreamReport } from '../drivers/stream-report.js'
 import { curveOfPercentiles, parseJsonIn, ratePerSecond, sumCounts } from './reading.js'
 import {
@@ -96,8 +96,8 @@ export const driveStream: ToolVariant = {
 }
 
 export const drive = defineTool({
-  name: 'sluice-drive',
-  probe: null,
+  name: DRIVER_NAME,
+  probe: `${DRIVER_NAME} ${DRIVER_VERSION}`,
   command: command('constant', ['--lab-headers']),
   parse: parseDrive,
   variants: [

@@ -76,8 +76,8 @@ export interface ToolProbe {
 
 export interface Tool {
   readonly name: string
-  /** Null: it comes with this project. */
-  readonly probe: ToolProbe | null
+  /** A text: it comes with this project, in that version. */
+  readonly probe: ToolProbe | string
   /** It is recognised but cannot be used here, and why. */
   readonly unusable?: string
   readonly variants: readonly ToolVariant[]
