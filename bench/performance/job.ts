@@ -1,4 +1,4 @@
-/** What travels between the runner and a generator process. */
+/** What travels between the runner and a generator process, and the figures of a side that the report is made of. */
 
 import type { HistogramSnapshot, QuantileSummary } from '../../src/base/histogram.js'
 import type { IdPlan, RequestSpec } from '../harness/http/requests.js'

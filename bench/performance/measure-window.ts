@@ -83,7 +83,11 @@ function generatorCpuMs(): number {
   return readCost([process.pid])?.cpuMs ?? ownCpuMs()
 }
 
-export class Poller {
+/**
+ * A light caller beside the load. Open loop: every request has a due time that does not depend on earlier replies, and
+ * latency counts from that time, so a stalled server cannot hide its stall by not being asked.
+ */
+class Poller {
   readonly #plan: PollPlan
   readonly #connections: KeptConnections
   readonly #request: Buffer

@@ -82,7 +82,7 @@ export const cpuMs = (pids: readonly number[]): number => sumOver(pids, ({ ticks
 export const residentBytes = (pids: readonly number[]): number =>
   sumOver(pids, ({ pages }) => pages * PAGE_BYTES)
 
-/** Reads it every `everyMs` from now on, of whoever `pids` names then; the returned function ends that and gives the readings. */
+/** Reads it every `everyMs`, of whoever `pids` names then; the returned function ends that and gives the readings. */
 export function sampleResident(pids: () => readonly number[], everyMs: number): () => number[] {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(pids())), everyMs)

@@ -1,4 +1,4 @@
-/** The processes of one run: none of them outlives it. */
+/** The processes of one run, and the programs of the bench among them: none of them outlives it. */
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -78,7 +78,10 @@ function killProcesses(pids: readonly number[]): void {
   }
 }
 
-/** Starts one on `cores`. */
+/**
+ * Starts a program of the bench that stands beside the server, on `cores`, with a message channel: it is told its job by one
+ * message.
+ */
 export function startProgram(
   children: ChildProcesses,
   cores: readonly number[] | null,

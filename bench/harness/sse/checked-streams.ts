@@ -164,7 +164,10 @@ export function describeOutcome(outcome: StreamOutcome): string {
   return parts.join(', ')
 }
 
-/** A `StreamObserver` that checks. */
+/**
+ * A stream checked event by event: every token there, in order, of its own request, then the finish reason and the
+ * terminator.
+ */
 export class CheckedStream {
   status = 0
   tokens = 0

@@ -69,7 +69,7 @@ export interface StreamObserver<Outcome> {
 
 export type StreamTimes = ReturnType<TimedStream['outcome']>
 
-/** A `StreamObserver` that takes times. */
+/** A stream that is timed: its first token, its gaps, its drift from a promised pace. */
 export class TimedStream {
   status = 0
   tokens = 0

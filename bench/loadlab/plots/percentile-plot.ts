@@ -1,4 +1,4 @@
-/** Latency by percentile over logarithmic nines: what a tool leaves out opens as a gap between the lines. */
+/** Distributions of latencies: by percentile over logarithmic nines, and as shares of the samples. */
 
 import type { CurvePoint } from '../report/repetition.js'
 import { decadeRange, formatFigure, logAxis, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
@@ -23,7 +23,10 @@ const MOST_NINES = 5
 /** 99.9 % is not quite three nines in binary. */
 const ROUNDING = 1e-6
 
-/** Curves without points are left out; without any there is nothing to draw, and null. */
+/**
+ * Latency by percentile: what a tool leaves out opens as a gap between the lines. Curves without points are left out; without
+ * any there is nothing to draw, and null.
+ */
 export function percentilePlot(
   title: string,
   subtitle: string,
@@ -118,9 +121,12 @@ interface Distribution {
   readonly points: readonly CurvePoint[]
 }
 
-const SIZE = { width: 720, height: 352 }
+const ECDF_SIZE = { width: 720, height: 352 }
 
-/** `what` names the axis, without its unit: `time to first token`. Null when no distribution has two points. */
+/**
+ * Share of the samples up to a latency: how a reader of a stream waited. `what` names the axis, without its unit: `time to
+ * first token`. Null when no distribution has two points.
+ */
 export function ecdfPlot(title: string, what: string, distributions: readonly Distribution[]): string | null {
   const drawn = distributions.filter(({ points }) => points.length > 1)
   if (drawn.length === 0) return null
@@ -160,7 +166,7 @@ export function ecdfPlot(title: string, what: string, distributions: readonly Di
         }),
       })),
     },
-    SIZE,
+    ECDF_SIZE,
     `${title}: distribution of ${what}`,
   )
 }

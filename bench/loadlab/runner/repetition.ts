@@ -1,4 +1,7 @@
-/** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
+/**
+ * The repetitions of a comparison. Each is a run at the control listener around one run of one tool, and the verdict on
+ * what it said.
+ */
 
 import { seededRandom } from '../../../src/base/random.js'
 import type { LoadExpectation, LoadToolVerdict, RunSummary } from '../../../src/lab/run-summary.js'
@@ -219,7 +222,10 @@ export interface StopRequest {
   readonly signal: AbortSignal
 }
 
-/** What was made stands, whatever ends it. */
+/**
+ * Makes the planned repetitions, one after the other, until they are done, or somebody asks for the end, or the server goes
+ * away. What was made stands, whatever ends it.
+ */
 export async function runAllRepetitions(
   plan: ComparisonPlan,
   stage: RepetitionContext,

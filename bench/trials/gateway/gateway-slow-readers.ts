@@ -19,7 +19,7 @@ const QUICK = 10
 const QUICK_MS = 2_000
 const SLOW_BYTES_PER_S = 1_024
 
-/** Opens a connection, and asks for a stream without an end that is read at 1 KB a second. Faults: Error when it is refused. */
+/** Asks for a stream without an end that is read at 1 KB a second. Faults: Error when the connection is refused. */
 async function startSlowReader(port: number): Promise<StreamConnection> {
   const connection = await StreamConnection.open(port, SLOW_BYTES_PER_S)
   if (connection === null) throw new Error('the gateway refused a slow reader')

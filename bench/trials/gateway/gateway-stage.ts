@@ -89,7 +89,7 @@ interface StreamLoadSettings extends Omit<CheckedStreamsPlan, 'port' | 'request'
   readonly model: string
 }
 
-/** Resolves when the last stream has ended. */
+/** Streams of the mock's models, so many at a time, each checked to its last event. Resolves when the last has ended. */
 export async function runStreams(port: number, settings: StreamLoadSettings): Promise<CheckedStreamFigures> {
   const { to = SLUICE_CHAT, model, ...plan } = settings
   const figures = new CheckedStreamFigures()

@@ -26,7 +26,7 @@ let answerMs = 0
 let serves = true
 let leaving = false
 let changedAt = performance.now()
-/** Since the last change of its mind: calls that came, how many of them came a while after it, and most of those at a time. */
+/** Since the last change of its mind: calls that came, those that came a while after it, and most of them at a time. */
 let counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
 let lateUnderWay = 0
 
