@@ -73,8 +73,9 @@ export class Staging {
   }
 
   /**
-   * Starts a program of the bench beside the server under trial, on one of the two cores or on any, sends it `job` with the
-   * port it has to listen on, and waits until it says that it listens. It ends with the run. Faults: Error when it ends before.
+   * Starts a program of the bench beside the server under trial, on one of the two cores or on any, sends it `job`
+   * with the port it has to listen on, and waits until it says that it listens. It ends with the run. Faults: Error
+   * when it ends before.
    */
   async startHelper(on: keyof CorePlan | null, program: URL, job: object = {}) {
     const port = await this.freePort()

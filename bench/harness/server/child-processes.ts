@@ -79,8 +79,8 @@ function killProcesses(pids: readonly number[]): void {
 }
 
 /**
- * Starts a program of the bench that stands beside the server, on `cores`, with a message channel: it is told its job by one
- * message.
+ * Starts a program of the bench that stands beside the server, on `cores`, with a message channel: it is told its job
+ * by one message.
  */
 export function startProgram(
   children: ChildProcesses,

@@ -24,8 +24,8 @@ const MOST_NINES = 5
 const ROUNDING = 1e-6
 
 /**
- * Latency by percentile: what a tool leaves out opens as a gap between the lines. Curves without points are left out; without
- * any there is nothing to draw, and null.
+ * Latency by percentile: what a tool leaves out opens as a gap between the lines. Curves without points are left out;
+ * without any there is nothing to draw, and null.
  */
 export function percentilePlot(
   title: string,
@@ -124,8 +124,8 @@ interface Distribution {
 const ECDF_SIZE = { width: 720, height: 352 }
 
 /**
- * Share of the samples up to a latency: how a reader of a stream waited. `what` names the axis, without its unit: `time to
- * first token`. Null when no distribution has two points.
+ * Share of the samples up to a latency: how a reader of a stream waited. `what` names the axis, without its unit:
+ * `time to first token`. Null when no distribution has two points.
  */
 export function ecdfPlot(title: string, what: string, distributions: readonly Distribution[]): string | null {
   const drawn = distributions.filter(({ points }) => points.length > 1)

@@ -207,7 +207,10 @@ export function recoveryMs(
 
 const CONNECTS_AT_ONCE = 200
 
-/** Opens a connection that says nothing, into `open`, where it stays while it is open; resolves when it is or has failed. */
+/**
+ * Opens a connection that says nothing, into `open`, where it stays while it is open; resolves when it is or has
+ * failed.
+ */
 function openSilent({ address, port }: Destination, open: Set<Socket>): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port })

@@ -223,8 +223,8 @@ export interface StopRequest {
 }
 
 /**
- * Makes the planned repetitions, one after the other, until they are done, or somebody asks for the end, or the server goes
- * away. What was made stands, whatever ends it.
+ * Makes the planned repetitions, one after the other, until they are done, or somebody asks for the end, or the
+ * server goes away. What was made stands, whatever ends it.
  */
 export async function runAllRepetitions(
   plan: ComparisonPlan,

@@ -1,4 +1,7 @@
-/** The bytes of the mock's answers in the formats of chat and of messages, serialised once; both are as long and as many. */
+/**
+ * The bytes of the mock's answers in the formats of chat and of messages, serialised once; both are as long and as
+ * many.
+ */
 
 const ID = 'chatcmpl-bench00000000000000000000'
 const CREATED = 1_700_000_000

@@ -100,7 +100,10 @@ function longestKept(all: readonly HalfSentRequest[], wanted: HalfSentRequest['k
   return Math.max(0, ...own.map(({ sentAt, closedAt }) => (closedAt ?? performance.now()) - sentAt))
 }
 
-/** One pair; the order alternates, so that a drift of the machine does not favour one side. `halves` takes what is begun. */
+/**
+ * One pair; the order alternates, so that a drift of the machine does not favour one side. `halves` takes what is
+ * begun.
+ */
 async function measurePair(
   round: number,
   halves: HalfSentRequest[],
