@@ -7,19 +7,13 @@ import {
   MAX_RESERVED_TOKENS,
   reservationFor as reservationOf,
 } from '../../../src/gateway/pricing/price.js'
+import { PRICES } from '../../support/providers/scripted-provider.js'
 
 /** Dollars per million tokens are thousands of nano-dollars per token. */
 function endpoint(prices: object, maxCompletionTokens: number | null = null): ModelEndpoint {
-  const none = {
-    inputCacheRead: null,
-    inputCacheWrite: null,
-    internalReasoning: null,
-    inputAudio: null,
-    outputAudio: null,
-  }
   return {
     maxCompletionTokens,
-    prices: { ...none, prompt: 0, completion: 0, request: 0, ...prices },
+    prices: { ...PRICES, prompt: 0, completion: 0, ...prices },
   } as unknown as ModelEndpoint
 }
 
@@ -88,9 +82,7 @@ test('what would fit is told from what is left', (t) => {
 
 test('speech is set aside by its characters, and nothing is said to fit instead', (t) => {
   const speech = (input: string, prices: object) =>
-    reservationOf('speech', { input } as unknown as RoutedRequest, [
-      endpoint({ audioSecond: null, ...prices }),
-    ])
+    reservationOf('speech', { input } as unknown as RoutedRequest, [endpoint(prices)])
   const paid = speech('nine: 你好 🎉', { inputCharacter: 15_000_000_000, request: 5 })
   t.match(paid, { cost: 10 * 15_000 + 5, promptTokens: 0, completionTokens: 0 })
   t.equal(affordableTokens(paid.cost - 1, paid), null)
