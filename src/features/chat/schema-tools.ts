@@ -130,56 +130,53 @@ const environment = z.discriminatedUnion('type', [
   z.object({ type: z.literal('container_reference'), container_id: boundedString(1, 20), ...inContainer }),
 ])
 
+/** Every one of them may be left out. */
+function parametersOf(members: z.ZodRawShape): z.ZodType {
+  return z.object(optional(members))
+}
+
 const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
-  advisor: z.object(
-    optional({
-      model: z.string(),
-      name: agentName,
-      instructions: z.string(),
-      forward_transcript: z.boolean(),
-      max_completion_tokens: positive,
-      temperature: finiteNumber(),
-      stream: z.boolean(),
-      reasoning: effortOrBudget,
-    }),
-  ),
-  bash: z.object(optional({ engine: engineAmong(['auto', 'native', 'service']), environment })),
-  datetime: z.object(optional({ timezone: z.string() })),
-  files: z.object({}),
-  fusion: z.object(
-    optional({
-      analysis_models: strings.min(1).max(8),
-      model: z.string(),
-      max_tool_calls: boundedInteger(1, 16),
-      max_completion_tokens: positive,
-      reasoning: effortOrBudget,
-      temperature: finiteNumber(),
-      tools: z.array(innerTool).max(8),
-      cache_control: cacheControl,
-    }),
-  ),
+  advisor: parametersOf({
+    model: z.string(),
+    name: agentName,
+    instructions: z.string(),
+    forward_transcript: z.boolean(),
+    max_completion_tokens: positive,
+    temperature: finiteNumber(),
+    stream: z.boolean(),
+    reasoning: effortOrBudget,
+  }),
+  bash: parametersOf({ engine: engineAmong(['auto', 'native', 'service']), environment }),
+  datetime: parametersOf({ timezone: z.string() }),
+  files: parametersOf({}),
+  fusion: parametersOf({
+    analysis_models: strings.min(1).max(8),
+    model: z.string(),
+    max_tool_calls: boundedInteger(1, 16),
+    max_completion_tokens: positive,
+    reasoning: effortOrBudget,
+    temperature: finiteNumber(),
+    tools: z.array(innerTool).max(8),
+    cache_control: cacheControl,
+  }),
   image_generation: z.looseObject(optional({ model: z.string() })),
-  experimental__search_models: z.object(optional({ max_results: boundedInteger(1, 20) })),
-  subagent: z.object(
-    optional({
-      model: z.string(),
-      name: agentName,
-      instructions: z.string(),
-      max_completion_tokens: positive,
-      max_tool_calls: boundedInteger(1, 25),
-      temperature: finiteNumber(),
-      reasoning: effortOrBudget,
-      tools: z.array(innerTool),
-      inherit_functions: z.boolean(),
-      inherited_function_names: strings,
-    }),
-  ),
-  web_fetch: z.object(
-    optional({
-      engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
-      ...fetchParameters,
-    }),
-  ),
+  experimental__search_models: parametersOf({ max_results: boundedInteger(1, 20) }),
+  subagent: parametersOf({
+    model: z.string(),
+    name: agentName,
+    instructions: z.string(),
+    max_completion_tokens: positive,
+    max_tool_calls: boundedInteger(1, 25),
+    temperature: finiteNumber(),
+    reasoning: effortOrBudget,
+    tools: z.array(innerTool),
+    inherit_functions: z.boolean(),
+    inherited_function_names: strings,
+  }),
+  web_fetch: parametersOf({
+    engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
+    ...fetchParameters,
+  }),
   web_search: searchObject,
 }
 
