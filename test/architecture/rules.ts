@@ -57,6 +57,11 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/store/scim-store.ts`,
   ),
   rule(
+    'src/directory/',
+    'SCIM group mappings',
+    'src/base/ type:src/store/account-store.ts type:src/store/scim-store.ts',
+  ),
+  rule(
     'src/federation/',
     'workload identity: issuers, policies, conditions, the exchange',
     `src/base/ type:workers/tasks.ts type:src/store/account-store.ts src/store/federation-store.ts
@@ -149,7 +154,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
      src/store/account-store.ts src/store/federation-store.ts src/store/ledger-store.ts
-     src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/gateway/ src/federation/`,
+     src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     src/federation/`,
   ),
   rule(
     'src/app.ts',

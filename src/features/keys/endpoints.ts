@@ -5,9 +5,9 @@ import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { flagParam, idParam, integerParam, optionalTextParam } from '../../http/params.js'
 import { deletedReply, jsonReply, NO_STORE } from '../../http/reply.js'
+import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
-import { KEYS_PER_PAGE, KeyService } from './key-service.js'
 import {
   CreatedKey,
   CurrentKeyAnswer,

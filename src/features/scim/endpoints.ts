@@ -1,16 +1,12 @@
-import type { z } from 'zod'
-import { type Clock, unixMs } from '../../base/clock.js'
-import { Fault, invalidInput, throwFault } from '../../base/fault.js'
-import { newUuidV7 } from '../../base/ids.js'
-import type { Principal } from '../../base/principal.js'
+import { throwFault } from '../../base/fault.js'
+import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { scim } from '../../http/dialects/scim.js'
-import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
 import { flagParam, idParam, isUuid } from '../../http/params.js'
 import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
-import type { AccountStore } from '../../store/account-store.js'
-import type { ScimActor, ScimGroup, ScimMapping, ScimStore } from '../../store/scim-store.js'
+import type { ScimStore } from '../../store/scim-store.js'
 import {
   AuditEntry,
   encodeAuditEntry,
@@ -25,11 +21,7 @@ import {
   MappingIn,
 } from './schema.js'
 
-export interface ScimPorts {
-  readonly scim: ScimStore
-  readonly accounts: AccountStore
-  readonly clock: Clock
-}
+export type { ScimPorts }
 
 const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'management' })
 
@@ -43,19 +35,22 @@ const GROUP_BYTES = 2 * 1024 * 1024
 const KeepMembers = flagParam('Whether the members of the group keep their role in the workspace.', true)
 
 /** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */
-export const scimEndpoints = (ports: ScimPorts): Endpoint[] => [
-  ...mappingEndpoints(ports),
-  ...groupEndpoints(ports),
-  auditEndpoint(ports),
-]
+export function scimEndpoints(ports: ScimPorts): Endpoint[] {
+  const mappings = new MappingService(ports)
+  return [
+    ...mappingEndpoints(ports.scim, mappings),
+    ...groupEndpoints(ports.scim, mappings),
+    auditEndpoint(ports.scim),
+  ]
+}
 
-const mappingEndpoints = (ports: ScimPorts): Endpoint[] => [
+const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoint[] => [
   operation('list_scim_group_mappings', `GET ${MAPPINGS}`, {
     summary: 'List the mappings of the organization, oldest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of mappings', schema: pageAnswer(Mapping) } },
     handle: ({ caller, query }) =>
-      jsonReply(200, pageOfList(ports.scim.mappingsOf(caller.organizationId), query, encodeMapping)),
+      jsonReply(200, pageOfList(scimStore.mappingsOf(caller.organizationId), query, encodeMapping)),
   }),
   operation('create_scim_group_mapping', `POST ${MAPPINGS}`, {
     summary: 'Give a group a role in a workspace',
@@ -64,14 +59,14 @@ const mappingEndpoints = (ports: ScimPorts): Endpoint[] => [
     replies: { 201: { description: 'The mapping, on disk', schema: dataAnswer(Mapping) } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      resourceReply(await createMapping(ports, body, caller, actorOf(caller, call)), encodeMapping, 201),
+      resourceReply(await mappings.createMapping(caller, body, call), encodeMapping, 201),
   }),
   operation('read_scim_group_mapping', `GET ${MAPPINGS}/{id}`, {
     summary: 'Read one mapping',
     params: MappingId,
     replies: { 200: { description: 'The mapping', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) => resourceReply(findMapping(ports, caller, params.id), encodeMapping),
+    handle: ({ caller, params }) => resourceReply(mappings.findMapping(caller, params.id), encodeMapping),
   }),
   operation('update_scim_group_mapping', `PATCH ${MAPPINGS}/{id}`, {
     summary: 'Change the role of a group, from the next call of its members on',
@@ -80,14 +75,8 @@ const mappingEndpoints = (ports: ScimPorts): Endpoint[] => [
     body: MappingChange,
     replies: { 200: { description: 'The mapping as it is now, on disk', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found', 'unavailable', 'internal'],
-    handle: async ({ caller, params, body }, call) => {
-      const { id } = findMapping(ports, caller, params.id) ?? throwFault('item-not-found')
-      const now = unixMs(ports.clock)
-      return resourceReply(
-        await ports.scim.changeRole(id, body.role, now, actorOf(caller, call)),
-        encodeMapping,
-      )
-    },
+    handle: async ({ caller, params, body }, call) =>
+      resourceReply(await mappings.changeRole(caller, params.id, body.role, call), encodeMapping),
   }),
   operation('delete_scim_group_mapping', `DELETE ${MAPPINGS}/{id}`, {
     summary: 'Take the role of a group away, or leave it with its present members',
@@ -96,31 +85,26 @@ const mappingEndpoints = (ports: ScimPorts): Endpoint[] => [
     query: { keep_members: KeepMembers },
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params, query }, call) => {
-      const { id } = findMapping(ports, caller, params.id) ?? throwFault('item-not-found')
-      const now = unixMs(ports.clock)
-      return deletedReply(await ports.scim.removeMapping(id, query.keep_members, now, actorOf(caller, call)))
-    },
+    handle: async ({ caller, params, query }, call) =>
+      deletedReply(await mappings.removeMapping(caller, params.id, query.keep_members, call)),
   }),
 ]
 
-const groupEndpoints = (ports: ScimPorts): Endpoint[] => [
+const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoint[] => [
   operation('list_scim_groups', `GET ${GROUPS}`, {
     summary: 'List the groups that the directory has delivered, oldest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of groups', schema: pageAnswer(Group) } },
     handle: ({ caller, query }) =>
-      jsonReply(200, pageOfList(ports.scim.groupsOf(caller.organizationId), query, encodeGroup)),
+      jsonReply(200, pageOfList(scimStore.groupsOf(caller.organizationId), query, encodeGroup)),
   }),
   operation('read_scim_group', `GET ${GROUPS}/{id}`, {
     summary: 'Read one group with its members',
     params: GroupId,
     replies: { 200: { description: 'The group', schema: dataAnswer(GroupWithMembers) } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) => {
-      const found = ports.scim.group(caller.organizationId, params.id.toLowerCase())
-      return resourceReply(found, encodeGroupWithMembers)
-    },
+    handle: ({ caller, params }) =>
+      resourceReply(mappings.findGroup(caller, params.id), encodeGroupWithMembers),
   }),
   operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
     summary: 'Deliver a group: what the directory says of it replaces what was known',
@@ -132,8 +116,7 @@ const groupEndpoints = (ports: ScimPorts): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       if (!isUuid(params.id)) throwFault('item-not-found')
-      const group = groupOf(body, params.id, caller, unixMs(ports.clock))
-      return resourceReply(await ports.scim.putGroup(group, actorOf(caller, call)), encodeGroupWithMembers)
+      return resourceReply(await mappings.putGroup(caller, params.id, body, call), encodeGroupWithMembers)
     },
   }),
   operation('delete_scim_group', `DELETE ${GROUPS}/{id}`, {
@@ -142,60 +125,18 @@ const groupEndpoints = (ports: ScimPorts): Endpoint[] => [
     params: GroupId,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params }, call) => {
-      const id = params.id.toLowerCase()
-      const now = unixMs(ports.clock)
-      return deletedReply(await ports.scim.removeGroup(caller.organizationId, id, now, actorOf(caller, call)))
-    },
+    handle: async ({ caller, params }, call) =>
+      deletedReply(await mappings.removeGroup(caller, params.id, call)),
   }),
 ]
 
-const auditEndpoint = (ports: ScimPorts): Endpoint =>
+const auditEndpoint = (scimStore: ScimStore): Endpoint =>
   operation('list_scim_audit', 'GET /api/v1/scim/audit', {
     summary: 'List changes of groups and mappings, newest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of the audit', schema: pageAnswer(AuditEntry) } },
     handle: ({ caller, query: { offset, limit } }) => {
-      const { rows, total } = ports.scim.auditPage(caller.organizationId, offset, limit)
+      const { rows, total } = scimStore.auditPage(caller.organizationId, offset, limit)
       return jsonReply(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })
-
-function actorOf({ keyHash }: Principal, { requestId, address }: HttpCall): ScimActor {
-  return { actor: keyHash, requestId, address }
-}
-
-/** Null when there is none or it belongs to another organization: callers cannot tell which. */
-function findMapping({ scim }: ScimPorts, { organizationId }: Principal, id: string): ScimMapping | null {
-  const mapping = scim.mapping(id.toLowerCase())
-  return mapping?.organizationId === organizationId ? mapping : null
-}
-
-/** Fails with `conflict` when the group has a mapping to the workspace already. */
-async function createMapping(
-  { scim, accounts, clock }: ScimPorts,
-  { scim_group_id: groupId, workspace_id: workspace, role }: z.infer<typeof MappingIn>,
-  { organizationId }: Principal,
-  actor: ScimActor,
-): Promise<ScimMapping> {
-  const workspaceId = workspace.toLowerCase()
-  if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
-    throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
-  }
-  const now = unixMs(clock)
-  const ids = { id: newUuidV7(now), organizationId, scimGroupId: groupId.toLowerCase(), workspaceId }
-  const mapping = { ...ids, role, createdAt: now, updatedAt: now }
-  if (!(await scim.addMapping(mapping, actor))) throw new Fault('conflict')
-  return mapping
-}
-
-/** A group as the directory delivers it. */
-function groupOf(
-  { display_name: displayName, external_id: externalId = null, members }: z.infer<typeof GroupIn>,
-  id: string,
-  { organizationId }: Principal,
-  now: number,
-): ScimGroup {
-  const names = { id: id.toLowerCase(), organizationId, displayName, externalId }
-  return { ...names, members: [...new Set(members)], createdAt: now, updatedAt: now }
-}

@@ -1,13 +1,11 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
-import type { z } from 'zod'
-import { applyChanges } from '../../base/changes.js'
-import { type Clock, unixMs } from '../../base/clock.js'
-import { invalidInput } from '../../base/fault.js'
-import { dollarsToNanos } from '../../base/money.js'
-import type { Principal } from '../../base/principal.js'
-import { type ApiKeySpec, addNewKey } from '../../identity/api-keys.js'
-import type { AccountStore, ApiKey, KeyRateLimit } from '../../store/account-store.js'
-import type { KeyChanges, KeyIn } from './schema.js'
+import { applyChanges } from '../base/changes.js'
+import { type Clock, unixMs } from '../base/clock.js'
+import { invalidInput } from '../base/fault.js'
+import { dollarsToNanos } from '../base/money.js'
+import type { Principal } from '../base/principal.js'
+import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
+import { type ApiKeySpec, addNewKey } from './api-keys.js'
 
 /** Keys in one answer to a list. */
 export const KEYS_PER_PAGE = 100
@@ -18,9 +16,29 @@ interface KeyListFilter {
   readonly workspace_id: string | null
 }
 
-type NewKeyInput = z.infer<typeof KeyIn>
-type KeyChangesInput = z.infer<typeof KeyChanges>
-type RateLimitInput = NonNullable<NewKeyInput['rate_limit']>
+type OptionalMembers<T> = { readonly [K in keyof T]?: T[K] | undefined }
+
+type RateLimitInput = OptionalMembers<
+  Record<'requests_per_minute' | 'tokens_per_minute' | 'concurrent', number | null>
+>
+
+/** What new and changed keys have in common, in the words of the wire (contract/gateway 11.2). Money in dollars. */
+type KeyLimitsInput = OptionalMembers<{
+  limit: number | null
+  limit_reset: ApiKey['limitReset']
+  rate_limit: RateLimitInput | null
+  include_byok_in_limit: boolean
+}>
+
+/** Times are ISO 8601. */
+type NewKeyInput = KeyLimitsInput & { readonly name: string } & OptionalMembers<{
+    expires_at: string | null
+    workspace_id: string
+    creator_user_id: string | null
+    external: { readonly user: string }
+  }>
+
+type KeyChanges = KeyLimitsInput & OptionalMembers<{ name: string; disabled: boolean }>
 
 /**
  * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format
@@ -58,7 +76,7 @@ export class KeyService {
     return await addNewKey(this.#accounts, spec, unixMs(this.#clock))
   }
 
-  change(caller: Principal, hash: string, changes: KeyChangesInput): Promise<ApiKey | null> {
+  change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
     return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, unixMs(this.#clock)))
   }
 
@@ -109,7 +127,7 @@ function keySpecOf(caller: Principal, wanted: NewKeyInput, workspaceId: string):
 }
 
 /** A member that is absent leaves what it names; `null` takes a limit away. */
-function applyKeyChanges(current: ApiKey, changes: KeyChangesInput, now: number): ApiKey {
+function applyKeyChanges(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
   if (Object.values(changes).every((value) => value === undefined)) return current
   const { name, disabled, limit, limit_reset: limitReset, rate_limit: rateLimit } = changes
   return applyChanges(current, {

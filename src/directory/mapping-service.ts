@@ -1,0 +1,117 @@
+/** What a management key may do with groups and mappings: those of its own organization and no others. */
+import { type Clock, unixMs } from '../base/clock.js'
+import { Fault, invalidInput } from '../base/fault.js'
+import { newUuidV7 } from '../base/ids.js'
+import type { Principal } from '../base/principal.js'
+import type { AccountStore } from '../store/account-store.js'
+import type { ScimActor, ScimGroup, ScimMapping, ScimRole, ScimStore } from '../store/scim-store.js'
+
+export interface ScimPorts {
+  readonly scim: ScimStore
+  readonly accounts: AccountStore
+  readonly clock: Clock
+}
+
+/** A new mapping, in the words of the wire (contract/gateway 9). */
+interface NewMappingInput {
+  readonly scim_group_id: string
+  readonly workspace_id: string
+  readonly role: ScimRole
+}
+
+interface GroupInput {
+  readonly display_name: string
+  readonly external_id?: string | null | undefined
+  readonly members: readonly string[]
+}
+
+/** What the audit is told of the request that asks for a change. */
+type RequestOrigin = Pick<ScimActor, 'requestId' | 'address'>
+
+export class MappingService {
+  constructor(private readonly ports: ScimPorts) {}
+
+  /** Null when there is none or it belongs to another organization: callers cannot tell which. */
+  findMapping({ organizationId }: Principal, id: string): ScimMapping | null {
+    const mapping = this.ports.scim.mapping(id.toLowerCase())
+    return mapping?.organizationId === organizationId ? mapping : null
+  }
+
+  /** Fails with `conflict` when the group has a mapping to the workspace already. */
+  async createMapping(caller: Principal, input: NewMappingInput, call: RequestOrigin): Promise<ScimMapping> {
+    const { scim, accounts } = this.ports
+    const { organizationId } = caller
+    const workspaceId = input.workspace_id.toLowerCase()
+    if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
+      throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
+    }
+    const now = unixMs(this.ports.clock)
+    const mapping = {
+      id: newUuidV7(now),
+      organizationId,
+      scimGroupId: input.scim_group_id.toLowerCase(),
+      workspaceId,
+      role: input.role,
+      createdAt: now,
+      updatedAt: now,
+    }
+    if (!(await scim.addMapping(mapping, scimActorOf(caller, call)))) throw new Fault('conflict')
+    return mapping
+  }
+
+  async changeRole(
+    caller: Principal,
+    id: string,
+    role: ScimRole,
+    call: RequestOrigin,
+  ): Promise<ScimMapping | null> {
+    const mapping = this.findMapping(caller, id)
+    const now = unixMs(this.ports.clock)
+    return mapping && this.ports.scim.changeRole(mapping.id, role, now, scimActorOf(caller, call))
+  }
+
+  /** False when there is nothing to remove. */
+  async removeMapping(
+    caller: Principal,
+    id: string,
+    keepMembers: boolean,
+    call: RequestOrigin,
+  ): Promise<boolean> {
+    const mapping = this.findMapping(caller, id)
+    if (mapping === null) return false
+    const now = unixMs(this.ports.clock)
+    return this.ports.scim.removeMapping(mapping.id, keepMembers, now, scimActorOf(caller, call))
+  }
+
+  findGroup({ organizationId }: Principal, id: string): ScimGroup | null {
+    return this.ports.scim.group(organizationId, id.toLowerCase())
+  }
+
+  putGroup(caller: Principal, id: string, input: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
+    const now = unixMs(this.ports.clock)
+    const group = {
+      id: id.toLowerCase(),
+      organizationId: caller.organizationId,
+      displayName: input.display_name,
+      externalId: input.external_id ?? null,
+      members: [...new Set(input.members)],
+      createdAt: now,
+      updatedAt: now,
+    }
+    return this.ports.scim.putGroup(group, scimActorOf(caller, call))
+  }
+
+  removeGroup(caller: Principal, id: string, call: RequestOrigin): Promise<boolean> {
+    const { organizationId } = caller
+    return this.ports.scim.removeGroup(
+      organizationId,
+      id.toLowerCase(),
+      unixMs(this.ports.clock),
+      scimActorOf(caller, call),
+    )
+  }
+}
+
+function scimActorOf({ keyHash }: Principal, { requestId, address }: RequestOrigin): ScimActor {
+  return { actor: keyHash, requestId, address }
+}
