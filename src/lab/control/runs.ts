@@ -144,7 +144,8 @@ export class LabRuns {
   }
 
   knownSteps(run: LabRun, fromMs: number, stepMs: number, operation?: string): SeriesStep[] {
-    const toMs = Math.min(run.endStep * STEP_MS, run.series.completeSteps() * STEP_MS)
+    const complete = run.series.completeSteps(this.#ports.fleet.workers())
+    const toMs = Math.min(run.endStep, complete) * STEP_MS
     const question = { fromMs, toMs, originMs: run.plan.startMs, stepMs }
     return mergeSeries(run.series.parts(), operation === undefined ? question : { ...question, operation })
   }

@@ -32,9 +32,9 @@ export class SeriesStore {
     return [...this.#parts.values()]
   }
 
-  /** Steps that are known of all workers: before this number. */
-  completeSteps(): number {
-    return Math.min(...[...this.#parts.keys()].map((worker) => this.nextStep(worker)))
+  /** Steps that are known of these workers, also of one that has told nothing yet, and of all that have: before this. */
+  completeSteps(workers: readonly number[]): number {
+    return Math.min(...[...this.#parts.keys(), ...workers].map((worker) => this.nextStep(worker)))
   }
 
   /** Takes the next steps of a worker; what it does not know (it was not alive) counts as empty. */
