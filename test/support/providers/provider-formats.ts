@@ -42,9 +42,12 @@ export interface ProviderFormat {
   bench(t: Test, script: Script, options?: Partial<ServerOptions>): Promise<FormatBench>
   /** Frames of a streamed answer: its begin, one per text, and its end, of which the last frame is the terminator. */
   frames(texts: readonly string[]): Record<'head' | 'pieces' | 'tail', readonly string[]>
+  /** What is told of the begin and one text. */
+  readonly begun: readonly string[]
   /** The body of a whole answer. */
   document(text: string): object
-  /** The frame of an error event. */
+  /** The body of an error, and the frame of an error event. */
+  errorDocument(error: object): object
   errorFrame(error: object): string
   /** The texts that events add up to, one per event that says one. */
   textsOf(events: readonly AnyEvent[]): string[]
@@ -87,7 +90,9 @@ export const OPENAI: ProviderFormat = {
     pieces: texts.map((content) => dataFrame(chunk({ content }))),
     tail: [dataFrame(chunk({}, 'stop')), dataFrame('[DONE]')],
   }),
+  begun: ['delta'],
   document: (text) => answer({ content: text }),
+  errorDocument: (error) => ({ error }),
   errorFrame: (error) => dataFrame({ error }),
   textsOf: (events) =>
     events.flatMap((event) => (event as { delta?: { content?: string } }).delta?.content ?? []),
@@ -106,7 +111,9 @@ export const ANTHROPIC: ProviderFormat = {
     )
     return { head: frames.slice(0, 3), pieces, tail: frames.slice(3) }
   },
+  begun: ['start', 'block', 'block'],
   document: (text) => wireMessage({ content: [{ type: 'text', text }] }),
+  errorDocument: (error) => ({ type: 'error', error }),
   errorFrame: (error) => frame({ type: 'error', error } as WireEvent),
   textsOf: (events) =>
     (events as readonly MessagesEvent[]).flatMap((event) =>

@@ -1,7 +1,7 @@
 /** How the calls of a provider fail, whatever its format: what its caller sees, and that nothing stays open. */
 import { inspect } from 'node:util'
 import { test } from 'tap'
-import type { FailureClass } from '../../../../src/gateway/providers/port/provider.js'
+import type { FailureClass, ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import { API_KEY } from '../../../support/clients/openai-calls.js'
 import { PATIENT } from '../../../support/clients/upstream-calls.js'
 import {
@@ -18,6 +18,7 @@ import {
   TOO_LARGE,
   timedOut,
 } from '../../../support/providers/expected-failures.js'
+import { refusing as refusingTyped } from '../../../support/providers/mock-anthropic.js'
 import type { Peer, Script } from '../../../support/providers/mock-upstream.js'
 import { PROVIDER_FORMATS, type ProviderFormat } from '../../../support/providers/provider-formats.js'
 import { freePort } from '../../../support/servers/listen.js'
@@ -128,7 +129,12 @@ const REFUSALS: readonly Case[] = [
   ],
   ['504', refusing(504), timedOut(504)],
   ['529', refusing(529), overloaded('refused')],
-  ['a redirect', refusing(307, {}, { location: 'http://127.0.0.1:1/' }), refused(307)],
+  ['a redirect', refusing(307, {}, { location: 'http://127.0.0.1:1/' }), { ...refused(307), code: '307' }],
+  [
+    'a redirect without a body',
+    (peer) => peer.answer(302, '', { location: 'http://127.0.0.1:1/' }),
+    { ...refused(302), code: '302' },
+  ],
   [
     'a page',
     (peer) => peer.answer(502, '<html>CANARY</html>', { 'content-type': 'text/html' }),
@@ -168,7 +174,7 @@ const REFUSALS: readonly Case[] = [
   ...TYPED.map(
     ([type, expected]): Case => [
       `${expected.status} with ${type}`,
-      refusing(expected.status, error('CANARY words', undefined, type)),
+      refusingTyped(expected.status, type, 'CANARY words'),
       { ...expected, code: type, raw: undefined },
     ],
   ),
@@ -189,15 +195,14 @@ const BROKEN_ANSWERS: readonly Case[] = [
   ['a reset before the head', (peer) => peer.reset(), { ...broken(0), code: 'reset' }],
   ['a close before the head', (peer) => peer.cut(), { ...broken(0), code: 'reset' }],
   ['no HTTP', (peer) => peer.write('CANARY\r\n\r\n'), { ...broken(0), code: 'protocol' }],
-  ['a page for an answer', (peer) => peer.answer(200, '<html>', { 'content-type': 'text/html' }), BROKEN],
+  [
+    'a page for an answer',
+    (peer) => peer.answer(200, '<html>', { 'content-type': 'text/html' }),
+    { ...BROKEN, code: '200' },
+  ],
   ['JSON that is none', (peer) => peer.answer(200, '{"CANARY"'), BROKEN],
   ['JSON that is no object', (peer) => peer.json([1]), BROKEN],
   ['nothing at all', (peer) => peer.answer(200, ''), BROKEN],
-  [
-    'a coding that was not asked for',
-    (peer) => peer.json({}, 200, { 'content-encoding': 'gzip' }),
-    { ...BROKEN, code: '200' },
-  ],
   [
     'a cut in the body',
     (peer) => {
@@ -209,23 +214,28 @@ const BROKEN_ANSWERS: readonly Case[] = [
   ],
 ]
 
+type Within = readonly [name: string, error: object, ExpectedFailure]
+
+const ofType = (type: string, expected: ExpectedFailure): Within => [
+  type,
+  { type, message: 'm' },
+  { ...expected, code: type },
+]
+
 /** Errors within an answer that began as a success. */
-const WITHIN: readonly (readonly [name: string, error: object, ExpectedFailure])[] = [
+const WITHIN: readonly Within[] = [
   ['an error', { message: 'CANARY', code: 'server_error' }, { ...broken(502), code: 'server_error' }],
   ['an error with a status', { message: 'CANARY', code: 502 }, { ...broken(502), code: '502' }],
   ['a limit', { message: 'm', code: 429 }, { ...RATE_LIMITED, code: '429', retryAfter: 1 }],
   ['a limit in a text', { message: 'm', code: '429' }, { ...RATE_LIMITED, code: '429', retryAfter: 1 }],
   ['a nonsensical code', { message: 'm', code: { toString: 1 } }, { ...broken(502), code: '502' }],
-  ['overloaded_error', { type: 'overloaded_error' }, overloaded('maybe-processed')],
-  ['rate_limit_error', { type: 'rate_limit_error' }, { ...RATE_LIMITED, retryAfter: 1 }],
-  ['api_error', { type: 'api_error' }, broken(502)],
-  ['timeout_error', { type: 'timeout_error' }, timedOut(504)],
-  ['invalid_request_error', { type: 'invalid_request_error' }, INVALID_REQUEST],
-  ['request_too_large', { type: 'request_too_large' }, TOO_LARGE],
+  ofType('overloaded_error', overloaded('maybe-processed')),
+  ofType('rate_limit_error', { ...RATE_LIMITED, retryAfter: 1 }),
+  ofType('api_error', broken(502)),
+  ofType('timeout_error', timedOut(504)),
+  ofType('invalid_request_error', INVALID_REQUEST),
+  ofType('request_too_large', TOO_LARGE),
 ]
-
-const withCode = (error: { readonly type?: string }, expected: ExpectedFailure): ExpectedFailure =>
-  error.type === undefined ? expected : { ...expected, code: error.type }
 
 function brokenStreams(format: ProviderFormat): readonly Case[] {
   const { head, pieces, tail } = format.frames(['a', 'b'])
@@ -241,8 +251,14 @@ function brokenStreams(format: ProviderFormat): readonly Case[] {
   return [
     ['no terminator', saying([...begun, ...tail.slice(0, -1)]), { ...BROKEN, code: '200' }],
     ['nothing in the stream', saying([]), BROKEN],
-    ['a malformed event', saying([...begun, 'data: {"CANARY"\n\n']), BROKEN],
-    ['an event that is no object', saying([...begun, 'data: [1]\n\n']), BROKEN],
+    ...['{"CANARY"', '[1]'].map(
+      (data): Case => [
+        `${data} for an event`,
+        saying([...begun, `data: ${data}\n\n`, ...tail], () => {}),
+        { ...BROKEN, code: '200' },
+      ],
+    ),
+    ['a cut with two events', saying(begun, (peer) => peer.cut()), { ...BROKEN, code: 'reset' }],
     [
       'a cut after two events',
       saying(
@@ -264,26 +280,28 @@ function brokenStreams(format: ProviderFormat): readonly Case[] {
       saying(begun, (peer) => peer.write('zz\r\n')),
       { ...BROKEN, code: 'protocol' },
     ],
-    ...WITHIN.map(
-      ([name, error, expected]): Case => [
-        `${name} in an event`,
-        saying([...begun, format.errorFrame(error)], () => {}),
-        withCode(error, expected),
-      ],
-    ),
+    ...WITHIN.flatMap(([name, error, expected]): Case[] => [
+      [`${name} in the first event`, saying([format.errorFrame(error), ...tail]), expected],
+      [`${name} in an event`, saying([...begun, format.errorFrame(error), ...tail]), expected],
+    ]),
   ]
 }
 
 for (const format of PROVIDER_FORMATS) {
   for (const how of HOW) {
-    const cases = [
+    const cases: readonly Case[] = [
       ...REFUSALS,
       ...BROKEN_ANSWERS,
+      [
+        'a coding that was not asked for',
+        (peer) => peer.json(format.document('x'), 200, { 'content-encoding': 'gzip' }),
+        { ...BROKEN, code: '200' },
+      ],
       ...WITHIN.map(
         ([name, error, expected]): Case => [
           `${name} in a success`,
-          (peer) => peer.json({ type: 'error', error }),
-          withCode(error, expected),
+          (peer) => peer.json(format.errorDocument(error)),
+          expected,
         ],
       ),
       ...(how === 'stream' ? brokenStreams(format) : []),
@@ -321,6 +339,19 @@ for (const format of PROVIDER_FORMATS) {
     const { head, pieces } = format.frames(['a'])
     peer.streamHead()
     for (const frame of [...head, ...pieces]) peer.chunk(frame)
+  }
+
+  for (const [name, error, expected] of WITHIN) {
+    test(`${format.name}: ${name} in a stream comes after what was told of it, and closes its socket`, async (t) => {
+      const { mock, stream } = await format.bench(t, (peer) => {
+        begun(peer)
+        peer.chunk(format.errorFrame(error))
+      })
+      const one = stream()
+      checkFailure(t, (await one.end.opened) as ProviderFailure, expected)
+      t.same(one.told, [...format.begun, 'failed'])
+      await mock.peers[0]!.closed()
+    })
   }
 
   const SILENCES: readonly (readonly [keyof typeof PATIENT, Script, FailureClass, status: number])[] = [
@@ -388,14 +419,14 @@ for (const format of PROVIDER_FORMATS) {
   test(`${format.name}: no credential is ever seen in a failure, whoever repeats it`, async (t) => {
     const extra = 'extra-canary-header-value'
     const leaky = `key ${API_KEY} and ${extra} and Bearer abc.def and sk-ant-api03-OTHER0123456789`
-    const leak = error(leaky, undefined, 'invalid_request_error')
+    const leak = { type: 'invalid_request_error', message: leaky }
     const scripts: readonly Script[] = [
       ...[400, 401, 413, 429, 500, 529].map((status) => refusing(status, error(leaky, leaky, leaky))),
       refusing(400, error(leaky, undefined, API_KEY)),
-      (peer) => peer.json(leak),
+      (peer) => peer.json(format.errorDocument(leak)),
       (peer) => {
         peer.streamHead()
-        peer.chunk(format.errorFrame({ type: 'invalid_request_error', message: leaky }))
+        peer.chunk(format.errorFrame(leak))
       },
       (peer) => peer.answer(500, leaky),
     ]

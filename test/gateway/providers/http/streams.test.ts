@@ -46,10 +46,13 @@ for (const format of PROVIDER_FORMATS) {
     ),
   }
 
+  /** An event without the text it was read from, which may be spaced otherwise. */
+  const read = (event: object): object => ({ ...event, data: undefined })
   const checkRead = async (t: Test, one: AnyStreamed, reference: AnyStreamed): Promise<void> => {
     t.equal(await one.end.opened, 'ended')
     t.same(format.textsOf(one.events), TEXTS)
     t.same(one.told, reference.told)
+    t.strictSame(one.events.map(read), reference.events.map(read))
     for (const event of one.events) if ('data' in event) t.notMatch(event.data, /[\r\n]/, 'one line each')
   }
 
@@ -98,12 +101,11 @@ for (const format of PROVIDER_FORMATS) {
   test(`${format.name}: the first event comes before the last is made, and each turn is followed by a flush`, async (t) => {
     const bench = await format.bench(t, waiting(...begun))
     const one = bench.stream()
-    await eventually(() => format.textsOf(one.events).length === 1 && one.flushes > 0)
-    const { flushes, told } = one
-    t.notOk(told.includes('ended'))
+    await eventually(() => one.flushes === 1)
+    t.same(one.told, format.begun)
     const [peer] = bench.mock.peers
     peer!.chunk(pieces[1]!)
-    await eventually(() => one.flushes === flushes + 1)
+    await eventually(() => one.flushes === 2)
     t.equal(format.textsOf(one.events).length, 2)
     for (const frame of [pieces[2]!, ...tail]) peer!.chunk(frame)
     t.equal(await one.end.opened, 'ended')
@@ -144,9 +146,9 @@ for (const format of PROVIDER_FORMATS) {
       const bench = await format.bench(t, script)
       const one = bench.stream()
       await eventually(() => bench.mock.requests.length === 1 && format.textsOf(one.events).length === texts)
-      one.flow.cancel()
-      one.flow.cancel()
       const told = [...one.told]
+      one.flow.cancel()
+      one.flow.cancel()
       await bench.mock.peers[0]!.closed()
       await eventually(() => bench.client.sockets() === 0 && bench.client.inFlight() === 0)
       t.same(one.told, told)
@@ -165,8 +167,7 @@ for (const format of PROVIDER_FORMATS) {
     await one.first.opened
     await bench.mock.peers[0]!.closed()
     await eventually(() => bench.client.sockets() === 0)
-    t.same(format.textsOf(one.events), ['é'])
-    t.equal(one.told.length, one.events.length, 'no end')
+    t.same(one.told, format.begun)
     t.equal(one.flushes, 0)
   })
 

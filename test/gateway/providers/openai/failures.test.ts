@@ -4,6 +4,7 @@ import { chunk } from '../../../support/data/chat-answers.js'
 import { BROKEN, checkFailure, overloaded } from '../../../support/providers/expected-failures.js'
 import type { Script } from '../../../support/providers/mock-upstream.js'
 import { OPENAI } from '../../../support/providers/provider-formats.js'
+import { eventually } from '../../../support/timing/eventually.js'
 
 const DOCUMENTS: Readonly<Record<string, object>> = {
   'no choices': { choices: [] },
@@ -26,15 +27,17 @@ const STREAMS: Readonly<Record<string, Script>> = {
 
 for (const [name, script] of Object.entries(STREAMS)) {
   test(`a stream with ${name} fails`, async (t) => {
-    const { failure } = await OPENAI.bench(t, script)
+    const { client, failure } = await OPENAI.bench(t, script)
     checkFailure(t, await failure('stream'), BROKEN)
+    await eventually(() => client.inFlight() === 0)
   })
 }
 
 test('an event of type error is one, also without a member that says so', async (t) => {
-  const { failure } = await OPENAI.bench(t, (peer) => {
+  const { client, failure } = await OPENAI.bench(t, (peer) => {
     peer.streamHead()
     peer.chunk('event: error\ndata: {"type":"overloaded_error","message":"m"}\n\n')
   })
   checkFailure(t, await failure('stream'), overloaded('maybe-processed'))
+  await eventually(() => client.inFlight() === 0)
 })
