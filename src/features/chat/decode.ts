@@ -48,7 +48,7 @@ const SPENT_MEMBERS = [
 function pruneBody(body: ChatBody): DecodedChat {
   let request: DecodedChat = withoutMembers(body, SPENT_MEMBERS)
   if (body.models?.length === 0) request = withoutMembers(request, ['models'])
-  if ((body.tools ?? []).length === 0) request = withoutMembers(request, TOOL_MEMBERS)
+  if (!body.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
   if (!body.messages.some(hasNullMember)) return request
   return { ...request, messages: body.messages.map(withoutNulls) }
 }

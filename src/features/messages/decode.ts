@@ -31,7 +31,7 @@ export function decodeMessages(body: MessagesBody, sessionId: string): MessagesR
   const user = body.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
-    ...((body.tools ?? []).length > 0 ? rest : withoutMembers(rest, IDLE_WITHOUT_TOOLS)),
+    ...(body.tools?.length ? rest : withoutMembers(rest, IDLE_WITHOUT_TOOLS)),
     ...(named !== undefined && named.length > 0 && { models: named }),
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session_id: session }),
