@@ -12,8 +12,6 @@ export interface LatencyPair {
   readonly through: number
 }
 
-export type LatencyPairs = Awaited<ReturnType<typeof measureLatencyPairs>>
-
 /** One call made again and again, on one connection for as long as that lasts. */
 export class RepeatedCall {
   #connection: StreamConnection | null = null
