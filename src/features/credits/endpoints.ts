@@ -4,6 +4,7 @@ import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, invalidInput } from '../../base/fault.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import { requireOperator } from '../../base/principal.js'
+import { dataAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
@@ -22,7 +23,7 @@ const Credits = nameSchema(
     unlimited: z.boolean(),
   }),
 )
-const CreditsAnswer = z.object({ data: Credits })
+const CreditsAnswer = dataAnswer(Credits)
 
 const CreditsIn = nameSchema(
   'CreditsIn',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Fault } from '../../base/fault.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { integerParam, textParam } from '../../http/params.js'
@@ -100,11 +100,8 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
   }),
 ]
 
-function searchReply(found: {
-  readonly items: Uint8Array
-  readonly scanned: number
-}): ReturnType<typeof serializedJsonReply> {
-  return serializedJsonReply(200, found.items, [['X-Items-Scanned', String(found.scanned)]])
+function searchReply({ items, scanned }: Awaited<ReturnType<ItemStore['search']>>): Reply {
+  return serializedJsonReply(200, items, [['X-Items-Scanned', String(scanned)]])
 }
 
 function throwItemNotFound(): never {
