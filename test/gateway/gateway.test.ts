@@ -321,7 +321,7 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
 /** A counter with a defect, and an answer without figures: the case in which nobody but the run could catch it. */
 const defective = (): Bench =>
   bench({
-    countTokens: () => {
+    countTokens: async () => {
       throw new TypeError('a defect in the counter')
     },
   })

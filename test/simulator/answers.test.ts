@@ -334,7 +334,9 @@ test('reasoning comes before the text, is told in details, and counts as complet
   )
   const last = kinds.lastIndexOf('reasoning')
   t.ok(last >= 4 && kinds.slice(0, last).every((kind) => kind === 'reasoning'))
-  const { usage } = assembleCompletion(recorder.events)
+  const { choices, usage } = assembleCompletion(recorder.events)
+  const { reasoning: text, reasoning_details: details } = choices[0]!.message
+  t.strictSame(details, [{ type: 'reasoning.text', text, index: 0, format: 'unknown' }])
   t.equal(usage!.reasoning, last + 1)
   t.equal(usage!.completion, recorder.deltaCount)
 })

@@ -265,7 +265,8 @@ export function assembleCompletion(events: readonly ChatEvent[]): Completion {
   const { choices, ...rest } = assembledCompletion(events)
   const [choice] = choices
   const { content, tool_calls: calls } = choice!.message
-  const message = { ...choice!.message, content: calls === undefined ? (content ?? '') : content }
+  const saysText = events.some((event) => event.type === 'delta' && event.delta.content !== undefined)
+  const message = { ...choice!.message, content: saysText || calls === undefined ? (content ?? '') : null }
   const logprobs = events.flatMap((event) => (event.type === 'delta' ? (event.logprobs ?? []) : []))
   const gathered = { content: logprobs.flatMap((told) => told.content!), refusal: null }
   return { ...rest, choices: [{ ...choice!, message, logprobs: logprobs.length > 0 ? gathered : null }] }

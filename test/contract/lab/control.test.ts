@@ -147,6 +147,9 @@ test('the control listener', async (t) => {
     for (const [change, field] of [
       [{ done: -1 }, 'done'],
       [{ sent: 3 }, 'done'],
+      [{ errors: { reset: -1 } }, 'errors.reset'],
+      [{ rps: -1 }, 'rps'],
+      [{ durationS: -1 }, 'durationS'],
       [{ startNs: '5', endNs: '4' }, 'endNs'],
       [{ percentiles: { p50: -1 } }, 'percentiles.p50'],
       [{ statuses: { ok: 1 } }, 'statuses.ok'],

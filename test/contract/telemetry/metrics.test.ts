@@ -111,7 +111,8 @@ test('the text is Prometheus text: typed, explained, no series twice', async (t)
   const families = parsePrometheusTextFormat(reply.text)
   t.ok(families.length >= 15, `${families.length} families`)
   for (const { name, help, type } of families) {
-    t.ok(help.length > 0, `${name} is explained`)
+    t.match(name, /^sluice_[a-z_]+$/)
+    t.ok(help.length > 5, `${name} is explained`)
     t.ok(['COUNTER', 'GAUGE', 'HISTOGRAM'].includes(type), `${name} is a ${type}`)
     t.equal(name.endsWith('_total'), type === 'COUNTER', `${name}: counters, and only they, end in _total`)
   }
