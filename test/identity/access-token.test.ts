@@ -192,10 +192,17 @@ void test('what is no token of ours is refused', async (t) => {
     `${head}.${body}.`,
     `${token}.`,
     `${token}=`,
+    `${token}A`,
     ` ${token}`,
+    token.slice(1),
+    token.slice(0, -1),
   ]
-  for (const each of [...bad, `${head}.${body}.${'A'.repeat(86)}`, stranger, `${head}..${signature}`]) {
-    t.equal(await tokens.keyHashOf(each), null, each.slice(0, 20))
+  const refused = [...bad, `${head}.${body}.${'A'.repeat(86)}`, stranger, `${head}..${signature}`]
+  for (const when of ['before', 'after']) {
+    for (const each of refused) {
+      t.equal(await tokens.keyHashOf(each), null, `${when} the whole one was used: ${each.slice(0, 20)}`)
+    }
+    t.equal(await tokens.keyHashOf(token), KEY)
   }
   t.equal(await tokens.keyHashOf('a'.repeat(100_000)), null)
   for (const alg of ['ES256', 'RS256', 'EdDSA']) {

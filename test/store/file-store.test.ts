@@ -27,6 +27,8 @@ const FILE: NewFileDetails = {
   purpose: null,
 }
 
+/** Bytes; the file of a content is made at its first full block. */
+const MORE_THAN_A_BLOCK = 600_000
 const NEWEST = { newestFirst: true, after: null, before: null, limit: 10 }
 
 let now = 1_700_000_000
@@ -86,7 +88,8 @@ test('a file is seen by every process when its writer has been told so, and not 
   const path = tempFolder(t)
   const [one, two] = [openFiles(t, path), openFiles(t, path)]
   const writing = one.beginFile()
-  await writing.write(Buffer.from('abc'))
+  await writing.write(Buffer.alloc(MORE_THAN_A_BLOCK))
+  t.equal(storedContents(path).length, 1)
   t.strictSame(two.filesOf(FILE.workspaceId, NEWEST).files, [])
   const inPlace = storedContents(path).filter((name) => name.startsWith('file_'))
   t.equal(inPlace.length, 0, 'no content has its place yet')
@@ -214,8 +217,8 @@ test('a content that was swept before its record came is no file', async (t) => 
   const path = tempFolder(t)
   const files = openFiles(t, path)
   const writing = files.beginFile()
-  // More than a block: the file is made at the first one.
-  await writing.write(Buffer.alloc(600_000))
+  await writing.write(Buffer.alloc(MORE_THAN_A_BLOCK))
+  t.equal(storedContents(path).length, 1)
   for (const name of storedContents(path)) rmSync(join(path, 'files', 'incoming', name))
   await t.rejects(writing.commit(FILE), Fault)
   await writing.abandon()
