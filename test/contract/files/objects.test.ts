@@ -43,6 +43,7 @@ test('a file is uploaded, read, listed and deleted', async (t) => {
   }
   t.strictSame(made.json, file, 'the type is the content’s own, whatever was declared')
   t.match(made.headers['x-request-id'], /^req-/)
+  t.equal(made.headers['content-type'], 'application/json')
   t.strictSame((await api.call(api.apiKey, 'GET', `/api/v1/files/${id}`)).json, file)
   t.strictSame((await api.call(api.apiKey, 'GET', '/api/v1/files')).json, {
     data: [file],
@@ -300,18 +301,22 @@ test('pages follow each other in both directions and orders, whatever goes meanw
 
 test('a store that takes nothing answers 503, and one that is broken 500', async (t) => {
   const { Fault } = await import('../../../src/base/fault.js')
+  // The disk hears of a small file when it is complete.
   const kinds = [
-    ['unavailable', 503],
-    ['internal', 500],
+    ['unavailable', 503, 'small'],
+    ['unavailable', 503, 'large'],
+    ['internal', 500, 'small'],
+    ['internal', 500, 'large'],
   ] as const
-  for (const [kind, status] of kinds) {
+  for (const [kind, status, size] of kinds) {
     const fail = (): Promise<never> => Promise.reject(new Fault(kind))
+    const write = size === 'large' ? fail : () => {}
     const api = await fileApi(t, {
       around: ({ files, scim }) => ({
         scim,
         files: {
           ...files,
-          beginFile: () => ({ write: fail, commit: fail, abandon: async () => {} }),
+          beginFile: () => ({ write, commit: fail, abandon: async () => {} }),
           removeFile: fail,
         },
       }),
