@@ -347,6 +347,11 @@ test('what a writer throws is the outcome, and it hears nothing more but that it
   await t.rejects(readForm(bodyOf(form), { write, abandon: () => void abandoned++ }), boom)
   await new Promise((resolve) => setImmediate(resolve))
   t.same({ writes, abandoned }, { writes: 3, abandoned: 1 })
+  const call = { incoming: bodyOf(form), header: () => TYPE }
+  const begin = (): never => {
+    throw boom
+  }
+  await t.rejects(readFileForm(call, LIMITS, begin), boom, 'a writer that cannot be had, too')
 })
 
 test('a list may repeat, carry brackets, and hold commas', (t) => {

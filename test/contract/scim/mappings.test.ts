@@ -25,6 +25,7 @@ test('a mapping is created, read, listed, changed and deleted', async (t) => {
   const wish = { scim_group_id: group, workspace_id: api.workspaceId, role: 'member' }
   const made = await asked(api, 'POST', PATH, { ...wish, unknown: 1 })
   t.equal(made.status, 201)
+  t.equal(made.headers['content-type'], 'application/json')
   const { id } = made.json.data
   t.match(id, UUID)
   const at = new Date(api.clock.unixSeconds() * 1000).toISOString()

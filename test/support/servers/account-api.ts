@@ -73,8 +73,9 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
 /** The body of an error (contract/gateway 1.5). */
 export const errorBody = (code: number, message: string): object => ({ error: { code, message } })
 
-/** Asserts that a call was refused with this status and these words. */
+/** Asserts that a call was refused with this status and these words, as JSON. */
 export function refused(t: Test, reply: HttpReply, status: number, message: string, about?: string): void {
-  const got = { status: reply.status, json: reply.json }
-  t.strictSame(got, { status, json: errorBody(status, message) }, about ?? message)
+  const got = { status: reply.status, type: reply.headers['content-type'], json: reply.json }
+  const wanted = { status, type: 'application/json', json: errorBody(status, message) }
+  t.strictSame(got, wanted, about ?? message)
 }
