@@ -31,8 +31,13 @@ function parseOrUndefined(text: string): unknown {
   }
 }
 
-/** What tells where names stand in a text that is known to be JSON. */
-const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],]/g
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const BEGIN_ARRAY = 0x5b
+const END_ARRAY = 0x5d
+const BEGIN_OBJECT = 0x7b
+const END_OBJECT = 0x7d
 
 /** Whether an object in a text that is known to be JSON names a member twice. Does not recurse. */
 function repeatsName(json: string): boolean {
@@ -40,23 +45,49 @@ function repeatsName(json: string): boolean {
   /** Names of the object we stand in; null in an array. */
   let names: Set<string> | null = null
   let nameIsDue = false
-  for (const [token] of json.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') {
-      outer.push(names)
-      names = token === '{' ? new Set() : null
-      nameIsDue = names !== null
-    } else if (token === '}' || token === ']') {
-      names = outer.pop() ?? null
-      nameIsDue = false
-    } else if (token === ',') {
-      nameIsDue = names !== null
-    } else if (nameIsDue) {
-      // Two spellings of a name are one name.
-      const name = JSON.parse(token) as string
-      if (names!.has(name)) return true
-      names!.add(name)
-      nameIsDue = false
+  for (let at = 0; at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case QUOTE: {
+        const end = endOfString(json, at)
+        if (nameIsDue) {
+          const name = stringAt(json, at, end)
+          if (names!.has(name)) return true
+          names!.add(name)
+          nameIsDue = false
+        }
+        at = end
+        break
+      }
+      case BEGIN_OBJECT:
+      case BEGIN_ARRAY:
+        outer.push(names)
+        nameIsDue = json.charCodeAt(at) === BEGIN_OBJECT
+        names = nameIsDue ? new Set() : null
+        break
+      case END_OBJECT:
+      case END_ARRAY:
+        names = outer.pop() ?? null
+        nameIsDue = false
+        break
+      case COMMA:
+        nameIsDue = names !== null
     }
   }
   return false
+}
+
+/** Index of the quote that ends the string beginning at `start`. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1
+  for (;;) {
+    const code = json.charCodeAt(at)
+    if (code === QUOTE) return at
+    at += code === BACKSLASH ? 2 : 1
+  }
+}
+
+/** Two spellings of a name are one name. */
+function stringAt(json: string, start: number, end: number): string {
+  const inside = json.slice(start + 1, end)
+  return inside.includes('\\') ? (JSON.parse(`"${inside}"`) as string) : inside
 }

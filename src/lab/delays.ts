@@ -37,7 +37,6 @@ function delaySequence(
   worker: number,
   random: (seed: number | null) => () => number,
 ): () => number {
-  const draw = shape.shape === 'constant' ? Math.random : uniformDraws(shape.seed, worker)
   switch (shape.shape) {
     case 'random':
       return random(shape.seed === null ? null : shape.seed + worker)
@@ -45,14 +44,19 @@ function delaySequence(
       return quasiRandomDelays(shape.seed, worker)
     case 'constant':
       return () => shape.ms
-    case 'uniform':
+    case 'uniform': {
+      const draw = uniformDraws(shape.seed, worker)
       return () => shape.fromMs + (shape.toMs - shape.fromMs) * draw()
+    }
     case 'log-normal': {
+      const draw = uniformDraws(shape.seed, worker)
       const sigma = Math.log(shape.p99Ms / shape.medianMs) / Z99
       return () => shape.medianMs * Math.exp(sigma * drawNormal(draw))
     }
-    case 'bimodal':
+    case 'bimodal': {
+      const draw = uniformDraws(shape.seed, worker)
       return () => (draw() < shape.slowShare ? shape.slowMs : shape.fastMs)
+    }
   }
 }
 
