@@ -32,17 +32,17 @@ const STEPS_PER_PART = 1 / 16
 /** Reaches of the tries, one after the other: the last ones are for what has to be short. */
 const REACHES = [4, 4, 4, 4, 2, 2, 1, 1, 0, 0, 0, 0]
 
-/** A group's beginning, a quantifier, `)`, `|`, or an atom: an escape, a class, or one character. */
+/** A group's beginning, a quantifier, one of `)|^$`, or an atom: an escape, a class, or one character. */
 const TOKEN =
-  /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(^$]/gsu
+  /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|^$]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(]/gsu
 
 /**
  * A text of at least `min` code points that matches a regular expression of a caller's schema and that `fits`, or null
  * when none is found. `pad` makes what may follow where the expression leaves the end open.
  *
- * Understood are characters, classes, groups, alternatives and quantifiers, with `^` and `$` at the ends of the whole;
- * look-around, back references and word boundaries are not. No text is ever matched, so no pattern can hold up the
- * worker.
+ * Understood are characters, classes, groups, alternatives and quantifiers, with `^` and `$` at the ends of the whole
+ * and of its alternatives; look-around, back references and word boundaries are not. No text is ever matched, so no
+ * pattern can hold up the worker.
  */
 export function sampleMatch(
   source: string,
@@ -70,7 +70,7 @@ function parsePattern(source: string, context: SchemaContext): TextGenerator | n
   context.spend(2 * source.length)
   try {
     new RegExp(source, 'u')
-    return new PatternParser(source.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')).parseChoice()
+    return new PatternParser(source).parse()
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error
@@ -84,25 +84,29 @@ class PatternParser {
 
   constructor(source: string) {
     this.#tokens = source.match(TOKEN) ?? []
-    if (this.#tokens.join('') !== source) throw new SyntaxError('an anchor inside, look-around, or an escape')
+    if (this.#tokens.join('') !== source) throw new SyntaxError('look-around, or an unknown escape')
   }
 
-  /** Alternatives, up to the end of their group. */
-  parseChoice(): TextGenerator {
-    const branches = [this.#parseSequence()]
-    while (this.#tokens[this.#at] === '|') {
-      this.#at++
-      branches.push(this.#parseSequence())
-    }
+  parse(): TextGenerator {
+    const whole = this.#parseChoice(true)
+    if (this.#at < this.#tokens.length) throw new SyntaxError('an anchor inside')
+    return whole
+  }
+
+  /** Alternatives, up to the end of their group; those of the whole may have anchors. */
+  #parseChoice(isWhole: boolean): TextGenerator {
+    const branches = [this.#parseSequence(isWhole)]
+    while (this.#skip('|')) branches.push(this.#parseSequence(isWhole))
     if (branches.length === 1) return branches[0]!
     return (draw) => branches[draw.random.nextBelow(branches.length)]!(draw)
   }
 
-  #parseSequence(): TextGenerator {
+  #parseSequence(isWhole: boolean): TextGenerator {
     const items: TextGenerator[] = []
-    while (this.#at < this.#tokens.length && !['|', ')'].includes(this.#tokens[this.#at]!)) {
+    if (isWhole) this.#skip('^')
+    while (![undefined, '|', ')', '^', '$'].includes(this.#tokens[this.#at]))
       items.push(this.#parseQuantified())
-    }
+    if (isWhole) this.#skip('$')
     return (draw) => {
       draw.context.spend((1 + items.length) * STEPS_PER_PART)
       return items.map((item) => item(draw)).join('')
@@ -135,19 +139,28 @@ class PatternParser {
   #parseAtom(): TextGenerator {
     const token = this.#tokens[this.#at++]!
     if (token.startsWith('(')) {
-      const group = this.parseChoice()
-      this.#at++
+      const group = this.#parseChoice(false)
+      if (!this.#skip(')')) throw new SyntaxError('an anchor inside')
       return group
     }
     const characters = charactersOf(token)
     return ({ random }) => characters[random.nextBelow(characters.length)]!
+  }
+
+  #skip(token: string): boolean {
+    const isNext = this.#tokens[this.#at] === token
+    if (isNext) this.#at++
+    return isNext
   }
 }
 
 /** Characters that the atom stands for: plain ones where there are some, otherwise those that it names itself. */
 function charactersOf(atom: string): readonly string[] {
   const expression = new RegExp(`^${atom}$`, 'u')
-  for (const candidates of [CANDIDATES, [...atom, '\n', '\t', '\r']]) {
+  const named = atom.replace(/\\u\{?([\dA-Fa-f]{1,6})\}?|\\x([\dA-Fa-f]{2})/g, (_, unicode, byte) =>
+    String.fromCodePoint(Number.parseInt(unicode ?? byte, 16)),
+  )
+  for (const candidates of [CANDIDATES, [...named, '\n', '\t', '\r']]) {
     const fitting = candidates.filter((character) => expression.test(character))
     if (fitting.length > 0) return fitting
   }

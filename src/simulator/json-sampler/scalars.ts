@@ -8,6 +8,9 @@ import { type DrawSource, sampleMatch } from './pattern.js'
 /** Width of the range from which a number is drawn where a bound is missing. */
 const DEFAULT_WIDTH = 100
 
+/** Multiples that are tried at most: of two steps both have to fit. */
+const MULTIPLES_TRIED = 64
+
 /** Longest text that is made; a schema may ask for any length. */
 const MAX_TEXT = 20_000
 
@@ -33,14 +36,13 @@ export function sampleNumber(
   const step = greatestOf(schemas, 'multipleOf') ?? (integer ? 1 : null)
   context.spend(4)
   const candidates = step === null ? decimals(low, high, random) : multiplesOf(step, low, high, random)
-  const found = candidates.find(
-    (value) =>
-      Number.isFinite(value) &&
-      (!integer || Number.isInteger(value)) &&
-      schemas.every((schema) => isWithinBounds(value, schema)),
-  )
-  // -0 becomes 0, which is what its text says.
-  return found === undefined ? null : found + 0
+  for (const value of candidates) {
+    const isOfType = Number.isFinite(value) && (!integer || Number.isInteger(value))
+    // -0 becomes 0, which is what its text says.
+    if (isOfType && schemas.every((schema) => isWithinBounds(value, schema))) return value + 0
+  }
+  context.spend(MULTIPLES_TRIED)
+  return null
 }
 
 /** Bounds as they are given, with a range of our own where one is missing. */
@@ -58,13 +60,19 @@ function decimals(low: number, high: number, random: SeededRandom): readonly num
   return [Math.round(drawn * 100) / 100, drawn, low / 2 + high / 2, low, high]
 }
 
-/** One at random and those at the bounds; each also without the last digits that floating point adds. */
-function multiplesOf(step: number, low: number, high: number, random: SeededRandom): readonly number[] {
+/**
+ * One at random, those at the bounds, and more where another step has to fit as well; each also without the last digits
+ * that floating point adds.
+ */
+function* multiplesOf(step: number, low: number, high: number, random: SeededRandom): Generator<number> {
   const [first, last] = [Math.ceil(low / step), Math.floor(high / step)]
   const start = first + random.nextBelow(Math.max(1, last - first + 1))
-  return [start, first, first + 1, last, last - 1].flatMap((factor) => {
-    return [factor * step, Number((factor * step).toPrecision(12))]
-  })
+  const likely = [start, first, last, last - 1]
+  for (let i = 0; i < MULTIPLES_TRIED; i++) {
+    const factor = likely[i] ?? first + i - 3
+    yield factor * step
+    yield Number((factor * step).toPrecision(12))
+  }
 }
 
 /** A text that all schemas allow, or null when none is found. A format that is not known is ignored. */
