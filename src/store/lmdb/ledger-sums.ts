@@ -7,13 +7,7 @@
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
 import { addUsage, noUsage, USAGE_MEMBERS, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
-import {
-  keyPayer,
-  type LedgerPayer,
-  type LedgerReader,
-  organizationPayer,
-  type Spending,
-} from '../ledger-store.js'
+import { keyPayer, type LedgerPayer, organizationPayer, type Spending } from '../ledger-store.js'
 import type { KeyRange, LmdbByteTable, LmdbEnvironment } from './environment.js'
 import { KEY_END } from './record-table.js'
 
@@ -46,7 +40,10 @@ export class LedgerSums {
     return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
   }
 
-  spentIn(...[payer, period]: Parameters<LedgerReader['spentIn']>): number {
+  spentIn(
+    payer: LedgerPayer,
+    period: { readonly name: CalendarPeriod; readonly number: number } | null,
+  ): number {
     const key = period === null ? totalKey(payer) : periodKey(payer, period.name, period.number)
     return decodeSums(this.#env.get(this.#table, key)).cost
   }
