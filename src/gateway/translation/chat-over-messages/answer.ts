@@ -15,8 +15,7 @@ import type {
   MessagesEvent,
   StopInfo,
 } from '../../formats/messages.js'
-import type { StreamReceiver } from '../../providers/port/provider.js'
-import { StreamAdapter } from '../../providers/port/provider.js'
+import { StreamAdapter, type StreamReceiver } from '../../providers/port/provider.js'
 import { finishReasonFor, servedTierForChat, type Translation, withoutUndefined } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 

@@ -16,8 +16,7 @@ import {
   type StopInfo,
 } from '../../formats/messages.js'
 import { malformedAnswer } from '../../providers/port/failure.js'
-import type { ProviderFailure, StreamReceiver } from '../../providers/port/provider.js'
-import { StreamAdapter } from '../../providers/port/provider.js'
+import { type ProviderFailure, StreamAdapter, type StreamReceiver } from '../../providers/port/provider.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockWriter, parseToolInput, toolUseBlock } from './block-writer.js'
 import { toThinkingBlocks } from './reasoning.js'
