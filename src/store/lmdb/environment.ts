@@ -5,10 +5,11 @@
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
+import { LastTransaction } from './last-transaction.js'
 
 /** What we use of an lmdb table. The library's own types leave out the options of `getBinaryFast`. */
 export interface LmdbTable<K = number> {
-  getBinaryFast(key: K, options: { readonly transaction: Transaction }): Buffer | undefined
+  getBinaryFast(key: K, options: { readonly transaction?: Transaction }): Buffer | undefined
   /** Inside `write` it takes effect at once; its promise belongs to the surrounding transaction. */
   put(key: K, value: Uint8Array): unknown
   /** As `put`. */
@@ -44,11 +45,20 @@ export interface KeyRange {
  */
 const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
 
+const IN_WRITE_TRANSACTION = Object.freeze({})
+/** The outcome of a transaction that has changed nothing because it began before the last commit. */
+const TOO_EARLY = Symbol('too early')
+/** One is the rule; each further one needs another process that opens the environment at that moment. */
+const MOST_TRIES = 1_000
+const NEVER_TIMELY = `the store's transactions began before the last commit ${MOST_TRIES} times in a row`
+const WITHOUT_WAITING_FOR_DISK =
+  lmdb.TransactionFlags.SYNCHRONOUS_COMMIT | lmdb.TransactionFlags.NO_SYNC_FLUSH
+
 export class LmdbEnvironment {
   readonly #underWay = new Set<Promise<unknown>>()
   readonly #root: RootDatabase
-  readonly #reading: Transaction
-  readonly #options: { readonly transaction: Transaction }
+  readonly #last: LastTransaction
+  #reading: { readonly transaction: Transaction } | null = null
   #changing = false
 
   /** Opens the folder, which is created when absent. */
@@ -63,12 +73,12 @@ export class LmdbEnvironment {
       // reach, whose rejection, when a commit fails, ends the process.
       eventTurnBatching: false,
     })
-    this.#reading = this.#root.useReadTransaction()
-    this.#options = { transaction: this.#reading }
-    this.releaseSnapshot()
+    this.#last = new LastTransaction(path)
+    // Opening may have set the number of the last transaction back, which readers would notice.
+    this.#inTimelySyncTransaction(() => {})
   }
 
-  /** Opens a table under 32-bit numbers, which is created when absent. Not for the inside of a read or a `write`. */
+  /** Opens a table under 32-bit numbers, which is created when absent. Only before anything is read. */
   table(name: string): LmdbTable {
     return this.#openTable(name, 'uint32')
   }
@@ -84,7 +94,7 @@ export class LmdbEnvironment {
    * Inside `write` it sees that transaction's own changes.
    */
   get<K>(table: LmdbTable<K>, key: K): Uint8Array | undefined {
-    const bytes = table.getBinaryFast(key, this.#options)
+    const bytes = table.getBinaryFast(key, this.#reads())
     return bytes === undefined ? undefined : bytes.subarray(0, bytes.length)
   }
 
@@ -93,7 +103,7 @@ export class LmdbEnvironment {
    * that know their own extent.
    */
   getUnbounded<K>(table: LmdbTable<K>, key: K): Buffer | undefined {
-    return table.getBinaryFast(key, this.#options)
+    return table.getBinaryFast(key, this.#reads())
   }
 
   /**
@@ -102,10 +112,8 @@ export class LmdbEnvironment {
    */
   valuesWithPrefix(table: LmdbByteTable, prefix: Uint8Array): Buffer[] {
     const found: Buffer[] = []
-    // With a transaction named, a range would not look at the one that is being written.
-    const snapshot = this.#changing ? {} : this.#options
     const start = prefix.length === 0 ? {} : { start: prefix }
-    for (const { key, value } of table.getRange({ ...start, ...snapshot })) {
+    for (const { key, value } of table.getRange({ ...start, ...this.#reads() })) {
       if (!beginsWith(key, prefix)) break
       found.push(value)
     }
@@ -122,7 +130,7 @@ export class LmdbEnvironment {
       end,
       reverse,
       limit: limit + 1,
-      ...this.#options,
+      ...this.#reads(),
     })) {
       if (Buffer.compare(key, start) !== 0 && found.length < limit) found.push(value)
     }
@@ -131,7 +139,8 @@ export class LmdbEnvironment {
 
   /** Gives the snapshot back. Every read or group of reads outside `write` ends with it. */
   releaseSnapshot(): void {
-    resetTxn((this.#reading as unknown as { address: number }).address)
+    if (this.#reading !== null)
+      resetTxn((this.#reading.transaction as unknown as { address: number }).address)
   }
 
   /** Runs reads that see the same snapshot, and gives it back. */
@@ -149,12 +158,9 @@ export class LmdbEnvironment {
    * it. Both fail with `unavailable` when the store cannot take it (disk full or store closed, say).
    */
   write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
-    const committed = this.#transact(() => this.#applyChange(change))
-    // The getter's target moves with every transaction: ask for this one's flush before another can begin.
-    const flushed = new Promise<void>((resolve, reject) => {
-      this.#root.flushed.then(() => resolve(), reject)
-    })
-    const durable = Promise.all([committed, flushed]).then(([result]) => result)
+    const attempt = this.#attempt(change)
+    const committed = attempt.then(({ result }) => result)
+    const durable = attempt.then(({ result, flushed }) => flushed.then(() => result))
     this.#underWay.add(durable)
     durable.catch(() => {}).finally(() => this.#underWay.delete(durable))
     const outcomes = {
@@ -184,9 +190,55 @@ export class LmdbEnvironment {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }
 
+  /** With which transaction to read: a change reads what it has written itself, which one that is named would not. */
+  #reads(): { readonly transaction?: Transaction } {
+    if (this.#changing) return IN_WRITE_TRANSACTION
+    this.#reading ??= { transaction: this.#root.useReadTransaction() }
+    return this.#reading
+  }
+
   #openTable<K>(name: string, keyEncoding: 'uint32' | 'binary'): LmdbTable<K> {
+    // lmdb-js ends a read transaction of the environment when it opens a table inside a write transaction.
+    if (this.#reading !== null) throw new Error(`the table ${name} is opened after the first read`)
     const options = { name, encoding: 'binary', keyEncoding } as const
-    return this.#root.openDB<Uint8Array, number>(options) as unknown as LmdbTable<K>
+    return this.#inTimelySyncTransaction(
+      () => this.#root.openDB<Uint8Array, number>(options) as unknown as LmdbTable<K>,
+    )
+  }
+
+  /** Commits the change, in a second transaction when the first began too early: see `LastTransaction`. */
+  async #attempt<T>(change: () => T): Promise<{ readonly result: T; readonly flushed: Promise<unknown> }> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const committed = this.#transact(() => (this.#beganTooEarly() ? TOO_EARLY : this.#applyChange(change)))
+      // The getter's target moves with every transaction: ask for this one's flush before another can begin.
+      const { flushed } = this.#root
+      // Its failure is told to those who wait for the disk, when they begin to.
+      flushed.then(undefined, () => {})
+      const result = await committed
+      if (result !== TOO_EARLY) return { result: result as T, flushed }
+    }
+    throw new Error(NEVER_TIMELY)
+  }
+
+  /** As `#attempt`, at once: no other transaction of this process may be under way. */
+  #inTimelySyncTransaction<T>(change: () => T): T {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const result = this.#root.transactionSync(
+        () => (this.#beganTooEarly() ? TOO_EARLY : change()),
+        WITHOUT_WAITING_FOR_DISK,
+      )
+      if (result !== TOO_EARLY) return result as T
+    }
+    throw new Error(NEVER_TIMELY)
+  }
+
+  /** Whether the write transaction under way must not be used; the next one may. */
+  #beganTooEarly(): boolean {
+    // The library has it without a type.
+    const { getWriteTxnId } = this.#root as unknown as { getWriteTxnId(): number }
+    if (!this.#last.isAtOrAfter(getWriteTxnId())) return false
+    this.#last.restore()
+    return true
   }
 
   #transact<T>(change: () => T): Promise<T> {
@@ -209,7 +261,8 @@ export class LmdbEnvironment {
   /** Waits for transactions under way, then releases the files. */
   async close(): Promise<void> {
     await this.idle()
-    this.#reading.done()
+    this.#reading?.transaction.done()
+    this.#last.close()
     await this.#root.close()
   }
 }
