@@ -46,11 +46,12 @@ interface FileContent {
 export function draftFile({ request: { messages }, caller }: ProviderCall, files: GeneratedFiles): FileDraft {
   const content = messages.findLast(({ role }) => role === 'user')?.content
   const parts: readonly ContentPart[] = Array.isArray(content) ? content : []
+  for (const part of parts) {
+    const file = fileOfPart(part)
+    if (file !== null) return { ...file, files, caller }
+  }
   const text = lastUserText(messages)
-  const found =
-    parts.map(fileOfPart).find((file) => file !== null) ??
-    (text === '' ? null : { filename: 'message.txt', content: Buffer.from(text) })
-  if (found !== null) return { ...found, files, caller }
+  if (text !== '') return { filename: 'message.txt', content: Buffer.from(text), files, caller }
   throw new UnsupportedRequest('There is nothing in the last user message to make a file of.')
 }
 
