@@ -44,9 +44,12 @@ export class LastTransaction {
     }
   }
 
-  /** Whether a write transaction of this number began before the last commit. Asked while it holds the write lock. */
+  /**
+   * Whether the last commit has this number or a higher one. Asked by the write transaction that has it, while it holds
+   * the write lock. Even and odd numbers have a page each: a commit of this number, or two after it, is in its own.
+   */
   isAtOrAfter(transaction: number): boolean {
-    return this.#committed() >= BigInt(transaction)
+    return this.#read((transaction % 2) * this.#pageSize + META_TRANSACTION) >= BigInt(transaction)
   }
 
   /** Tells all processes the last transaction again. Called while a transaction holds the write lock. */
