@@ -207,13 +207,16 @@ export class LmdbEnvironment {
   }
 
   /** Commits the change, in a second transaction when the first began too early: see `LastTransaction`. */
-  async #attempt<T>(change: () => T): Promise<{ readonly result: T; readonly flushed: Promise<unknown> }> {
+  async #attempt<T>(change: () => T): Promise<{ readonly result: T; readonly flushed: Promise<void> }> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const committed = this.#transact(() => (this.#beganTooEarly() ? TOO_EARLY : this.#applyChange(change)))
-      // The getter's target moves with every transaction: ask for this one's flush before another can begin.
-      const { flushed } = this.#root
-      // Its failure is told to those who wait for the disk, when they begin to.
-      flushed.then(undefined, () => {})
+      // What `flushed` waits for is decided when its `then` is called, and moves with every transaction: this one's is
+      // asked for before another can begin.
+      const flushed = new Promise<void>((resolve, reject) => {
+        this.#root.flushed.then(() => resolve(), reject)
+      })
+      // Its failure is told to those who wait for the disk, once the change is committed.
+      flushed.catch(() => {})
       const result = await committed
       if (result !== TOO_EARLY) return { result: result as T, flushed }
     }
@@ -262,8 +265,9 @@ export class LmdbEnvironment {
   async close(): Promise<void> {
     await this.idle()
     this.#reading?.transaction.done()
-    this.#last.close()
     await this.#root.close()
+    // After the last transaction, which may still ask it.
+    this.#last.close()
   }
 }
 

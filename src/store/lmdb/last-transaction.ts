@@ -22,21 +22,20 @@ const META_TRANSACTION = 152
 const LOCK_TRANSACTION = 8
 const MAGIC = 0xbeefc0de
 
-/**
- * Lock files that were put right, by their path. None is ever closed: the first `close` of any descriptor of a file
- * ends all `fcntl` locks that the process holds on it, and by them LMDB knows that the environment is in use.
- */
-const openLockFiles = new Map<string, number>()
-
 export class LastTransaction {
-  readonly #lockFile: string
+  readonly #lockPath: string
+  /**
+   * Open from the first `restore` to the end of the process: the first `close` of any descriptor of a file ends all
+   * `fcntl` locks that the process holds on it, and by them LMDB knows that the environment is in use.
+   */
+  #lockFile: number | null = null
   readonly #dataFile: number
   readonly #pageSize: number
   readonly #bytes = Buffer.alloc(8)
 
   /** @param folder of an environment that is open. Throws when its files are not laid out as they should be. */
   constructor(folder: string) {
-    this.#lockFile = join(folder, 'lock.mdb')
+    this.#lockPath = join(folder, 'lock.mdb')
     this.#dataFile = openSync(join(folder, 'data.mdb'), 'r')
     this.#pageSize = Number(this.#read(META_PAGE_SIZE) & 0xffff_ffffn)
     if (endianness() !== 'LE' || Number(this.#read(META_MAGIC) & 0xffff_ffffn) !== MAGIC) {
@@ -46,7 +45,8 @@ export class LastTransaction {
 
   /**
    * Whether the last commit has this number or a higher one. Asked by the write transaction that has it, while it holds
-   * the write lock. Even and odd numbers have a page each: a commit of this number, or two after it, is in its own.
+   * the write lock. Even and odd numbers have a page each: a commit of this number, or a later one that
+   * took its place, stands in the page that is asked.
    */
   isAtOrAfter(transaction: number): boolean {
     return this.#read((transaction % 2) * this.#pageSize + META_TRANSACTION) >= BigInt(transaction)
@@ -54,12 +54,12 @@ export class LastTransaction {
 
   /** Tells all processes the last transaction again. Called while a transaction holds the write lock. */
   restore(): void {
-    const file = openLockFiles.get(this.#lockFile) ?? openSync(this.#lockFile, 'r+')
-    openLockFiles.set(this.#lockFile, file)
+    this.#lockFile ??= openSync(this.#lockPath, 'r+')
     this.#bytes.writeBigUInt64LE(this.#committed())
-    writeSync(file, this.#bytes, 0, this.#bytes.length, LOCK_TRANSACTION)
+    writeSync(this.#lockFile, this.#bytes, 0, this.#bytes.length, LOCK_TRANSACTION)
   }
 
+  /** Called when the environment is closed. */
   close(): void {
     closeSync(this.#dataFile)
   }
