@@ -1,3 +1,5 @@
+import { attackTrial } from './attacks/attack-trial.js'
+import { ATTACKS } from './attacks/attacks.js'
 import { federationBeside } from './federation/federation-beside.js'
 import { federationConditions } from './federation/federation-conditions.js'
 import { federationFuzz } from './federation/federation-fuzz.js'
@@ -28,37 +30,43 @@ import { ledgerKill } from './storage/ledger-kill.js'
 import { audioUpload, filesUpload } from './storage/uploads.js'
 import type { Trial } from './trial.js'
 
-/** Every trial, in the order of a full run. */
-export const CATALOGUE: readonly Trial[] = [
-  killWorker,
-  killGroup,
-  sigterm,
-  overload,
-  report,
-  idleCrowd,
-  counters,
-  healthUnderHash,
-  healthUnderSearch,
-  gatewayLatency,
-  gatewayPaced,
-  gatewayLeaving,
-  gatewaySlowReaders,
-  gatewayKeyDisable,
-  gatewayAgentConversation,
-  federationBeside,
-  federationStampede,
-  federationKids,
-  federationRotation,
-  federationRemovedKey,
-  federationRefusals,
-  federationConditions,
-  federationFuzz,
-  filesDownload,
-  filesUpload,
-  audioUpload,
-  creditsExact,
-  rateLimitWindow,
-  ledgerKill,
-  routingBreaker,
-  routingSession,
-]
+/** The trials by their subject, in the order of a full run: `npm run trials -- <subject>` runs those of one. */
+export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
+  process: [
+    killWorker,
+    killGroup,
+    sigterm,
+    overload,
+    report,
+    idleCrowd,
+    counters,
+    healthUnderHash,
+    healthUnderSearch,
+  ],
+  gateway: [
+    gatewayLatency,
+    gatewayPaced,
+    gatewayLeaving,
+    gatewaySlowReaders,
+    gatewayKeyDisable,
+    gatewayAgentConversation,
+    rateLimitWindow,
+    routingBreaker,
+    routingSession,
+  ],
+  federation: [
+    federationBeside,
+    federationStampede,
+    federationKids,
+    federationRotation,
+    federationRemovedKey,
+    federationRefusals,
+    federationConditions,
+    federationFuzz,
+  ],
+  storage: [filesDownload, filesUpload, audioUpload, creditsExact, ledgerKill],
+  attacks: ATTACKS.map(attackTrial),
+}
+
+/** Every trial. */
+export const CATALOGUE: readonly Trial[] = Object.values(SUBJECTS).flat()

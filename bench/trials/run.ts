@@ -5,16 +5,17 @@ import { describeMachine } from '../harness/machine/machine.js'
 import { onGeneratorCore, planCores } from '../harness/machine/pinning.js'
 import { namesOption, readFlags, UsageError, wholeOption } from '../harness/option-values.js'
 import { builtServer } from '../harness/project.js'
-import { CATALOGUE } from './catalogue.js'
+import { CATALOGUE, SUBJECTS } from './catalogue.js'
 import { formatFinding, judgeTrial, type TrialFinding } from './findings.js'
 import { Staging } from './staging.js'
 import type { Trial, TrialOutcome } from './trial.js'
 
-const HELP = `node dist/bench/trials/run.js [options]
+const HELP = `npm run trials -- [subject] [options]
 
-Drives the built server through robustness trials over real sockets.
+Drives the built server through robustness trials over real sockets. Subjects: ${Object.keys(SUBJECTS).join(', ')};
+without one, all of them.
 
-  --trial a,b    only these trials (default: all; --list names them)
+  --trial a,b    only these trials (default: all of the subject; --list names them)
   --rounds n     rounds of each trial, 1 to 1000 (default: each trial's own)
   --json file    also write the figures to this file
   --server file  drive this server's main.js instead of the one built with this program
@@ -30,8 +31,10 @@ type TrialsOptions = ReturnType<typeof readOptions>
 
 /** Reads the command line. Throws `UsageError`. */
 function readOptions(args: readonly string[]) {
-  const given = readFlags(args, 'trial rounds json server', 'list help')
-  const names = given.trial === undefined ? NAMES : namesOption('trial', given.trial, NAMES)
+  const [first = ''] = args
+  const subject = first === '' || first.startsWith('-') ? null : first
+  const given = readFlags(subject === null ? args : args.slice(1), 'trial rounds json server', 'list help')
+  const names = given.trial === undefined ? namesOf(subject) : namesOption('trial', given.trial, NAMES)
   return {
     help: given.help,
     list: given.list,
@@ -42,6 +45,14 @@ function readOptions(args: readonly string[]) {
     /** The server to drive; null: the one that was built together with this program. */
     server: given.server ?? null,
   }
+}
+
+/** The trials of a subject; all for null. Throws `UsageError`. */
+function namesOf(subject: string | null): string[] {
+  if (subject === null) return NAMES
+  const own = Object.hasOwn(SUBJECTS, subject) ? SUBJECTS[subject] : undefined
+  if (own !== undefined) return own.map(({ name }) => name)
+  throw new UsageError(`unknown subject ${subject}; known are ${Object.keys(SUBJECTS).join(', ')}`)
 }
 
 function progress(line: string): void {
@@ -122,7 +133,7 @@ async function main(): Promise<number> {
   try {
     const request = readOptions(process.argv.slice(2))
     if (request.help) process.stdout.write(HELP)
-    else if (request.list) process.stdout.write(CATALOGUE.map(listLine).join(''))
+    else if (request.list) process.stdout.write(request.trials.map(listLine).join(''))
     else return (await runAll(request)) ? 0 : 1
     return 0
   } catch (error) {

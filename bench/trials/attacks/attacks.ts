@@ -1,0 +1,5 @@
+import type { Attack } from './attack.js'
+import { hashFlood } from './hash-flood.js'
+
+/** Every attack, in the order of a run. docs/attacks.md says what each of them once did. */
+export const ATTACKS: readonly Attack[] = [hashFlood]
