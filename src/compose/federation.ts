@@ -8,6 +8,7 @@ import { SigningKeyService } from '../federation/admin/signing-key-service.js'
 import { AuditLogWriter } from '../federation/audit-log.js'
 import { ConditionEvaluator } from '../federation/condition.js'
 import { TokenExchange } from '../federation/exchange.js'
+import { MOST_FETCHES } from '../federation/fetch-shares.js'
 import { IssuerKeyCache } from '../federation/issuer-key-cache.js'
 import { TimingEqualizer } from '../federation/timing-equalizer.js'
 import { AccessTokenAuthority } from '../identity/access-token.js'
@@ -58,7 +59,7 @@ export function composeFederation(options: FederationOptions) {
   const exchange = new TokenExchange({
     federation,
     accounts,
-    issuerKeys: new IssuerKeyCache({ fetch: jsonFetcher(issuerClient), clock, allowLoopback }),
+    issuerKeys: new IssuerKeyCache({ fetch: jsonFetcher(issuerClient, MOST_FETCHES), clock, allowLoopback }),
     conditions,
     accessTokens,
     audit,

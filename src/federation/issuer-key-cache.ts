@@ -3,6 +3,8 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
+import { FetchShares } from './fetch-shares.js'
+import { IssuerQuotas } from './issuer-quotas.js'
 import { fetchKeySet, type IssuerKeySet, KeySetUnavailable } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
 import type { VerificationKey } from './verification-key.js'
@@ -10,6 +12,7 @@ import type { VerificationKey } from './verification-key.js'
 /** Where keys come from: the part of an issuer's record that counts. */
 export interface IssuerKeySource {
   readonly id: string
+  readonly organizationId: string
   readonly issuerUrl: string
   readonly jwksUrl: string | null
 }
@@ -20,9 +23,8 @@ const USABLE_MS = 60 * 60_000
 const RETRY_PAUSE_MS = 30_000
 /** A failure of this age still says how the issuer is; an older one, from before a time without exchanges, does not. */
 const FAILURE_RELEVANT_MS = 2 * RETRY_PAUSE_MS
+/** From the begin of a fetch, which may have waited for its turn, to its end. */
 const DEADLINE_MS = 5_000
-/** Issuers kept at a time; beyond it the one that was needed longest ago goes. */
-const MOST_ISSUERS = 256
 
 const NEVER = Number.NEGATIVE_INFINITY
 
@@ -43,10 +45,20 @@ class CachedIssuer {
     const { source } = this
     return source.id === id && source.issuerUrl === issuerUrl && source.jwksUrl === jwksUrl
   }
+
+  weight(): number {
+    return 1 + (this.set?.keys.length ?? 0)
+  }
+
+  dropKeys(): void {
+    if (this.set !== null) this.failure = 'its keys had to make room for those of others'
+    this.set = null
+    this.setAt = NEVER
+  }
 }
 
 interface IssuerKeyCacheOptions {
-  /** Counts toward the deadline itself: never rejects and settles in time. */
+  /** Never rejects and settles in time. */
   readonly fetch: FetchJson
   readonly clock: Clock
   readonly allowLoopback: boolean
@@ -54,12 +66,13 @@ interface IssuerKeyCacheOptions {
 
 /**
  * One entry per issuer, by the issuer's id: two issuers of one URL share nothing (contract/decisions 37). An entry
- * has at most one fetch under way, and all exchanges that need its outcome wait for the same one.
+ * has at most one fetch under way, and all exchanges that need its outcome wait for the same one. What is kept and
+ * what is fetched at a time is bounded for all issuers together and shared fairly among organizations.
  */
 export class IssuerKeyCache {
-  /** In the order of their last use. */
-  private readonly entries = new Map<string, CachedIssuer>()
-  /** The last of them: a busy issuer is not moved behind itself with every exchange. */
+  private readonly entries = new IssuerQuotas<CachedIssuer>()
+  private readonly shares = new FetchShares()
+  /** The last that was used: a busy issuer is not moved behind itself with every exchange. */
   private latest: CachedIssuer | null = null
 
   constructor(private readonly options: IssuerKeyCacheOptions) {}
@@ -93,11 +106,9 @@ export class IssuerKeyCache {
   private entryOf(source: IssuerKeySource): CachedIssuer {
     let entry = this.latest
     if (entry?.hasSource(source) === true) return entry
-    entry = this.entries.get(source.id) ?? null
-    this.entries.delete(source.id)
+    entry = this.entries.get(source)
     if (entry?.hasSource(source) !== true) entry = new CachedIssuer(source)
-    this.entries.set(source.id, entry)
-    if (this.entries.size > MOST_ISSUERS) this.entries.delete(this.entries.keys().next().value!)
+    this.entries.keep(entry)
     this.latest = entry
     return entry
   }
@@ -112,7 +123,7 @@ export class IssuerKeyCache {
     const age = now - entry.setAt
     if (age < FRESH_MS) return null
     const sinceFailure = now - entry.failedAt
-    if (entry.pendingFetch === null && sinceFailure < RETRY_PAUSE_MS) return null
+    if (entry.pendingFetch === null && this.isPausing(entry)) return null
     const fetched = entry.pendingFetch ?? this.startFetch(entry)
     return sinceFailure < FAILURE_RELEVANT_MS && age < USABLE_MS ? null : fetched
   }
@@ -120,40 +131,55 @@ export class IssuerKeyCache {
   /** Looks for a key the set does not have; null when it is too early for that. */
   private refetchForUnknownKey(entry: CachedIssuer): Promise<void> | null {
     if (entry.pendingFetch !== null) return entry.pendingFetch
-    return this.now() - entry.triedAt < RETRY_PAUSE_MS ? null : this.startFetch(entry)
+    return this.isPausing(entry) ? null : this.startFetch(entry)
   }
 
-  private usableSet({ set, setAt, failedAt, failure }: CachedIssuer): IssuerKeySet {
+  /** Whether the last fetch is too fresh for another one; also when the keys it brought had to make room since. */
+  private isPausing({ triedAt, failedAt }: CachedIssuer): boolean {
+    return this.now() - Math.max(triedAt, failedAt) < RETRY_PAUSE_MS
+  }
+
+  private usableSet({ set, setAt, triedAt, failedAt, failure }: CachedIssuer): IssuerKeySet {
     const now = this.now()
     if (set !== null && now - setAt < USABLE_MS) return set
-    const retryAfter = Math.max(1, Math.ceil((failedAt + RETRY_PAUSE_MS - now) / 1000))
+    const again = Math.max(triedAt, failedAt) + RETRY_PAUSE_MS
+    const retryAfter = Math.max(1, Math.ceil((again - now) / 1000))
     throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${failure}` })
   }
 
   private startFetch(entry: CachedIssuer): Promise<void> {
-    const begun = this.now()
-    entry.triedAt = begun
-    entry.pendingFetch = this.fetchInto(entry, begun).finally(() => {
+    const fetched = this.shares.run(entry.source.organizationId, () => this.fetchInto(entry))
+    entry.pendingFetch = fetched.then((hasRun) => {
       entry.pendingFetch = null
+      if (!hasRun) this.noteFailure(entry, 'too many fetches of the organization wait')
+      // Unless it has been changed or forgotten meanwhile; and its keys may have made room for others.
+      if (this.entries.get(entry.source) === entry) this.entries.keep(entry)
     })
     return entry.pendingFetch
   }
 
-  private async fetchInto(entry: CachedIssuer, begun: number): Promise<void> {
+  private async fetchInto(entry: CachedIssuer): Promise<void> {
     const { fetch, allowLoopback } = this.options
+    const begun = this.now()
     const timeLeft = (): number => begun + DEADLINE_MS - this.now()
     // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
     const isKnown = entry.failedAt === NEVER && begun - entry.setAt < FRESH_MS
     const known = isKnown ? entry.set!.location : null
+    entry.triedAt = begun
     try {
       entry.set = await fetchKeySet(fetch, entry.source, known, { timeLeft, allowLoopback })
       entry.setAt = begun
       entry.failedAt = NEVER
     } catch (error) {
       // Whatever it was: with an older set at hand nobody waits for this promise.
-      entry.failedAt = this.now()
-      entry.failure = error instanceof KeySetUnavailable ? error.message : `a defect of ours: ${error}`
+      const failure = error instanceof KeySetUnavailable ? error.message : `a defect of ours: ${error}`
+      this.noteFailure(entry, failure)
     }
+  }
+
+  private noteFailure(entry: CachedIssuer, failure: string): void {
+    entry.failedAt = this.now()
+    entry.failure = failure
   }
 
   private now(): number {

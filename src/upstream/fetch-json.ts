@@ -16,12 +16,16 @@ export type FetchJson = (url: string, timeoutMs: number) => Promise<JsonFetchRes
 /** Most bytes of a document (contract/decisions 15). */
 const LARGEST_DOCUMENT = 1024 * 1024
 
-/** Fetches are rare, so connections are hardly worth keeping. */
-const LIMITS: ConnectionPoolLimits = { connections: 4, keepAliveMs: 1_000 }
 const HEADERS = ['Accept', 'application/json', 'Accept-Encoding', 'identity', 'User-Agent', 'sluice']
 
-/** Takes 200 only: redirects are not followed. `upstream` should be a client of its own, with an address guard. */
-export function jsonFetcher(upstream: UpstreamClient): FetchJson {
+/**
+ * Takes 200 only: redirects are not followed. `upstream` should be a client of its own, with an address guard.
+ * @param connections most to one origin. Who fetches bounds the fetches under way by it, so that none waits for a
+ * connection: the wait would count toward its time, and one document would keep another of its origin waiting.
+ */
+export function jsonFetcher(upstream: UpstreamClient, connections: number): FetchJson {
+  // Fetches are rare, so connections are hardly worth keeping.
+  const limits: ConnectionPoolLimits = { connections, keepAliveMs: 1_000 }
   return (url, timeoutMs) => {
     if (timeoutMs <= 0) return Promise.resolve(fetchFailure('the time is up'))
     const { origin, pathname, search } = new URL(url)
@@ -32,7 +36,7 @@ export function jsonFetcher(upstream: UpstreamClient): FetchJson {
       headers: HEADERS,
       body: null,
       timeouts: uniformTimeouts(timeoutMs),
-      limits: LIMITS,
+      limits,
       deadlineAt: Number.POSITIVE_INFINITY,
     } as const
     return new Promise((resolve) => {

@@ -7,7 +7,12 @@ import { ScriptedIssuers, settled } from '../support/providers/scripted-issuers.
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 const JWKS = 'https://issuer.example/keys'
-const SOURCE: IssuerKeySource = { id: 'issuer-1', issuerUrl: 'https://issuer.example', jwksUrl: JWKS }
+const SOURCE: IssuerKeySource = {
+  id: 'issuer-1',
+  organizationId: 'ours',
+  issuerUrl: 'https://issuer.example',
+  jwksUrl: JWKS,
+}
 const DISCOVERED: IssuerKeySource = { ...SOURCE, id: 'issuer-2', jwksUrl: null }
 const DISCOVERY = 'https://issuer.example/.well-known/openid-configuration'
 const A = issuerKey('ES256', 'a')
@@ -337,17 +342,119 @@ void test('an answer that comes after the URL has changed is not taken for the n
   t.equal(await bench.find('a', moved), 'key-unknown')
 })
 
-void test('issuers are kept in bounded number; the one needed longest ago goes', async (t) => {
+/** The `n`th issuer of an organization, with a set at a place of its own. */
+function issuerOf(organizationId: string, n: number): IssuerKeySource {
+  return {
+    ...SOURCE,
+    id: `${organizationId} ${n}`,
+    organizationId,
+    jwksUrl: `https://${organizationId}.example/${n}`,
+  }
+}
+
+/** Weighs 101 of the 8,192 that all may weigh together. */
+const LARGE_SET = [A.jwk, ...Array.from({ length: 99 }, (_, n) => ({ ...A.jwk, kid: `spare ${n}` }))]
+const FITTING = 81
+
+void test('who has more issuers than fit pays with its own, the one needed longest ago first', async (t) => {
+  const bench = await warm()
+  for (let n = 0; n < FITTING + 3; n++) {
+    bench.issuers.publish(issuerOf('many', n).jwksUrl!, LARGE_SET)
+    t.equal(await bench.find('a', issuerOf('many', n)), 'key a')
+    if (n === FITTING - 1) await bench.find('a', issuerOf('many', 0))
+  }
+  bench.clock.advance(MINUTE)
+  const before = bench.fetches
+  t.equal(await bench.find('a'), 'key a')
+  t.equal(await bench.find('a', issuerOf('many', 0)), 'key a')
+  t.equal(await bench.find('a', issuerOf('many', FITTING)), 'key a')
+  t.equal(bench.fetches, before, 'neither the neighbour nor what was needed lately')
+  t.equal(await bench.find('a', issuerOf('many', 1)), 'key a')
+  t.equal(bench.fetches, before + 1)
+})
+
+void test('who comes late finds room, at the cost of who has most', async (t) => {
   const bench = new Bench()
-  const nth = (n: number) => ({ ...SOURCE, id: `issuer ${n}` })
-  for (let n = 0; n < 256; n++) await bench.find('a', nth(n))
-  await bench.find('a', nth(0))
-  t.equal(bench.fetches, 256)
-  await bench.find('a', nth(256))
-  await bench.find('a', nth(0))
-  t.equal(bench.fetches, 257)
-  await bench.find('a', nth(1))
-  t.equal(bench.fetches, 258)
+  for (let n = 0; n < FITTING; n++) {
+    bench.issuers.publish(issuerOf('many', n).jwksUrl!, LARGE_SET)
+    await bench.find('a', issuerOf('many', n))
+  }
+  for (let n = 0; n < 5; n++) {
+    bench.issuers.publish(issuerOf('few', n).jwksUrl!, LARGE_SET)
+    t.equal(await bench.find('a', issuerOf('few', n)), 'key a')
+  }
+  bench.clock.advance(MINUTE)
+  const before = bench.fetches
+  for (let n = 0; n < 5; n++) t.equal(await bench.find('a', issuerOf('few', n)), 'key a')
+  t.equal(bench.fetches, before)
+})
+
+void test('keys that had to make room are not fetched again before the pause is over, changed ones are', async (t) => {
+  const bench = new Bench()
+  for (let n = 0; n < FITTING + 1; n++) {
+    bench.issuers.publish(issuerOf('many', n).jwksUrl!, LARGE_SET)
+    await bench.find('unknown', issuerOf('many', n))
+  }
+  const [first, before] = [issuerOf('many', 0), bench.fetches]
+  bench.clock.advance(10_000)
+  for (let n = 0; n < 100; n++) t.equal(await bench.find('unknown', first), 'unavailable, after 20 s')
+  t.equal(bench.fetches, before)
+  const moved = { ...issuerOf('many', 1), jwksUrl: JWKS }
+  t.equal(await bench.find('a', moved), 'key a')
+  bench.clock.advance(20_000)
+  t.equal(await bench.find('a', first), 'key a')
+})
+
+void test('an issuer whose keys make room while it is fetched is fetched once', async (t) => {
+  const bench = new Bench()
+  const silent = issuerOf('many', 0)
+  bench.issuers.hold(silent.jwksUrl!)
+  const first = bench.find('a', silent)
+  for (let n = 1; n <= FITTING + 1; n++) {
+    bench.issuers.publish(issuerOf('many', n).jwksUrl!, LARGE_SET)
+    await bench.find('a', issuerOf('many', n))
+  }
+  const second = bench.find('a', silent)
+  await settled()
+  t.equal(bench.issuers.count(silent.jwksUrl!), 1)
+  bench.issuers.waiting[0]!.answer({ ok: true, value: { keys: LARGE_SET } })
+  t.strictSame(await Promise.all([first, second]), ['key a', 'key a'])
+})
+
+void test('whatever hangs, the first fetch of the next organization begins at once', async (t) => {
+  const bench = new Bench()
+  for (const name of ['one', 'two', 'three', 'four']) {
+    for (let n = 0; n < 300; n++) void bench.find('a', issuerOf(name, n))
+  }
+  await settled()
+  t.ok(bench.issuers.waiting.length < 256, `${bench.issuers.waiting.length} are under way`)
+  t.equal(await bench.find('a'), 'key a')
+})
+
+void test('who waits for its turn has the whole deadline then, and turns go by organization', async (t) => {
+  const bench = new Bench()
+  const all = (name: string) => Array.from({ length: 200 }, (_, n) => bench.find('a', issuerOf(name, n)))
+  const waiting = [...all('one'), ...all('two')]
+  const { length: begun } = bench.issuers.waiting
+  bench.clock.advance(4_900)
+  for (const fetch of bench.issuers.waiting.splice(0)) fetch.answer({ ok: true, value: { keys: [A.jwk] } })
+  await settled()
+  const next = bench.issuers.waiting
+  t.strictSame(new Set(next.map(({ timeoutMs }) => timeoutMs)), new Set([5_000]))
+  const shares = ['one', 'two'].map((name) => next.filter(({ url }) => url.includes(name)).length)
+  t.ok(Math.min(...shares) * 3 > Math.max(...shares), `shares of ${begun} and then ${shares}`)
+  while (next.length > 0) {
+    for (const fetch of next.splice(0)) fetch.answer({ ok: true, value: { keys: [A.jwk] } })
+    await settled()
+  }
+  t.strictSame(new Set(await Promise.all(waiting)), new Set(['key a']))
+})
+
+void test('fetches that wait are bounded for each organization', async (t) => {
+  const bench = new Bench()
+  const started = Array.from({ length: 2_000 }, (_, n) => bench.find('a', issuerOf('many', n)))
+  t.equal(await started.at(-1), 'unavailable, after 30 s')
+  t.equal(await bench.find('a'), 'key a')
 })
 
 void test('twenty rotations: no wrong refusal once a pause has passed', async (t) => {

@@ -135,7 +135,7 @@ for (const scheme of ['http', 'https']) {
     const { port, visits } = await server(t)
     const upstream = createUpstreamClient({ guard: addressGuard(false) })
     t.after(() => upstream.close())
-    const fetch = jsonFetcher(upstream)
+    const fetch = jsonFetcher(upstream, 4)
     for (const host of HOSTS) {
       const outcome = await fetch(`${scheme}://${host}:${port}/`, 2_000)
       t.match(outcome, { ok: false, reason: 'the address of the host may not be dialled' }, host)
@@ -149,7 +149,7 @@ void test('with the setting loopback is dialled, and its disguises are not', asy
   const { port, visits } = await server(t)
   const upstream = createUpstreamClient({ guard: addressGuard(true) })
   t.after(() => upstream.close())
-  const fetch = jsonFetcher(upstream)
+  const fetch = jsonFetcher(upstream, 4)
   for (const host of ['127.0.0.1', 'localhost'])
     t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: true })
   const before = visits()
@@ -176,6 +176,9 @@ void test('over TLS a name of this machine is dialled when it is allowed, with i
     const authorities = trusts ? { authorities: testCertificate() } : {}
     const upstream = createUpstreamClient({ guard: addressGuard(allow), ...authorities })
     t.after(() => upstream.close())
-    t.match(await jsonFetcher(upstream)(url, 2_000), reason === null ? { ok: true } : { ok: false, reason })
+    t.match(
+      await jsonFetcher(upstream, 4)(url, 2_000),
+      reason === null ? { ok: true } : { ok: false, reason },
+    )
   }
 })

@@ -31,7 +31,7 @@ export class IssuerServer {
     discovery: null,
     jwks: null,
   }
-  readonly fetches = { discovery: 0, jwks: 0, other: 0 }
+  readonly fetches = { discovery: 0, jwks: 0, silent: 0, other: 0 }
   /** Headers of the last fetch. */
   lastHeaders: Readonly<Record<string, unknown>> = {}
 
@@ -67,6 +67,11 @@ export class IssuerServer {
     return `${this.url}/keys`
   }
 
+  /** A document of the same origin that never comes. */
+  get silentUrl(): string {
+    return `${this.origin}/silent`
+  }
+
   stop(): Promise<void> {
     this.server.closeAllConnections()
     return new Promise((resolve) => this.server.close(() => resolve()))
@@ -80,6 +85,8 @@ export class IssuerServer {
     } else if (path === `${this.path}/keys`) {
       this.fetches.jwks++
       this.send(response, { keys: this.keys }, this.faults.jwks)
+    } else if (path === '/silent') {
+      this.fetches.silent++
     } else {
       this.fetches.other++
       response.writeHead(404).end()
