@@ -24,15 +24,20 @@ Settings come from the environment and from the file SLUICE_CONFIG names; docs/g
 SIGHUP makes a running server read the file again.
 `
 
-/** Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. */
+/**
+ * Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. A reader who
+ * has gone wants no more; that is no failure of ours.
+ */
 function writeFully(fd: 1 | 2, text: string): void {
   let rest = Buffer.from(text)
   while (rest.length > 0) {
     try {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EPIPE') return
       // The reader of the pipe is slower than we are.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      if (code !== 'EAGAIN') throw error
     }
   }
 }

@@ -1,11 +1,5 @@
-import {
-  type DestinationStream,
-  destination,
-  type Logger,
-  pino,
-  stdSerializers,
-  stdTimeFunctions,
-} from 'pino'
+import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import { LogOutput } from './log-output.js'
 
 /** What our code uses of a logger. No child loggers: what is bound to one escapes the redaction below. */
 export type Log = Pick<Logger, LogLevel | 'isLevelEnabled' | 'level'>
@@ -34,12 +28,9 @@ const REDACTED = '[redacted]'
 /** Deeper members are left out: nothing we log on purpose is that deep. */
 const MAX_DEPTH = 6
 
-/**
- * The one logger of a process: JSON lines on standard error, written synchronously so that the last line
- * before a crash is not lost. `name` says which process speaks.
- */
-export function createLog(level: LogLevel, name: string, to?: DestinationStream): Log {
-  return pino(
+/** The one logger of a process: JSON lines on standard error. `name` says which process speaks. */
+export function createLog(level: LogLevel, name: string, to: DestinationStream = new LogOutput()): Log {
+  const log = pino(
     {
       level,
       base: { process: name, pid: process.pid },
@@ -52,8 +43,16 @@ export function createLog(level: LogLevel, name: string, to?: DestinationStream)
         },
       },
     },
-    to ?? destination({ fd: 2, sync: true }),
+    to,
   )
+  tellDroppedLines(to, log)
+  return log
+}
+
+/** Says of an output how many lines nobody took, as soon as somebody does. */
+function tellDroppedLines(to: DestinationStream, log: Pick<Logger, 'error'>): void {
+  if (!(to instanceof LogOutput)) return
+  to.onRecovered = (dropped) => log.error({ dropped }, 'lines of the log were left out: nobody took them')
 }
 
 /** Members of a line about one call: figures and ids, never text of a caller. */
@@ -63,27 +62,23 @@ export type CallLog = (severity: 'info' | 'warn', line: CallLogLine, message: st
 
 /** Lines are gathered up to this size, below what a pipe takes in one piece next to other processes' lines. */
 const GATHERED_BYTES = 3_000
-const FLUSH_MS = 250
 
 /**
  * The log of calls: one line each, gathered and written together, because a system call per
  * line would cost as much as the rest of a small call. A crash can lose the lines of the last quarter second;
  * what explains the crash goes through `createLog`. The shape is closed, so nothing needs to be redacted.
  */
-export function createCallLog(level: LogLevel, name: string, to?: DestinationStream): CallLog {
-  const gathered = to ?? bufferedStderr()
+export function createCallLog(
+  level: LogLevel,
+  name: string,
+  to: DestinationStream = new LogOutput({ gatherBytes: GATHERED_BYTES }),
+): CallLog {
   const log = pino(
     { level, base: { process: name, pid: process.pid }, timestamp: stdTimeFunctions.isoTime },
-    gathered,
+    to,
   )
+  tellDroppedLines(to, log)
   return (severity, line, message) => log[severity](line, message)
-}
-
-function bufferedStderr(): DestinationStream {
-  const stream = destination({ fd: 2, sync: true, minLength: GATHERED_BYTES })
-  setInterval(() => stream.flush(), FLUSH_MS).unref()
-  process.on('exit', () => stream.flushSync())
-  return stream
 }
 
 /**
