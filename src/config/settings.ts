@@ -79,6 +79,11 @@ export const SETTINGS = nameSettings({
     10_000,
     'Most time to finish what is under way after SIGTERM.',
   ),
+  workerSilenceMs: setting(
+    integerBetween(1_000, 3_600_000),
+    15_000,
+    'Time without a sign of life after which a worker is ended and replaced.',
+  ),
   maxInFlight: setting(
     integerBetween(1, 1_000_000),
     10_000,

@@ -81,6 +81,7 @@ export class Supervisor {
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
     this.#slots = new WorkerSlots(workers, {
       log,
+      silenceMs: config.workerSilenceMs,
       onMessage: (slot, child, message) => this.#onMessage(slot, child, message),
       onExit: (slot) => this.#onWorkerExit(slot),
       onGiveUp: (reason) => {
@@ -95,6 +96,8 @@ export class Supervisor {
     }
     this.#handlers = {
       'worker-up': (slot, _message, child) => this.#startWorker(slot, child),
+      // The slots have heard it.
+      heartbeat: () => {},
       'worker-ready': (slot) => this.#onWorkerReady(slot),
       'start-failure': (_slot, { reason }) => this.#onStartFailure(reason),
       'bootstrap-key': (_slot, { kind, key }) =>

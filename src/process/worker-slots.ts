@@ -1,9 +1,11 @@
 /** The worker processes by number: forks them, restarts those that die, and gives up when that helps nothing. */
 import cluster, { type Worker } from 'node:cluster'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { RestartPolicy } from './restart-policy.js'
+import { WorkerWatch } from './worker-watch.js'
 
 export type WorkerChild = Worker
 
@@ -18,6 +20,8 @@ export interface WorkerSlot {
 
 interface WorkerSlotsPorts {
   readonly log: Log
+  /** How long a worker may say nothing before it is ended, milliseconds. */
+  readonly silenceMs: number
   /** `child`: the process that has sent it; the slot may already hold another one. */
   readonly onMessage: (slot: WorkerSlot, child: WorkerChild, message: MessageToSupervisor) => void
   /** A process has ended; its slot still has its journal. */
@@ -34,6 +38,8 @@ export class WorkerSlots {
   readonly #ports: WorkerSlotsPorts
   readonly #slots: readonly WorkerSlot[]
   readonly #policy = new RestartPolicy()
+  /** Null before the start. */
+  #watch: WorkerWatch | null = null
   #isDraining = false
   #isEmpty = false
 
@@ -53,6 +59,12 @@ export class WorkerSlots {
 
   start(): void {
     cluster.setupPrimary({ exec: WORKER_MODULE, args: [] })
+    const { silenceMs } = this.#ports
+    this.#watch = new WorkerWatch({
+      clock: systemClock,
+      silenceMs,
+      onSilent: (worker) => this.#endSilent(worker),
+    })
     for (const slot of this.#slots) this.#fork(slot)
   }
 
@@ -92,7 +104,11 @@ export class WorkerSlots {
     const child = cluster.fork()
     slot.process = child
     slot.readyAt = null
-    child.on('message', (message: MessageToSupervisor) => this.#ports.onMessage(slot, child, message))
+    this.#watch?.heard(slot.index)
+    child.on('message', (message: MessageToSupervisor) => {
+      if (slot.process === child) this.#watch?.heard(slot.index)
+      this.#ports.onMessage(slot, child, message)
+    })
     child.on('exit', (code, signal) => this.#onExit(slot, child, signal ?? `exit code ${code}`))
     // A process that could not be started at all (no memory, too many processes) has no exit.
     child.on('error', (error) => this.#onExit(slot, child, error.message))
@@ -103,6 +119,7 @@ export class WorkerSlots {
     const readyForMs = slot.readyAt === null ? null : performance.now() - slot.readyAt
     slot.process = null
     slot.readyAt = null
+    this.#watch?.forget(slot.index)
     this.#ports.onExit(slot)
     slot.journal = null
     if (this.#isDraining) {
@@ -113,6 +130,17 @@ export class WorkerSlots {
     this.#ports.log.error({ worker: slot.index, how, readyForMs, decision }, 'a worker died')
     if (decision.restart) setTimeout(() => this.#refork(slot), decision.afterMs)
     else this.#ports.onGiveUp(decision.reason)
+  }
+
+  /** Its loop stands still, so only a signal that needs no answer ends it. What follows is as after another death. */
+  #endSilent(worker: number): void {
+    const child = this.#slots[worker]?.process
+    const { log, silenceMs } = this.#ports
+    log.error(
+      { worker, pid: child?.process.pid, silenceMs },
+      'a worker has said nothing for too long: ending it',
+    )
+    child?.process.kill('SIGKILL')
   }
 
   #refork(slot: WorkerSlot): void {

@@ -14,6 +14,7 @@ import type { UwsServer } from '../transport/uws.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { seedItems } from './seed.js'
 import { keepNewFilesPrivate } from './store-privacy.js'
+import { heartbeatPeriodMs } from './worker-watch.js'
 
 /** How long idle kept-alive connections get to be told, once nothing is in flight any more. */
 const IDLE_GRACE_MS = 1_000
@@ -220,9 +221,17 @@ function reportStartFailure(reason: string): void {
   else process.exit(1)
 }
 
+/** Says that the loop turns, again and again. What a supervisor that stands still has not taken is not piled up. */
+function beat(periodMs: number): void {
+  if (!process.connected) return
+  const message: MessageToSupervisor = { type: 'heartbeat' }
+  process.send!(message, () => setTimeout(beat, periodMs, periodMs).unref())
+}
+
 let worker: WorkerProcess | null = null
 
 async function startWorker(message: MessageToWorker & { type: 'start-worker' }): Promise<void> {
+  beat(heartbeatPeriodMs(message.config.workerSilenceMs))
   try {
     worker = new WorkerProcess(message)
     await worker.listen(message.port, message.worker === 0)

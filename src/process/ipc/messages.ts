@@ -52,6 +52,8 @@ export type MessageToSupervisor =
   /** The worker listens to messages now; what was sent before is lost. */
   | { readonly type: 'worker-up' }
   | { readonly type: 'worker-ready' }
+  /** The event loop of the worker turns; any other message says so too. */
+  | { readonly type: 'heartbeat' }
   /** The worker cannot start, and trying again would end the same way. */
   | { readonly type: 'start-failure'; readonly reason: string }
   /** A key was generated; it is shown nowhere else in plain. */
