@@ -125,8 +125,8 @@ const BAD: readonly Example[] = [
   },
   {
     name: 'the pool that loads a task into the event loop',
-    files: { 'src/cpu-pool/x.ts': "const run = await import('../../workers/thread.js')" },
-    refused: /may not import workers\/thread\.ts/,
+    files: { 'src/cpu-pool/x.ts': "const run = await import('../../workers/hash-thread.js')" },
+    refused: /may not import workers\/hash-thread\.ts/,
   },
   {
     name: 'composition that imports the processes it is composed in',
@@ -214,7 +214,7 @@ const BAD: readonly Example[] = [
   {
     name: 'piscina outside the pool',
     files: { 'src/compose/x.ts': "import { Piscina } from 'piscina'" },
-    refused: /piscina belongs to src\/cpu-pool\/pool\.ts/,
+    refused: /piscina belongs to src\/cpu-pool\/lane\.ts/,
   },
   {
     name: 'lmdb outside its folder',
@@ -372,7 +372,7 @@ const GOOD: Readonly<Record<string, Sources>> = {
     'src/compose/x.ts':
       "import { endpoints } from '../app.js'\nimport type { LedgerMessageToSupervisor } from '../process/ipc/ledger-messages.js'",
   },
-  'the pool that runs its default': { 'workers/thread.ts': 'export default function run() {}' },
+  'the pool that runs its default': { 'workers/hash-thread.ts': 'export default function run() {}' },
   'a diamond, which is no cycle': {
     'src/base/a.ts': "import './b.js'\nimport './c.js'",
     'src/base/b.ts': "import './d.js'",

@@ -18,7 +18,6 @@ export type FederationCommandSettings = Pick<
   | 'publicUrl'
   | 'tlsKey'
   | 'logLevel'
-  | 'hashQueueRounds'
   | 'allowLoopbackIssuers'
   | 'signingKeyDays'
 >
@@ -44,7 +43,7 @@ export async function withFederation<T>(
   run: (admin: FederationAdmin) => T | Promise<T>,
 ): Promise<T> {
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
-  const pool = new CpuPool({ threads: 1, maxQueuedCost: config.hashQueueRounds })
+  const pool = new CpuPool({ threads: 0, maxQueuedCost: 0 })
   const parts = composeFederation({
     config,
     store,

@@ -20,16 +20,14 @@ import { jsonFetcher } from '../upstream/fetch-json.js'
 import type { WorkerContext } from './worker-context.js'
 
 interface FederationOptions extends Pick<WorkerContext, 'store' | 'pool' | 'clock' | 'log' | 'baseUrl'> {
-  readonly config: Pick<Config, 'dataDir' | 'hashQueueRounds' | 'allowLoopbackIssuers' | 'signingKeyDays'>
+  readonly config: Pick<Config, 'dataDir' | 'allowLoopbackIssuers' | 'signingKeyDays'>
   /** Of exchanges by client address; null when there is none. */
   readonly limit: OauthPorts['limit']
 }
 
 const DAY_MS = 24 * 60 * 60_000
-/** PBKDF2 rounds, the unit of work in the pool's queue, that a thread does in a millisecond. */
-const ROUNDS_PER_MS = 4_000
-/** Long enough for a thread of the pool to start on a busy machine: what is late counts as false. */
-const SHORTEST_DEADLINE_MS = 10_000
+/** Long enough for the thread of conditions, which the first one starts, on a busy machine. */
+const CONDITION_DEADLINE_MS = 5_000
 
 export function composeFederation(options: FederationOptions) {
   const { config, store, pool, clock, log, baseUrl, limit } = options
@@ -48,9 +46,7 @@ export function composeFederation(options: FederationOptions) {
     clock,
     onLost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
   })
-  // As long as what the pool lets wait, so that a busy pool says so itself.
-  const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
-  const conditions = new ConditionEvaluator(pool, { clock, deadlineMs })
+  const conditions = new ConditionEvaluator(pool, { clock, deadlineMs: CONDITION_DEADLINE_MS })
   // Issuers have connections of their own, so that one that hangs starves no provider.
   const issuerClient = createUpstreamClient({
     guard: addressGuard(allowLoopback),

@@ -57,7 +57,11 @@ export const SETTINGS = nameSettings({
     'auto',
     'Worker processes, each with an event loop of its own.',
   ),
-  poolThreads: setting(autoOrInteger(integerBetween(1, 256)), 'auto', 'Threads of each worker’s CPU pool.'),
+  poolThreads: setting(
+    autoOrInteger(integerBetween(1, 256)),
+    'auto',
+    'Threads of each worker’s CPU pool that hash.',
+  ),
   dataDir: setting(nonEmptyText, './data', 'Folder of the store.'),
   logLevel: setting(
     z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`),

@@ -15,22 +15,21 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 
-/** The CPU pool, as far as conditions need it. Costs are PBKDF2 rounds, a quarter of a microsecond each. */
+/**
+ * The CPU pool, as far as conditions need it. Costs are PBKDF2 rounds, a quarter of a microsecond each; callers are
+ * organizations, which have equal shares of the lane.
+ */
 export interface ConditionPool {
   run<N extends 'check-condition' | 'evaluate-condition'>(
     task: N,
     input: TaskInput<N>,
-    cost: number,
-    caller: Cancellation,
+    order: { readonly cost: number; readonly caller: string; readonly cancellation: Cancellation },
   ): Promise<{ readonly value: PoolTasks[N]['output'] }>
 }
 
 interface ConditionEvaluatorOptions {
   readonly clock: Clock
-  /**
-   * From the call to the value, the wait in the pool's queue included. It is as long as what the pool lets wait, so
-   * that a busy pool answers `unavailable` by its own measure and not `false` by ours.
-   */
+  /** From the call to the value, the wait in the pool's queue included. */
   readonly deadlineMs: number
 }
 
@@ -41,9 +40,9 @@ const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
-/** These two tell about their moment and not about the condition, so they are not remembered. */
-const RAN_LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
+/** Tells about its moment and not about the condition, so it is not remembered. */
 const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
+const LATE = new Fault('unavailable', { retryAfter: 1, detail: 'the condition was not evaluated in time' })
 
 /**
  * Remembers outcomes: a condition sees four claims, no clock and no chance, so the same text and the same claims give
@@ -66,47 +65,61 @@ export class ConditionEvaluator {
    * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
    * has gone.
    */
-  async check(text: string, caller: Cancellation): Promise<ConditionDefect | null> {
+  async check(
+    text: string,
+    organizationId: string,
+    cancellation: Cancellation,
+  ): Promise<ConditionDefect | null> {
     const cost = CHECK_COST + CHECK_COST_PER_CHARACTER * Math.min(text.length, 4000)
-    const { value } = await this.#pool.run('check-condition', { text }, cost, caller)
+    const order = { cost, caller: organizationId, cancellation }
+    const { value } = await this.#pool.run('check-condition', { text }, order)
     return value.defect
   }
 
   /**
-   * Whether a saved condition holds for a token, and if not, why. One that errs or runs late does not hold. Rejects
-   * with `unavailable` when the pool is full or the caller has gone: then nothing has been decided.
+   * Whether a saved condition holds for a token, and if not, why. One that errs does not hold. Rejects with
+   * `unavailable` when the pool is full or late or the caller has gone: then nothing has been decided
+   * (contract/decisions 63).
+   * @param organizationId whose condition it is
    */
-  evaluate(text: string, claims: ConditionClaims, caller: Cancellation): MaybePromise<ConditionOutcome> {
+  evaluate(
+    text: string,
+    claims: ConditionClaims,
+    organizationId: string,
+    cancellation: Cancellation,
+  ): MaybePromise<ConditionOutcome> {
     const key = outcomeKey(text, claims)
-    return this.#outcomes.get(key) ?? this.#evaluateInPool(key, text, claims, caller)
+    const known = this.#outcomes.get(key)
+    if (known !== undefined) return known
+    const order = { cost: EVALUATION_COST, caller: organizationId, cancellation }
+    return this.#evaluateInPool(key, { text, claims }, order)
   }
 
   async #evaluateInPool(
     key: string,
-    text: string,
-    claims: ConditionClaims,
-    caller: Cancellation,
+    input: TaskInput<'evaluate-condition'>,
+    order: Parameters<ConditionPool['run']>[2],
   ): Promise<ConditionOutcome> {
     const { clock, deadlineMs } = this.#options
     // At the deadline the pool drops a task that has not begun, as it does when the caller leaves.
     let abortTask = (): void => {}
-    const waiting: Cancellation = {
+    const cancellation: Cancellation = {
       onAbort: (abort) => {
         abortTask = abort
-        caller.onAbort(abort)
+        order.cancellation.onAbort(abort)
       },
     }
     let cancelDeadline = (): void => {}
-    const late = new Promise<ConditionOutcome>((resolve) => {
+    const late = new Promise<never>((_resolve, reject) => {
       cancelDeadline = clock.runAfter(deadlineMs, () => {
-        resolve(RAN_LATE)
+        reject(LATE)
         abortTask()
       })
     })
     try {
-      const result = this.#pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
+      const result = this.#pool.run('evaluate-condition', input, { ...order, cancellation })
       const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
-      if (outcome !== RAN_LATE && outcome !== BROKEN) {
+      if (outcome !== BROKEN) {
         if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
         this.#outcomes.set(key, outcome)
       }

@@ -142,8 +142,8 @@ const STEPS: readonly ExchangeStep[] = [
     const { tokenType } = policy.claimChecks
     return tokenType === null || tokenType === token.claims.tokenType ? null : 'token-type-check'
   }),
-  defineStep('condition', ['policy', 'token', 'sizes'], ({ policy: { condition }, token }, context) =>
-    condition === null ? undefined : checkCondition(condition, token.claims, context),
+  defineStep('condition', ['policy', 'token', 'sizes'], ({ policy, token }, context) =>
+    policy.condition === null ? undefined : checkCondition(policy.condition, policy, token.claims, context),
   ),
   defineStep('target-key', ['policy'], ({ policy }, { ports }) => {
     const key = ports.accounts.key(policy.apiKeyHash)
@@ -156,11 +156,12 @@ const STEPS: readonly ExchangeStep[] = [
 
 async function checkCondition(
   condition: string,
+  { organizationId }: FederationPolicy,
   { subject, audiences, scopes, tokenType }: SubjectClaims,
   { request, ports }: ExchangeStepContext,
 ): Promise<ExchangeRefusal | null> {
   const claims = { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
-  const { met, failure } = await ports.conditions.evaluate(condition, claims, request.caller)
+  const { met, failure } = await ports.conditions.evaluate(condition, claims, organizationId, request.caller)
   if (met) return null
   return failure === null ? 'condition-false' : 'condition-failed'
 }

@@ -234,7 +234,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   // Loaded by a pool thread when a provider first sends no figures.
   'gpt-tokenizer': { owners: ['workers/count-tokens.ts'] },
   undici: { owners: ['src/upstream/client.ts'] },
-  piscina: { owners: ['src/cpu-pool/pool.ts'] },
+  piscina: { owners: ['src/cpu-pool/lane.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },
   pino: { owners: ['src/base/log.ts'] },
   '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
@@ -269,10 +269,11 @@ interface Exception {
   readonly reason: string
 }
 
-/** The only default export: the pool calls what a module exports by default. */
-export const DEFAULT_EXPORTS: readonly Exception[] = [
-  { place: 'workers/thread.ts', reason: 'a pool thread runs the default export of the file it is given' },
-]
+/** The only default exports: the pool calls what a module exports by default. */
+export const DEFAULT_EXPORTS: readonly Exception[] = ['hash', 'condition', 'count'].map((lane) => ({
+  place: `workers/${lane}-thread.ts`,
+  reason: 'a pool thread runs the default export of the file it is given',
+}))
 
 /** Who touches `process.env` without standing in `src/config`. */
 export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 'written' })[] = [

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { faultOf, Leaver, occupied, poolOf, run } from '../support/peers/pool-deeds.js'
+import { faultOf, occupied, orderOf, poolOf, run } from '../support/peers/pool-deeds.js'
 import { Watched } from '../support/peers/pool-task.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -49,7 +49,7 @@ test('a refused task is told to come back in one, two or three seconds, not all 
 test('a full pool refuses in the same turn', async (t) => {
   const { pool } = await occupied(t, 1)
   run(pool, new Watched('answer')).catch(() => {})
-  const submit = (): unknown => pool.run('pbkdf2', new Watched('answer').input, 1, new Leaver())
+  const submit = (): unknown => pool.run('pbkdf2', new Watched('answer').input, orderOf({}))
   t.throws(submit, { name: 'Fault', kind: 'unavailable' })
 })
 

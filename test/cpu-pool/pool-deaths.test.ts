@@ -53,7 +53,7 @@ test('a task whose caller leaves while its thread dies is not tried again', asyn
   const answered = run(pool, first)
   const caller = new Leaver()
   const doomed = new Watched('exit-always')
-  const failed = faultOf(run(pool, doomed, { caller }))
+  const failed = faultOf(run(pool, doomed, { leaver: caller }))
   await eventually(() => first.runs === 1)
   first.release()
   await eventually(() => doomed.runs === 1)

@@ -10,8 +10,9 @@ import type { Lifetime } from '../support/data/temp-folder.js'
 import { faultOf, Leaver } from '../support/peers/pool-deeds.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
-const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
+const TASKS = fileURLToPath(new URL('../../workers/condition-thread.js', import.meta.url))
 const DEADLINE_MS = 1000
+const ORGANIZATION = 'org-1'
 const CLAIMS: ConditionClaims = { subject: 'repo:octo/app', audience: ['sluice'], scopes: [], token_type: '' }
 const NOT_MET: ConditionOutcome = { met: false, failure: null }
 
@@ -32,10 +33,14 @@ class ScriptedPool implements ConditionPool {
     this.#run = run
   }
 
-  run(_task: string, input: { readonly text: string }, cost: number, caller: Cancellation): Promise<never> {
+  run(
+    _task: string,
+    input: { readonly text: string },
+    { cost, cancellation }: Parameters<ConditionPool['run']>[2],
+  ): Promise<never> {
     this.texts.push(input.text)
     this.costs.push(cost)
-    this.callers.push(caller)
+    this.callers.push(cancellation)
     return this.#run()
   }
 }
@@ -54,46 +59,48 @@ test('a condition is checked and evaluated in a thread of the pool', async (t) =
   const conditions = evaluatorInPool(t)
   const caller = new Leaver()
   const text = 'subject.startsWith("repo:octo/") && "sluice" in audience'
-  t.equal(await conditions.check(text, caller), null)
-  t.same(await conditions.check('subject.matches(".*")', caller), {
+  t.equal(await conditions.check(text, ORGANIZATION, caller), null)
+  t.same(await conditions.check('subject.matches(".*")', ORGANIZATION, caller), {
     reason: 'matches() is not available in a condition',
     position: 0,
   })
-  t.same(await conditions.evaluate(text, CLAIMS, caller), { met: true, failure: null })
-  t.same(await conditions.evaluate(text, { ...CLAIMS, subject: 'repo:other' }, caller), NOT_MET)
+  t.same(await conditions.evaluate(text, CLAIMS, ORGANIZATION, caller), { met: true, failure: null })
+  t.same(await conditions.evaluate(text, { ...CLAIMS, subject: 'repo:other' }, ORGANIZATION, caller), NOT_MET)
 })
 
 test('a condition that errs is false, and tells the reason', async (t) => {
   const conditions = evaluatorInPool(t)
-  t.same(await conditions.evaluate('audience[7] == "x"', CLAIMS, new Leaver()), {
+  t.same(await conditions.evaluate('audience[7] == "x"', CLAIMS, ORGANIZATION, new Leaver()), {
     met: false,
     failure: 'index_out_of_bounds',
   })
-  t.same(await conditions.evaluate('subject == "x"', CLAIMS, new Leaver()), NOT_MET)
+  t.same(await conditions.evaluate('subject == "x"', CLAIMS, ORGANIZATION, new Leaver()), NOT_MET)
 })
 
 test('a saved text that would be refused today is false', async (t) => {
-  t.match(await evaluatorInPool(t).evaluate('subject.matches("")', CLAIMS, new Leaver()), { met: false })
+  t.match(await evaluatorInPool(t).evaluate('subject.matches("")', CLAIMS, ORGANIZATION, new Leaver()), {
+    met: false,
+  })
 })
 
-test('a condition that runs late is false, the pool is told to drop it, and the next time it is asked again', async (t) => {
+test('what a late condition comes to is not known, the pool is told to drop it, and the next time it is asked again', async (t) => {
   const { clock, pool, conditions } = scripted(() => new Promise(() => {}))
-  const outcome = conditions.evaluate('true', CLAIMS, new Leaver())
+  const late = faultOf(conditions.evaluate('true', CLAIMS, ORGANIZATION, new Leaver()) as Promise<unknown>)
   let dropped = 0
   pool.callers[0]!.onAbort(() => dropped++)
   clock.advance(DEADLINE_MS - 1)
   t.equal(dropped, 0)
   clock.advance(1)
-  t.same(await outcome, { met: false, failure: 'the condition ran late' })
+  t.match(await late, { kind: 'unavailable', retryAfter: 1 })
   t.equal(dropped, 1)
-  void conditions.evaluate('true', CLAIMS, new Leaver())
+  void conditions.evaluate('true', CLAIMS, ORGANIZATION, new Leaver())
   t.equal(pool.texts.length, 2)
 })
 
 test('the caller who leaves takes the task along', async (t) => {
   const { pool, conditions } = scripted(() => new Promise(() => {}))
   const caller = new Leaver()
-  void conditions.evaluate('true', CLAIMS, caller)
+  void conditions.evaluate('true', CLAIMS, ORGANIZATION, caller)
   let dropped = 0
   pool.callers[0]!.onAbort(() => dropped++)
   caller.leave()
@@ -108,15 +115,18 @@ test('a full pool decides nothing, a task whose thread died is not met; neither 
   for (const run of [() => Promise.reject(full), throwing]) {
     const { clock, pool, conditions } = scripted(run)
     for (const times of [1, 2]) {
-      t.equal(await faultOf(conditions.evaluate('true', CLAIMS, new Leaver()) as Promise<unknown>), full)
+      t.equal(
+        await faultOf(conditions.evaluate('true', CLAIMS, ORGANIZATION, new Leaver()) as Promise<unknown>),
+        full,
+      )
       t.equal(pool.texts.length, times)
     }
     t.equal(clock.pending, 0)
-    t.equal(await faultOf(conditions.check('true', new Leaver())), full)
+    t.equal(await faultOf(conditions.check('true', ORGANIZATION, new Leaver())), full)
   }
   const { clock, pool, conditions } = scripted(() => Promise.reject(new Fault('internal')))
   for (const times of [1, 2]) {
-    t.same(await conditions.evaluate('true', CLAIMS, new Leaver()), {
+    t.same(await conditions.evaluate('true', CLAIMS, ORGANIZATION, new Leaver()), {
       met: false,
       failure: 'the evaluation broke',
     })
@@ -128,7 +138,7 @@ test('a full pool decides nothing, a task whose thread died is not met; neither 
 test('a longer text costs more to check, an endless one no more than the longest', async (t) => {
   const { pool, conditions } = scripted(() => Promise.reject(new Fault('internal')))
   for (const length of [10, 2000, 4000, 1_000_000]) {
-    await conditions.check('a'.repeat(length), new Leaver()).catch(() => {})
+    await conditions.check('a'.repeat(length), ORGANIZATION, new Leaver()).catch(() => {})
   }
   const [short, long, longest, endless] = pool.costs
   t.ok(short! < long! && long! < longest!)
@@ -141,10 +151,14 @@ for (const value of [
 ]) {
   test(`the same condition about the same claims is asked once: ${value.failure ?? 'met'}`, async (t) => {
     const { clock, pool, conditions } = answering(value)
-    const first = conditions.evaluate('x', CLAIMS, NEVER_ABORTED)
+    const first = conditions.evaluate('x', CLAIMS, ORGANIZATION, NEVER_ABORTED)
     t.ok(first instanceof Promise)
     t.equal(await first, value)
-    t.equal(conditions.evaluate('x', CLAIMS, NEVER_ABORTED), value, 'at once, without a promise')
+    t.equal(
+      conditions.evaluate('x', CLAIMS, ORGANIZATION, NEVER_ABORTED),
+      value,
+      'at once, without a promise',
+    )
     t.equal(pool.texts.length, 1)
     t.equal(clock.pending, 0)
   })
@@ -152,8 +166,8 @@ for (const value of [
 
 test('anything else is another question', async (t) => {
   const { pool, conditions } = answering()
-  await conditions.evaluate('x', CLAIMS, NEVER_ABORTED)
-  await conditions.evaluate('y', CLAIMS, NEVER_ABORTED)
+  await conditions.evaluate('x', CLAIMS, ORGANIZATION, NEVER_ABORTED)
+  await conditions.evaluate('y', CLAIMS, ORGANIZATION, NEVER_ABORTED)
   for (const more of [
     { subject: 't' },
     { audience: ['ab'] },
@@ -161,23 +175,23 @@ test('anything else is another question', async (t) => {
     { audience: [], scopes: ['a', 'b'] },
     { token_type: 'a' },
   ]) {
-    await conditions.evaluate('x', { ...CLAIMS, ...more }, NEVER_ABORTED)
+    await conditions.evaluate('x', { ...CLAIMS, ...more }, ORGANIZATION, NEVER_ABORTED)
   }
   t.equal(pool.texts.length, 7)
 })
 
 test('the oldest outcome goes when there are too many', async (t) => {
   const { pool, conditions } = answering()
-  for (let n = 0; n <= 4096; n++) await conditions.evaluate(`${n}`, CLAIMS, NEVER_ABORTED)
+  for (let n = 0; n <= 4096; n++) await conditions.evaluate(`${n}`, CLAIMS, ORGANIZATION, NEVER_ABORTED)
   t.equal(pool.texts.length, 4097)
-  for (const text of ['4096', '1', '0']) await conditions.evaluate(text, CLAIMS, NEVER_ABORTED)
+  for (const text of ['4096', '1', '0']) await conditions.evaluate(text, CLAIMS, ORGANIZATION, NEVER_ABORTED)
   t.same(pool.texts.slice(4097), ['0'])
 })
 
 test('a check at the save is never remembered', async (t) => {
   const { pool, conditions } = scripted(async () => ({ value: { defect: null } }))
   for (const times of [1, 2]) {
-    t.equal(await conditions.check('text', NEVER_ABORTED), null)
+    t.equal(await conditions.check('text', ORGANIZATION, NEVER_ABORTED), null)
     t.equal(pool.texts.length, times)
   }
 })

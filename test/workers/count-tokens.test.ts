@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { countTokens } from '../../workers/count-tokens.js'
 
@@ -52,8 +53,7 @@ test('a run without spaces takes time in proportion to its length', { timeout: 2
 test('the threads of the pool count the same', async (t) => {
   const pool = new CpuPool({ threads: 1, maxQueuedCost: 1000 })
   t.after(() => pool.close())
-  const { value } = await pool.run('count-tokens', { texts: ['one two three', ''] }, 100, {
-    onAbort: () => {},
-  })
+  const order = { cost: 100, caller: 'org-1', cancellation: NEVER_ABORTED }
+  const { value } = await pool.run('count-tokens', { texts: ['one two three', ''] }, order)
   t.same(value.counts, [3, 0])
 })

@@ -6,7 +6,7 @@ import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { pbkdf2 } from '../../workers/pbkdf2.js'
 
-const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
+const TASKS = fileURLToPath(new URL('../../workers/hash-thread.js', import.meta.url))
 
 /** RFC 7914 section 11, the first 32 bytes of each. */
 const VECTORS = [
@@ -60,7 +60,11 @@ test('the threads of the pool run the same task', async (t) => {
   const pool = new CpuPool({ threads: 2, maxQueuedCost: 1_000_000, filename: TASKS })
   t.after(() => pool.close())
   for (const { input, hash } of VECTORS) {
-    const { value, waitMs } = await pool.run('pbkdf2', input, input.rounds, NEVER_ABORTED)
+    const { value, waitMs } = await pool.run('pbkdf2', input, {
+      cost: input.rounds,
+      caller: '',
+      cancellation: NEVER_ABORTED,
+    })
     t.equal(value.hash, hash)
     t.ok(waitMs >= 0)
   }

@@ -1,18 +1,19 @@
 import { z } from 'zod'
-import type { Cancellation } from '../../base/cancellation.js'
+import type { Principal } from '../../base/principal.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
 import { boundedInteger, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply } from '../../http/reply.js'
 
 const operation = endpointGroup({ tag: 'hash', dialect: practice })
 
-/** Derives a key off the event loop. Throws `unavailable` at once when too much work waits already. */
+/** Derives a key off the event loop. Fails with `unavailable` when too much work waits, most of all the caller's. */
 export type DeriveKey = (
   data: string,
   rounds: number,
-  caller: Cancellation,
+  caller: Principal,
+  call: Pick<HttpCall, 'address' | 'onAbort'>,
 ) => Promise<{ readonly hash: string; readonly elapsedMs: number; readonly waitMs: number }>
 
 const HashIn = nameSchema(
@@ -34,6 +35,7 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
   operation('hash', 'POST /api/v1/hash', {
     summary: 'Derive a key with PBKDF2 in the CPU pool',
     body: HashIn,
+    readsAddress: true,
     replies: {
       200: {
         description: 'The derived key',
@@ -43,8 +45,8 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
     },
     faults: ['unavailable'],
     // No async function: a refusal then stays in the turn it was made in, which is half its cost.
-    handle: ({ body: { data, rounds } }, call) =>
-      derive(data, rounds, call).then(({ hash, elapsedMs, waitMs }) => {
+    handle: ({ body: { data, rounds }, caller }, call) =>
+      derive(data, rounds, caller, call).then(({ hash, elapsedMs, waitMs }) => {
         const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
         return jsonReply(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
       }),

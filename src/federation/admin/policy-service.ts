@@ -125,7 +125,7 @@ export class PolicyService {
     const issues = all.filter(({ loc }) => changesField(changes, loc[1]))
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
-      const defect = await this.ports.conditions.check(condition, caller)
+      const defect = await this.ports.conditions.check(condition, actor.organizationId, caller)
       if (defect !== null) {
         issues.push(
           notedIssue(['body', 'condition'], `${defect.reason} (at character ${defect.position + 1})`),

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
-import type { Cancellation } from '../../../src/base/cancellation.js'
+import { type Cancellation, NEVER_ABORTED } from '../../../src/base/cancellation.js'
 import { Fault } from '../../../src/base/fault.js'
-import { CpuPool, type TaskResult } from '../../../src/cpu-pool/pool.js'
+import { CpuPool, type TaskOrder, type TaskResult } from '../../../src/cpu-pool/pool.js'
+import type { PoolTaskName } from '../../../workers/tasks.js'
 import type { Lifetime } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 import { Watched } from './pool-task.js'
@@ -31,13 +32,28 @@ export class Leaver implements Cancellation {
   }
 }
 
+/** How a deed is submitted where it does not matter: as a small one of an address that does not leave. */
+export function orderOf(order: Partial<TaskOrder>): TaskOrder {
+  return { cost: 1, caller: '192.0.2.1', cancellation: NEVER_ABORTED, ...order }
+}
+
+/** What a test says of a submission. */
+interface Submission {
+  readonly task?: PoolTaskName
+  readonly cost?: number
+  readonly caller?: string
+  readonly leaver?: Cancellation
+}
+
 /** Submits a deed. A pool that is full says so by throwing at once; here that is a rejection as well. */
 export async function run(
   pool: CpuPool,
   { input }: Watched,
-  { cost = 1, caller = new Leaver() }: { cost?: number; caller?: Cancellation } = {},
+  { task = 'pbkdf2', leaver, ...order }: Submission = {},
 ): Promise<TaskResult<'pbkdf2'>> {
-  return pool.run('pbkdf2', input, cost, caller)
+  const submitted = orderOf(leaver === undefined ? order : { ...order, cancellation: leaver })
+  // Whatever its lane, a thread runs the deed.
+  return pool.run(task as 'pbkdf2', input, submitted)
 }
 
 /** The fault a promise ends in. Rejects when it ends otherwise. */

@@ -1,5 +1,5 @@
 /**
- * A task file for tests of the CPU pool, in the place of `workers/thread.ts`: what a job does is said by its
+ * A task file for tests of the CPU pool, in the place of `workers/hash-thread.ts`: what a job does is said by its
  * input. The flags are shared memory, so that a test can see where a job is and let it go on.
  */
 import { jobRunner } from '../../../workers/job-runner.js'
