@@ -1,172 +1,5 @@
-/** What is known of one endpoint: whether it may be called, how fast it was lately, how often it failed. */
-
-// ── Whether it may be called ────────────────────────────────────────────────
-
-/** Failures in a row that open a breaker. */
-const MAX_FAILURES_IN_A_ROW = 5
-/** Or this share of at least so many calls within the window. */
-const FAILURE_SHARE = 0.5
-const MIN_CALLS = 20
-const WINDOW_MS = 10_000
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 60_000
-/** A probe that never says how it ended, because its process died, blocks the next no longer than this. */
-const MAX_PROBE_MS = 120_000
-
-export type BreakerState = 'closed' | 'open' | 'half-open'
-
-/** Of a call that has entered; 0 is none. */
-export type BreakerPermit = number
-
-export const REFUSED: BreakerPermit = 0
-
-/**
- * Opens when an endpoint keeps failing, stays open for a while that doubles with every failed probe, then lets one
- * call at a time try. Knows nothing of other processes; the registry tells them.
- *
- * Every admitted call gets a permit, and says with it how it ended. A permit from before the latest change counts for
- * nothing: the end of a call that began before the breaker opened is no news, and must not free a probe's place.
- */
-export class Breaker {
-  #isOpen = false
-  /** This process has opened it, and is the one that probes. */
-  #isOurs = false
-  #openUntil = 0
-  #pauseMs = FIRST_PAUSE_MS
-  /** A call of this process tries it. */
-  #isProbing = false
-  /** Until then nobody else tries: a call of this process or of another one does. */
-  #probedUntil = Number.NEGATIVE_INFINITY
-  #failuresInARow = 0
-  /** Of the window under way. */
-  #windowFrom = Number.NEGATIVE_INFINITY
-  #calls = 0
-  #failures = 0
-  /** The permit of calls that begin now; older ones have no say. */
-  #currentPermit: BreakerPermit = 1
-
-  state(now: number): BreakerState {
-    if (!this.#isOpen) return 'closed'
-    return now >= this.#openUntil ? 'half-open' : 'open'
-  }
-
-  /** When an open one lets a call try, in milliseconds from now; 0 when it does. */
-  waitMs(now: number): number {
-    return this.#isOpen ? Math.max(0, this.#openUntil - now) : 0
-  }
-
-  /** Admits a call, or gives `REFUSED`. A probe's place is free again when its outcome is recorded. */
-  tryAcquire(now: number): BreakerPermit {
-    if (!this.#isOpen) return this.#currentPermit
-    if (now < this.#openUntil || now < this.#probedUntil) return REFUSED
-    this.#isProbing = true
-    this.#probedUntil = now + MAX_PROBE_MS
-    return ++this.#currentPermit
-  }
-
-  /** Whether the call of that permit is the one that tries. */
-  isProbe(permit: BreakerPermit): boolean {
-    return this.#isOpen && this.#isProbing && permit === this.#currentPermit
-  }
-
-  /** Something of an answer has come. True when it has just closed. */
-  recordAnswer(permit: BreakerPermit): boolean {
-    if (!this.isProbe(permit)) return false
-    // The permit stays: an answer that breaks off later is a failure of the closed breaker.
-    this.#close()
-    return true
-  }
-
-  /** The answer is complete. */
-  recordSuccess(permit: BreakerPermit, now: number): void {
-    if (this.#isOpen || permit !== this.#currentPermit) return
-    this.#countCall(now, 0)
-    this.#failuresInARow = 0
-  }
-
-  /**
-   * True when it has just opened, or opened again. `jitter` from 0 to 1 keeps several from probing in step;
-   * `floorMs` is the least pause, as the provider wished.
-   */
-  recordFailure(permit: BreakerPermit, now: number, jitter: number, floorMs: number): boolean {
-    if (permit !== this.#currentPermit || (this.#isOpen && !this.#isProbing)) return false
-    if (this.#isOpen) this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2)
-    else {
-      this.#countCall(now, 1)
-      this.#failuresInARow++
-      if (this.#failuresInARow < MAX_FAILURES_IN_A_ROW && !this.#failsOften()) return false
-    }
-    const pause = Math.min(LONGEST_PAUSE_MS, Math.max(this.#pauseMs, floorMs))
-    this.#open(now + pause * (1 + jitter / 4), true)
-    return true
-  }
-
-  /** The call ended without saying anything about the endpoint. True when a probe's place is free again. */
-  releaseProbe(permit: BreakerPermit): boolean {
-    if (!this.isProbe(permit)) return false
-    this.#endProbe()
-    return true
-  }
-
-  /**
-   * Another process has seen it fail, or tries it now: open until it says otherwise, or until it must have been
-   * forgotten. Of two that have both seen it, the one that `yields` leaves the probing to the other.
-   */
-  openedByPeer(now: number, pauseMs: number, yields: boolean): void {
-    if (!this.#isOpen || !this.#isOurs || yields) this.#open(now + pauseMs, false)
-  }
-
-  /** Another process tries it: this one does not for as long as that may take, unless it is trying already. */
-  probedByPeer(now: number): void {
-    if (!this.#isOpen || this.#isProbing) return
-    this.#isOurs = false
-    this.#probedUntil = now + MAX_PROBE_MS
-  }
-
-  /** Another process has seen it answer. */
-  closedByPeer(): void {
-    if (!this.#isOpen) return
-    this.#close()
-    this.#currentPermit++
-  }
-
-  #open(until: number, isOurs: boolean): void {
-    this.#isOpen = true
-    this.#isOurs = isOurs
-    this.#openUntil = until
-    this.#endProbe()
-    this.#currentPermit++
-  }
-
-  #close(): void {
-    this.#isOpen = false
-    this.#pauseMs = FIRST_PAUSE_MS
-    this.#failuresInARow = 0
-    this.#calls = 0
-    this.#failures = 0
-  }
-
-  #endProbe(): void {
-    this.#isProbing = false
-    this.#probedUntil = Number.NEGATIVE_INFINITY
-  }
-
-  #countCall(now: number, failures: 0 | 1): void {
-    if (now - this.#windowFrom >= WINDOW_MS) {
-      this.#windowFrom = now
-      this.#calls = 0
-      this.#failures = 0
-    }
-    this.#calls++
-    this.#failures += failures
-  }
-
-  #failsOften(): boolean {
-    return this.#calls >= MIN_CALLS && this.#failures >= this.#calls * FAILURE_SHARE
-  }
-}
-
-// ── What calls have shown of it lately ────────────────────────────────────────
+/** What is known of one endpoint: who may call it, how fast it was lately, how often it failed. */
+import { Breaker, type BreakerState } from './breaker.js'
 
 /** Buckets per doubling: neighbours differ by 9 %. */
 const BUCKETS_PER_OCTAVE = 8
@@ -318,5 +151,88 @@ export class UptimeRecord {
     }
     if (minute > this.#last) this.#last = minute
     return minute % MINUTES
+  }
+}
+
+/** What a process has seen since it told the others, for them to add: bucket and count by turns. */
+export interface PeerObservations {
+  readonly key: string
+  readonly successes: number
+  readonly failures: number
+  readonly latency: readonly number[]
+  readonly throughput: readonly number[]
+}
+
+/** Callers with a breaker of their own at an endpoint; of more the one that failed longest ago is forgotten. */
+const MAX_FAILING_CALLERS = 64
+
+export class EndpointHealth {
+  /** For everybody. */
+  readonly breaker = new Breaker()
+  /** Of callers that calls have failed for, the latest last. */
+  readonly #callerBreakers = new Map<string, Breaker>()
+  /** Until then the provider has asked not to be called; calls go elsewhere if they can. */
+  coolUntil = 0
+  /** As far as the others have been told. */
+  announcedCoolUntil = 0
+  /** Milliseconds from the begin of an attempt to the first that was seen of its answer. */
+  readonly latency: DecayingHistogram
+  /** Completion tokens per second. */
+  readonly throughput: DecayingHistogram
+  /** Every call that came to its end, or to the caller's, once. */
+  readonly uptime = new UptimeRecord()
+
+  constructor(
+    readonly key: string,
+    now: number,
+  ) {
+    this.latency = new DecayingHistogram(now)
+    this.throughput = new DecayingHistogram(now, 'high')
+  }
+
+  /** As a caller meets it; without one, as everybody does. */
+  state(now: number, caller: string | null = null): BreakerState | 'cooling' {
+    const shared = this.breaker.state(now)
+    if (shared === 'open') return 'open'
+    const own = this.breakerOf(caller ?? '')?.state(now) ?? 'closed'
+    const state = own === 'closed' ? shared : own
+    return state === 'closed' && now < this.coolUntil ? 'cooling' : state
+  }
+
+  /** When a caller may try an open one, in milliseconds from now; 0 when it may. */
+  waitMs(now: number, caller: string): number {
+    return Math.max(this.breaker.waitMs(now), this.breakerOf(caller)?.waitMs(now) ?? 0)
+  }
+
+  /** The caller's own, or that of all for null; undefined as long as nothing has failed for the caller. */
+  breakerOf(caller: string | null): Breaker | undefined {
+    return caller === null ? this.breaker : this.#callerBreakers.get(caller)
+  }
+
+  /** The same for a failure: now the caller has one. */
+  breakerFor(caller: string | null): Breaker {
+    if (caller === null) return this.breaker
+    const own = this.#callerBreakers.get(caller) ?? new Breaker()
+    this.#callerBreakers.delete(caller)
+    this.#callerBreakers.set(caller, own)
+    if (this.#callerBreakers.size > MAX_FAILING_CALLERS)
+      this.#callerBreakers.delete(this.#callerBreakers.keys().next().value!)
+    return own
+  }
+
+  /** Takes what has been seen since the last time; null for nothing. */
+  drainObservations(): PeerObservations | null {
+    const latency = this.latency.drainUnsent()
+    const throughput = this.throughput.drainUnsent()
+    const { successes, failures } = this.uptime.drainUnsent()
+    const isNothing = successes + failures + latency.length + throughput.length === 0
+    return isNothing ? null : { key: this.key, successes, failures, latency, throughput }
+  }
+
+  /** Adds what another process has seen. */
+  addPeerObservations({ successes, failures, latency, throughput }: PeerObservations, now: number): void {
+    this.uptime.addFromPeer(now, successes, failures)
+    this.latency.addFromPeer(latency, now)
+    this.throughput.addFromPeer(throughput, now)
   }
 }

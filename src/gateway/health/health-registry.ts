@@ -5,75 +5,34 @@
 import type { Clock } from '../../base/clock.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
-import {
-  Breaker,
-  type BreakerPermit,
-  type BreakerState,
-  DecayingHistogram,
-  REFUSED,
-  UptimeRecord,
-} from './endpoint-health.js'
+import { type Breaker, type BreakerPermit, FIRST_PERMIT, NO_PERMIT } from './breaker.js'
+import { EndpointHealth, type PeerObservations } from './endpoint-health.js'
 
-export { type BreakerPermit, REFUSED } from './endpoint-health.js'
-
-/** What a process has seen since it told the others, for them to add: bucket and count by turns. */
-interface PeerObservations {
-  readonly key: string
-  readonly successes: number
-  readonly failures: number
-  readonly latency: readonly number[]
-  readonly throughput: readonly number[]
+/** Of a call that may go to an endpoint. */
+export interface CallPermit {
+  /** The organization that calls. */
+  readonly caller: string
+  /** Of the breaker for everybody; `NO_PERMIT` for a call that has no say there. */
+  readonly shared: BreakerPermit
+  /** Of the caller's own. */
+  readonly own: BreakerPermit
 }
 
-class EndpointHealth {
-  readonly breaker = new Breaker()
-  /** Until then the provider has asked not to be called; calls go elsewhere if they can. */
-  coolUntil = 0
-  /** As far as the others have been told. */
-  announcedCoolUntil = 0
-  /** Milliseconds from the begin of an attempt to the first that was seen of its answer. */
-  readonly latency: DecayingHistogram
-  /** Completion tokens per second. */
-  readonly throughput: DecayingHistogram
-  /** Every call that came to its end, or to the caller's, once. */
-  readonly uptime = new UptimeRecord()
+/** No place: the breaker of all, or the caller's own, is open. */
+export const REFUSED: CallPermit = Object.freeze({ caller: '', shared: NO_PERMIT, own: NO_PERMIT })
 
-  constructor(
-    readonly key: string,
-    now: number,
-  ) {
-    this.latency = new DecayingHistogram(now)
-    this.throughput = new DecayingHistogram(now, 'high')
-  }
-
-  state(now: number): BreakerState | 'cooling' {
-    const state = this.breaker.state(now)
-    return state === 'closed' && now < this.coolUntil ? 'cooling' : state
-  }
-
-  /** Takes what has been seen since the last time; null for nothing. */
-  drainObservations(): PeerObservations | null {
-    const latency = this.latency.drainUnsent()
-    const throughput = this.throughput.drainUnsent()
-    const { successes, failures } = this.uptime.drainUnsent()
-    const isNothing = successes + failures + latency.length + throughput.length === 0
-    return isNothing ? null : { key: this.key, successes, failures, latency, throughput }
-  }
-
-  /** Adds what another process has seen. */
-  addPeerObservations({ successes, failures, latency, throughput }: PeerObservations, now: number): void {
-    this.uptime.addFromPeer(now, successes, failures)
-    this.latency.addFromPeer(latency, now)
-    this.throughput.addFromPeer(throughput, now)
-  }
+/** A breaker of an endpoint: a caller's own, or that of all for null. */
+interface NamedBreaker {
+  readonly key: string
+  readonly caller: string | null
 }
 
 /** What processes tell each other. Times are durations: their clocks do not agree. */
 export type HealthUpdate =
-  | { readonly type: 'opened'; readonly key: string; readonly pauseMs: number }
+  | ({ readonly type: 'opened'; readonly pauseMs: number } & NamedBreaker)
   /** It is being tried: the others need not. */
-  | { readonly type: 'probing'; readonly key: string }
-  | { readonly type: 'closed'; readonly key: string }
+  | ({ readonly type: 'probing' } & NamedBreaker)
+  | ({ readonly type: 'closed' } & NamedBreaker)
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
   | { readonly type: 'observed'; readonly observations: readonly PeerObservations[] }
 
@@ -95,7 +54,7 @@ const BROADCAST_MS = 1_000
 /** Pause that the others are told of when a probe has ended without an answer. */
 const ABANDONED_PROBE_PAUSE_MS = 1_000
 /** Permit of an endpoint that has no breaker. */
-const NO_BREAKER: BreakerPermit = -1
+const NO_BREAKER: CallPermit = Object.freeze({ caller: '', shared: -1, own: -1 })
 
 export class HealthRegistry {
   readonly #ports: HealthRegistryPorts
@@ -121,19 +80,35 @@ export class HealthRegistry {
   }
 
   /**
-   * Takes the place of a call at an endpoint; `REFUSED` when its breaker is open. Any other permit is brought back
-   * once: to `ended`, to `failed` or to `left`.
+   * Takes the place of a call at an endpoint, or gives `REFUSED`. Any other permit is brought back once: to `recordEnd`, to `recordFailure` or to `recordAbort`.
    */
-  tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
+  tryAcquire(endpoint: ModelEndpoint, caller: string): CallPermit {
     if (!endpoint.hasBreaker) return NO_BREAKER
-    const { breaker, key } = this.of(endpoint)
-    const permit = breaker.tryAcquire(this.now())
-    if (permit !== REFUSED && breaker.isProbe(permit)) this.#ports.broadcast?.({ type: 'probing', key })
+    const health = this.of(endpoint)
+    const now = this.now()
+    const shared = health.breaker.state(now)
+    const breaker = health.breakerOf(caller)
+    if (shared === 'open') return REFUSED
+    if (breaker === undefined || breaker.state(now) === 'closed') {
+      const permit = this.#enter(health.breaker, health.key, null, now)
+      if (permit === NO_PERMIT) return REFUSED
+      return { caller, shared: permit, own: breaker?.tryAcquire(now) ?? FIRST_PERMIT }
+    }
+    const own = this.#enter(breaker, health.key, caller, now)
+    if (own === NO_PERMIT) return REFUSED
+    // Whoever keeps failing is not the probe for the others. When it is answered, that says enough.
+    return { caller, shared: shared === 'closed' ? health.breaker.tryAcquire(now) : NO_PERMIT, own }
+  }
+
+  #enter(breaker: Breaker, key: string, caller: string | null, now: number): BreakerPermit {
+    const permit = breaker.tryAcquire(now)
+    if (permit !== NO_PERMIT && breaker.isProbe(permit))
+      this.#ports.broadcast?.({ type: 'probing', key, caller })
     return permit
   }
 
   /** Something of an answer has come, so many milliseconds after the attempt began. */
-  recordAnswer(endpoint: ModelEndpoint, permit: BreakerPermit, ms: number): void {
+  recordAnswer(endpoint: ModelEndpoint, permit: CallPermit, ms: number): void {
     const health = this.of(endpoint)
     health.latency.record(ms, this.now())
     this.#scheduleBroadcast()
@@ -141,17 +116,18 @@ export class HealthRegistry {
   }
 
   /** The answer is complete. `tokens` came within `ms` milliseconds; 0 where that says nothing of the endpoint. */
-  recordEnd(endpoint: ModelEndpoint, permit: BreakerPermit, tokens: number, ms: number): void {
+  recordEnd(endpoint: ModelEndpoint, permit: CallPermit, tokens: number, ms: number): void {
     const health = this.of(endpoint)
     const now = this.now()
     health.uptime.record(now, 1, 0)
-    health.breaker.recordSuccess(permit, now)
+    health.breaker.recordSuccess(permit.shared, now)
+    health.breakerOf(permit.caller)?.recordSuccess(permit.own, now)
     if (tokens >= 2 && ms > 0) health.throughput.record((tokens / ms) * 1000, now)
     this.#scheduleBroadcast()
   }
 
   /** The attempt has failed, before or after something had come. */
-  recordFailure(endpoint: ModelEndpoint, permit: BreakerPermit, failure: ProviderFailure): void {
+  recordFailure(endpoint: ModelEndpoint, permit: CallPermit, failure: ProviderFailure): void {
     const health = this.of(endpoint)
     const blame = classifyBlame(failure)
     if (blame === 'nobody') {
@@ -165,16 +141,34 @@ export class HealthRegistry {
       this.#coolDown(health, floorMs)
       return
     }
-    const now = this.now()
-    health.uptime.record(now, 0, 1)
+    health.uptime.record(this.now(), 0, 1)
     this.#scheduleBroadcast()
-    if (!endpoint.hasBreaker || !health.breaker.recordFailure(permit, now, this.#ports.random(), floorMs))
-      return
-    this.#ports.broadcast?.({ type: 'opened', key: health.key, pauseMs: health.breaker.waitMs(now) })
+    if (!endpoint.hasBreaker) return
+    const { caller } = permit
+    // A simulated endpoint fails as its callers ask.
+    const isProvoked = failure.class !== 'not-sent' || endpoint.simulation !== null
+    this.#recordBreakerFailure(health, null, permit.shared, floorMs, isProvoked ? caller : null)
+    // That there was no connection is nothing that a request can have brought about.
+    if (isProvoked) this.#recordBreakerFailure(health, caller, permit.own, floorMs, null)
+    else if (health.breakerOf(caller)?.releaseProbe(permit.own) === true)
+      this.#tellAbandoned(health.key, caller)
+  }
+
+  #recordBreakerFailure(
+    health: EndpointHealth,
+    caller: string | null,
+    permit: BreakerPermit,
+    floorMs: number,
+    provokedBy: string | null,
+  ): void {
+    const breaker = health.breakerFor(caller)
+    const now = this.now()
+    if (!breaker.recordFailure(permit, now, this.#ports.random(), floorMs, provokedBy)) return
+    this.#ports.broadcast?.({ type: 'opened', key: health.key, caller, pauseMs: breaker.waitMs(now) })
   }
 
   /** The caller left; `answering` when something of the answer had come. */
-  recordAbort(endpoint: ModelEndpoint, permit: BreakerPermit, answering: boolean): void {
+  recordAbort(endpoint: ModelEndpoint, permit: CallPermit, answering: boolean): void {
     const health = this.of(endpoint)
     if (answering) {
       health.uptime.record(this.now(), 1, 0)
@@ -183,14 +177,27 @@ export class HealthRegistry {
     this.#releaseProbe(health, permit)
   }
 
-  #recordReachable({ breaker, key }: EndpointHealth, permit: BreakerPermit): void {
-    if (breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key })
+  #recordReachable(health: EndpointHealth, { caller, shared, own }: CallPermit): void {
+    const { breaker, key } = health
+    const hasClosedOwn = health.breakerOf(caller)?.recordAnswer(own) === true
+    if (hasClosedOwn) this.#ports.broadcast?.({ type: 'closed', key, caller })
+    let hasClosed = breaker.recordAnswer(shared)
+    if (hasClosedOwn && shared === NO_PERMIT) {
+      breaker.closedByPeer()
+      hasClosed = true
+    }
+    if (hasClosed) this.#ports.broadcast?.({ type: 'closed', key, caller: null })
   }
 
-  /** A probe that tells nothing leaves its place to the next: the others wait as if it had just opened. */
-  #releaseProbe({ breaker, key }: EndpointHealth, permit: BreakerPermit): void {
-    if (breaker.releaseProbe(permit))
-      this.#ports.broadcast?.({ type: 'opened', key, pauseMs: ABANDONED_PROBE_PAUSE_MS })
+  /** A probe that tells nothing leaves its place to the next. */
+  #releaseProbe(health: EndpointHealth, { caller, shared, own }: CallPermit): void {
+    if (health.breaker.releaseProbe(shared)) this.#tellAbandoned(health.key, null)
+    if (health.breakerOf(caller)?.releaseProbe(own) === true) this.#tellAbandoned(health.key, caller)
+  }
+
+  /** The others wait as if it had just opened. */
+  #tellAbandoned(key: string, caller: string | null): void {
+    this.#ports.broadcast?.({ type: 'opened', key, caller, pauseMs: ABANDONED_PROBE_PAUSE_MS })
   }
 
   /** Under load a limit is met often: the others are told when it lasts markedly longer than they know. */
@@ -217,13 +224,13 @@ export class HealthRegistry {
     const health = this.of(update)
     switch (update.type) {
       case 'opened':
-        health.breaker.openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
+        health.breakerFor(update.caller).openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
         break
       case 'probing':
-        health.breaker.probedByPeer(now)
+        health.breakerOf(update.caller)?.probedByPeer(now)
         break
       case 'closed':
-        health.breaker.closedByPeer()
+        health.breakerOf(update.caller)?.closedByPeer()
         break
       case 'cooling':
         health.coolUntil = Math.max(health.coolUntil, now + update.pauseMs)

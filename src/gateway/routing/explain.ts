@@ -28,8 +28,8 @@ export function explainRouting(
       return {
         position: at + 1,
         ...endpointIdentity(endpoint),
-        /** As this worker sees it. */
-        state: endpoint.hasBreaker ? health.state(now) : 'closed',
+        /** As this worker sees it for the caller. */
+        state: endpoint.hasBreaker ? health.state(now, caller.organizationId) : 'closed',
         /** Dollars per million tokens, prompt and completion together. */
         price: combinedPrice(endpoint) / 1e9,
         latency_ms: roundToHundredths(health.latency.quantile(0.5, now)),

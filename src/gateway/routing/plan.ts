@@ -49,7 +49,8 @@ export function planFor(
   const reasons = trace?.reasons ?? null
   const endpoints = partitionEndpoints(models, request).flatMap((group) => {
     const session = sessionName(request, caller, group)
-    return rankEndpoints(filterAllowed(group, request, serves, trace), request, session, state, reasons)
+    const allowed = filterAllowed(group, request, serves, trace)
+    return rankEndpoints(allowed, request, caller, session, state, reasons)
   })
   if (endpoints.length === 0) throw noEndpointFault(requested, models, serves)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints

@@ -1,5 +1,6 @@
 /** In which order the endpoints that are left are tried (contract/gateway 2.7). */
 
+import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { HealthRegistry } from '../health/health-registry.js'
@@ -22,6 +23,8 @@ type RankFunction = (endpoint: ModelEndpoint) => number
 /** What the ranks of one request have in common. */
 interface RankContext extends RoutingState {
   readonly now: number
+  /** The organization that asks. */
+  readonly caller: string
   /** Null when nobody asks for an explanation. */
   readonly reasons: RankReasons | null
 }
@@ -34,12 +37,13 @@ interface RankContext extends RoutingState {
 export function rankEndpoints(
   endpoints: readonly ModelEndpoint[],
   request: RoutedRequest,
+  { organizationId: caller }: Pick<Principal, 'organizationId'>,
   session: string | null,
   state: RoutingState,
   reasons: RankReasons | null,
 ): readonly ModelEndpoint[] {
   if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
-  const context = { ...state, now: state.health.now(), reasons }
+  const context = { ...state, now: state.health.now(), caller, reasons }
   const ranks = [stateRank(context), ...preferenceRanks(endpoints, request, session, context)]
   return endpoints
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
@@ -66,8 +70,11 @@ function addReason({ reasons }: RankContext, endpoint: ModelEndpoint, reason: st
 
 const STATE_RANKS = { closed: 0, 'half-open': 0, cooling: 1, open: 2 } as const
 
-function breakerStateOf(endpoint: ModelEndpoint, { health, now }: RankContext): keyof typeof STATE_RANKS {
-  return endpoint.hasBreaker ? health.of(endpoint).state(now) : 'closed'
+function breakerStateOf(
+  endpoint: ModelEndpoint,
+  { health, now, caller }: RankContext,
+): keyof typeof STATE_RANKS {
+  return endpoint.hasBreaker ? health.of(endpoint).state(now, caller) : 'closed'
 }
 
 /** A half-open endpoint keeps its place: one call at a time tries it, the others go on to the next endpoint. */

@@ -12,7 +12,7 @@ import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutingConfig } from '../catalog/configuration.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import { type BreakerPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
+import { type CallPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
 import type {
   CallHandle,
   FailureReceiver,
@@ -47,7 +47,7 @@ export class Attempts<R extends RoutedRequest> {
   /** Endpoints whose context was too short for the prompt. */
   #tooSmall: ModelEndpoint[] | null = null
   /** The breaker's permit of the attempt under way. */
-  #permit: BreakerPermit = REFUSED
+  #permit: CallPermit = REFUSED
   #cancelPause: (() => void) | null = null
   #endpoint: ModelEndpoint
   #call: CallHandle | null = null
@@ -99,7 +99,7 @@ export class Attempts<R extends RoutedRequest> {
     while (this.#nextIndex < endpoints.length) {
       const endpoint = endpoints[this.#nextIndex++]!
       if (this.#tooSmall?.every((short) => hasLargerContext(endpoint, short)) === false) continue
-      this.#permit = this.#ports.health.tryAcquire(endpoint)
+      this.#permit = this.#ports.health.tryAcquire(endpoint, this.#generation.caller.organizationId)
       if (this.#permit !== REFUSED) return endpoint
     }
     return null
@@ -205,11 +205,12 @@ function contextLengthOf(endpoint: ModelEndpoint): number {
 }
 
 /** No endpoint has been asked, because every breaker is open. */
-function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: HealthRegistry): ProviderFailure {
+function noHealthyEndpoint(of: Generation<RoutedRequest>, health: HealthRegistry): ProviderFailure {
   const now = health.now()
-  const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
+  const { endpoints, requested } = of.plan
+  const waits = endpoints.map((endpoint) => health.of(endpoint).waitMs(now, of.caller.organizationId))
   const fault = new Fault('unavailable', {
-    note: `No endpoint of ${plan.requested} is healthy at the moment`,
+    note: `No endpoint of ${requested} is healthy at the moment`,
     metadata: { error_type: 'provider_unavailable' },
     retryAfter: Math.max(1, Math.ceil(Math.min(...waits) / 1000)),
     detail: 'every breaker is open',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Breaker, REFUSED } from '../../../src/gateway/health/endpoint-health.js'
+import { Breaker, NO_PERMIT } from '../../../src/gateway/health/breaker.js'
 
 /** A call that fails at once. */
 function fail(breaker: Breaker, now: number, floorMs = 0): boolean {
@@ -25,7 +25,7 @@ test('it opens after five failures in a row, and refuses from then on', async (t
   const breaker = new Breaker()
   t.equal(open(breaker, 0), 5)
   t.equal(breaker.state(0), 'open')
-  t.equal(breaker.tryAcquire(999), REFUSED)
+  t.equal(breaker.tryAcquire(999), NO_PERMIT)
 })
 
 test('it opens when half of at least twenty calls of the window fail, however mixed', async (t) => {
@@ -63,12 +63,12 @@ test('after its pause one call at a time tries; its answer closes', async (t) =>
   open(breaker, 0)
   t.equal(breaker.state(1000), 'half-open')
   const probe = breaker.tryAcquire(1000)
-  t.not(probe, REFUSED)
+  t.not(probe, NO_PERMIT)
   t.ok(breaker.isProbe(probe))
-  t.equal(breaker.tryAcquire(1000), REFUSED, 'one at a time')
+  t.equal(breaker.tryAcquire(1000), NO_PERMIT, 'one at a time')
   t.ok(breaker.recordAnswer(probe), 'says that it has closed')
-  t.not(breaker.tryAcquire(1011), REFUSED)
-  t.not(breaker.tryAcquire(1011), REFUSED)
+  t.not(breaker.tryAcquire(1011), NO_PERMIT)
+  t.not(breaker.tryAcquire(1011), NO_PERMIT)
 })
 
 test('a probe whose answer breaks off later counts as a failure of the closed breaker', async (t) => {
@@ -111,7 +111,7 @@ for (const [what, tell] of LATE) {
     t.equal(breaker.waitMs(10), 990)
     const probe = breaker.tryAcquire(1000)
     t.notOk(tell(breaker, old))
-    t.equal(breaker.tryAcquire(1002), REFUSED, 'the probe’s place is still taken')
+    t.equal(breaker.tryAcquire(1002), NO_PERMIT, 'the probe’s place is still taken')
     t.ok(breaker.recordAnswer(probe))
   })
 }
@@ -142,11 +142,11 @@ test('a probe of which nothing is heard for two minutes blocks no longer, and ha
   const breaker = new Breaker()
   open(breaker, 0)
   const lost = breaker.tryAcquire(1000)
-  t.equal(breaker.tryAcquire(120_999), REFUSED)
+  t.equal(breaker.tryAcquire(120_999), NO_PERMIT)
   const next = breaker.tryAcquire(121_000)
   t.ok(breaker.isProbe(next))
   t.notOk(breaker.releaseProbe(lost))
-  t.equal(breaker.tryAcquire(121_001), REFUSED)
+  t.equal(breaker.tryAcquire(121_001), NO_PERMIT)
 })
 
 test('of two that opened it the one that yields leaves the probing to the other', async (t) => {
@@ -155,9 +155,9 @@ test('of two that opened it the one that yields leaves the probing to the other'
   open(yields, 0)
   keeps.openedByPeer(0, 3000, false)
   yields.openedByPeer(0, 3000, true)
-  t.not(keeps.tryAcquire(1000), REFUSED)
-  t.equal(yields.tryAcquire(1000), REFUSED)
-  t.not(yields.tryAcquire(3000), REFUSED, 'the other seems to be gone')
+  t.not(keeps.tryAcquire(1000), NO_PERMIT)
+  t.equal(yields.tryAcquire(1000), NO_PERMIT)
+  t.not(yields.tryAcquire(3000), NO_PERMIT, 'the other seems to be gone')
 })
 
 test('while another process tries it nobody else does, except who is already at it', async (t) => {
@@ -165,11 +165,11 @@ test('while another process tries it nobody else does, except who is already at 
   for (const each of [waits, tries]) open(each, 0)
   const probe = tries.tryAcquire(1000)
   for (const each of [waits, tries]) each.probedByPeer(1000)
-  t.equal(waits.tryAcquire(60_000), REFUSED)
+  t.equal(waits.tryAcquire(60_000), NO_PERMIT)
   t.equal(waits.waitMs(60_000), 0, 'it may be over any moment: nobody is told to wait for long')
   t.ok(tries.isProbe(probe))
   waits.closedByPeer()
-  t.not(waits.tryAcquire(60_000), REFUSED)
+  t.not(waits.tryAcquire(60_000), NO_PERMIT)
 })
 
 /** A call under way, as a model of the breaker's duties sees it. */
@@ -203,11 +203,11 @@ test('whatever happens in whatever order: closed lets in, open does not, half-op
         const before = breaker.state(now)
         if (what === 'enter') {
           const permit = breaker.tryAcquire(now)
-          if (before === 'closed' && permit === REFUSED) return false
-          if (before === 'open' && permit !== REFUSED) return false
-          const isProbe = permit !== REFUSED && breaker.isProbe(permit)
-          if (isProbe !== (before === 'half-open' && permit !== REFUSED)) return false
-          if (permit !== REFUSED) calls.push({ permit, isProbe })
+          if (before === 'closed' && permit === NO_PERMIT) return false
+          if (before === 'open' && permit !== NO_PERMIT) return false
+          const isProbe = permit !== NO_PERMIT && breaker.isProbe(permit)
+          if (isProbe !== (before === 'half-open' && permit !== NO_PERMIT)) return false
+          if (permit !== NO_PERMIT) calls.push({ permit, isProbe })
         } else if (what === 'opened') breaker.openedByPeer(now, 100, which % 2 === 0)
         else if (what === 'probing') breaker.probedByPeer(now)
         else if (what === 'closed') breaker.closedByPeer()

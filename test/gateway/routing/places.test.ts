@@ -5,7 +5,7 @@ import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatEvent, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../../src/gateway/gateway.js'
-import { type BreakerPermit, HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
+import { type CallPermit, HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
 import type { Admission } from '../../../src/gateway/run/ports.js'
@@ -13,6 +13,7 @@ import { serverTiming } from '../../../src/gateway/run/server-timing.js'
 import { completeChat, inferenceOf, streamChat, Waiter } from '../../support/clients/gateway-calls.js'
 import { openBreakerOf, routingState } from '../../support/providers/routing.js'
 import {
+  CALLER,
   catalogOf,
   completion,
   failure,
@@ -25,37 +26,37 @@ import { FakeClock } from '../../support/timing/fake-clock.js'
 
 /** Counts the places that are taken, and the endings that were told of a place nobody had. */
 class WatchedHealth extends HealthRegistry {
-  readonly taken: BreakerPermit[] = []
+  readonly taken: CallPermit[] = []
   wrong = 0
 
-  override tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
-    const permit = super.tryAcquire(endpoint)
+  override tryAcquire(endpoint: ModelEndpoint, caller: string): CallPermit {
+    const permit = super.tryAcquire(endpoint, caller)
     if (permit !== REFUSED) this.taken.push(permit)
     return permit
   }
 
-  #give(permit: BreakerPermit): void {
+  #give(permit: CallPermit): void {
     const at = this.taken.indexOf(permit)
     if (at < 0) this.wrong++
     else this.taken.splice(at, 1)
   }
 
-  override recordAnswer(endpoint: ModelEndpoint, permit: BreakerPermit, ms: number): void {
+  override recordAnswer(endpoint: ModelEndpoint, permit: CallPermit, ms: number): void {
     if (!this.taken.includes(permit)) this.wrong++
     super.recordAnswer(endpoint, permit, ms)
   }
 
-  override recordEnd(endpoint: ModelEndpoint, permit: BreakerPermit, tokens: number, ms: number): void {
+  override recordEnd(endpoint: ModelEndpoint, permit: CallPermit, tokens: number, ms: number): void {
     this.#give(permit)
     super.recordEnd(endpoint, permit, tokens, ms)
   }
 
-  override recordFailure(endpoint: ModelEndpoint, permit: BreakerPermit, failed: ProviderFailure): void {
+  override recordFailure(endpoint: ModelEndpoint, permit: CallPermit, failed: ProviderFailure): void {
     this.#give(permit)
     super.recordFailure(endpoint, permit, failed)
   }
 
-  override recordAbort(endpoint: ModelEndpoint, permit: BreakerPermit, answering: boolean): void {
+  override recordAbort(endpoint: ModelEndpoint, permit: CallPermit, answering: boolean): void {
     this.#give(permit)
     super.recordAbort(endpoint, permit, answering)
   }
@@ -216,7 +217,7 @@ for (const streamed of [false, true]) {
     leave()
     await turn()
     t.equal(made.health.taken.length, 0)
-    t.not(made.health.tryAcquire(made.endpoints[0]!), REFUSED, 'the next may try')
+    t.not(made.health.tryAcquire(made.endpoints[0]!, CALLER.organizationId), REFUSED, 'the next may try')
   })
 
   test(`whoever leaves during the admission has taken no place, and is settled once, stream: ${streamed}`, async (t) => {

@@ -6,7 +6,7 @@ import { HealthRegistry } from '../../../src/gateway/health/health-registry.js'
 import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import { SessionAffinity } from '../../../src/gateway/routing/session.js'
 import { RetryBudget } from '../../../src/gateway/run/attempts.js'
-import { failure } from './scripted-provider.js'
+import { CALLER, failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */
 function ascendingDraws(): () => number {
@@ -39,18 +39,30 @@ export function recordServedCall(
   endpoint: ModelEndpoint,
   ms: number,
   tokens = 0,
+  caller = CALLER.organizationId,
 ): void {
-  const permit = health.tryAcquire(endpoint)
+  const permit = health.tryAcquire(endpoint, caller)
   health.recordAnswer(endpoint, permit, ms)
   health.recordEnd(endpoint, permit, tokens, 1000)
 }
 
 /** A call that the endpoint answers with a 500. */
-export function recordFailedCall(health: HealthRegistry, endpoint: ModelEndpoint): void {
-  health.recordFailure(endpoint, health.tryAcquire(endpoint), failure('provider-failed', 'refused', 500))
+export function recordFailedCall(
+  health: HealthRegistry,
+  endpoint: ModelEndpoint,
+  caller = CALLER.organizationId,
+): void {
+  health.recordFailure(
+    endpoint,
+    health.tryAcquire(endpoint, caller),
+    failure('provider-failed', 'refused', 500),
+  )
 }
 
-/** As many failures as open a breaker. */
+/** As many refused connections as open a breaker for everybody. */
 export function openBreakerOf(health: HealthRegistry, endpoint: ModelEndpoint): void {
-  for (let failures = 0; failures < 5; failures++) recordFailedCall(health, endpoint)
+  for (let failures = 0; failures < 5; failures++) {
+    const permit = health.tryAcquire(endpoint, CALLER.organizationId)
+    health.recordFailure(endpoint, permit, failure('provider-failed', 'not-sent', 0))
+  }
 }
