@@ -1,6 +1,7 @@
 import { attackTrial } from './attacks/attack-trial.js'
 import { ATTACKS } from './attacks/attacks.js'
 import { federationBeside } from './federation/federation-beside.js'
+import { federationColdIssuers } from './federation/federation-cold-issuers.js'
 import { federationConditions } from './federation/federation-conditions.js'
 import { federationFuzz } from './federation/federation-fuzz.js'
 import { federationKids } from './federation/federation-kids.js'
@@ -57,6 +58,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
   federation: [
     federationBeside,
     federationStampede,
+    federationColdIssuers,
     federationKids,
     federationRotation,
     federationRemovedKey,

@@ -15,6 +15,12 @@ interface DocumentFetches {
   readonly jwks: number
 }
 
+/** Paths of tenants that take a request and never answer begin so. */
+const SILENT = '/silent-'
+const DISCOVERY = '/.well-known/openid-configuration'
+const KEYS = '/keys'
+
+/** Serves its root and, with the same keys, every path below it as a tenant of its own. */
 export class LocalIssuer {
   /** The key set as it is published now. */
   published: readonly IssuingKey[]
@@ -42,7 +48,12 @@ export class LocalIssuer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Fetches since the start. */
+  /** URL of a tenant, an issuer of its own on this origin. */
+  tenantUrl(name: string, kind: 'healthy' | 'silent' = 'healthy'): string {
+    return `${this.url}${kind === 'silent' ? SILENT : '/'}${name}`
+  }
+
+  /** Fetches since the start, those that get no answer included. */
   fetches(): DocumentFetches {
     return { ...this.#counts }
   }
@@ -65,16 +76,19 @@ export class LocalIssuer {
   }
 
   async #answer(path: string, response: ServerResponse): Promise<void> {
-    const discovery = path === '/.well-known/openid-configuration'
-    if (!discovery && path !== '/keys') {
+    const document = [DISCOVERY, KEYS].find((end) => path.endsWith(end))
+    if (document === undefined) {
       response.writeHead(404).end()
       return
     }
-    this.#counts[discovery ? 'discovery' : 'jwks']++
+    this.#counts[document === KEYS ? 'jwks' : 'discovery']++
+    if (path.startsWith(SILENT)) return
     if (this.delayMs > 0) await sleep(this.delayMs)
-    const document = discovery
-      ? { issuer: this.url, jwks_uri: `${this.url}/keys` }
-      : { keys: this.published.map(({ jwk }) => jwk) }
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+    const issuer = this.url + path.slice(0, -document.length)
+    const body =
+      document === DISCOVERY
+        ? { issuer, jwks_uri: `${issuer}${KEYS}` }
+        : { keys: this.published.map(({ jwk }) => jwk) }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
 }

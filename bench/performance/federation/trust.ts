@@ -58,8 +58,8 @@ export class AdminClient {
     return JSON.parse(text)
   }
 
-  async newIssuer(issuer: LocalIssuer): Promise<string> {
-    const wish = { name: 'of the bench', issuer_url: issuer.url }
+  async newIssuer({ url }: Pick<LocalIssuer, 'url'>): Promise<string> {
+    const wish = { name: 'of the bench', issuer_url: url }
     return (await this.requireSuccess('POST', '/federation/issuers', wish)).data.id
   }
 
@@ -78,7 +78,7 @@ export class AdminClient {
   }
 
   /** An issuer, a key and a policy that fit each other; the policy has the bench's condition unless `more` says other. */
-  async trustIssuer(issuer: LocalIssuer, more: object = {}): Promise<FederationTrust> {
+  async trustIssuer(issuer: Pick<LocalIssuer, 'url'>, more: object = {}): Promise<FederationTrust> {
     const issuerId = await this.newIssuer(issuer)
     const requireSuccess = await this.newKey()
     const policyId = await this.newPolicy({ issuerId, ...requireSuccess }, { condition: CONDITION, ...more })

@@ -1,5 +1,6 @@
 import type { Attack } from './attack.js'
 import { hashFlood } from './hash-flood.js'
+import { issuerFlood } from './issuer-flood.js'
 
 /** Every attack, in the order of a run. docs/attacks.md says what each of them once did. */
-export const ATTACKS: readonly Attack[] = [hashFlood]
+export const ATTACKS: readonly Attack[] = [hashFlood, issuerFlood]
