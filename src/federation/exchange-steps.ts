@@ -6,6 +6,7 @@ import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
+import type { AccessTokenAuthority } from '../identity/access-token.js'
 import { keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
@@ -21,7 +22,7 @@ import {
   type SubjectClaims,
   type SubjectToken,
 } from './subject-token.js'
-import type { VerificationKey } from './verification-key.js'
+import type { ImportedKey } from './verification-key.js'
 
 export interface ExchangeStepPorts {
   readonly federation: {
@@ -30,6 +31,7 @@ export interface ExchangeStepPorts {
   }
   readonly accounts: Pick<AccountStore, 'organization' | 'key'>
   readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
+  readonly accessTokens: Pick<AccessTokenAuthority, 'seemsIssuedHere'>
   readonly conditions: Pick<ConditionEvaluator, 'evaluate'>
   readonly clock: Clock
 }
@@ -49,8 +51,8 @@ export interface ExchangeFindings {
   readonly policy: FederationPolicy
   readonly issuer: FederationIssuer
   readonly token: SubjectToken
-  readonly 'issuer-keys': { readonly selected: VerificationKey | ExchangeRefusal }
-  readonly 'signing-key': VerificationKey
+  readonly 'issuer-keys': { readonly selected: ImportedKey | ExchangeRefusal }
+  readonly 'signing-key': ImportedKey
   /** Claims that the issuer is known to have signed. */
   readonly signature: SubjectClaims
 }
@@ -111,9 +113,11 @@ const STEPS: readonly ExchangeStep[] = [
     return issuer?.organizationId === policy.organizationId ? issuer : 'issuer-unknown'
   }),
   defineStep('token', [], (_, { request }) => parseSubjectToken(request.subjectToken)),
-  defineStep('iss', ['issuer', 'token'], ({ issuer, token }) =>
-    token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch',
-  ),
+  defineStep('iss', ['issuer', 'token'], ({ issuer, token }, { ports }) => {
+    // Whoever takes this gateway for an issuer would let a token live on for ever (contract/decisions 19 and 52).
+    if (ports.accessTokens.seemsIssuedHere(token.claims.issuer, token.kid)) return 'token-of-ours'
+    return token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch'
+  }),
   defineStep('issuer-keys', ['issuer', 'token', 'iss'], async ({ issuer, token }, { ports }) => ({
     selected: await ports.issuerKeys.find(issuer, token.alg, token.kid),
   })),

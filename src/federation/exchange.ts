@@ -26,7 +26,7 @@ export interface TokenExchangeRequest {
 }
 
 interface TokenExchangePorts extends ExchangeStepPorts {
-  readonly accessTokens: Pick<AccessTokenAuthority, 'mint'>
+  readonly accessTokens: Pick<AccessTokenAuthority, 'mint' | 'seemsIssuedHere'>
   readonly audit: Pick<AuditLogWriter, 'append'>
   readonly timing: Pick<TimingEqualizer, 'spendVerificationTime'>
 }

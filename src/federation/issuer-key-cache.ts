@@ -1,13 +1,12 @@
 /** The public keys of issuers, fetched when they are needed and kept as long as they may be (contract/decisions 15). */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { FetchShares } from './fetch-shares.js'
 import { IssuerQuotas } from './issuer-quotas.js'
 import { fetchKeySet, type IssuerKeySet, KeySetUnavailable } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
-import type { VerificationKey } from './verification-key.js'
+import type { ImportedKey, SubjectTokenAlgorithm } from './verification-key.js'
 
 /** Where keys come from: the part of an issuer's record that counts. */
 export interface IssuerKeySource {
@@ -47,7 +46,7 @@ class CachedIssuer {
   }
 
   weight(): number {
-    return 1 + (this.set?.keys.length ?? 0)
+    return this.set?.keys.reduce((sum, key) => sum + key.weight, 1) ?? 1
   }
 
   dropKeys(): void {
@@ -78,29 +77,22 @@ export class IssuerKeyCache {
   constructor(private readonly options: IssuerKeyCacheOptions) {}
 
   /**
-   * The key that a token of this algorithm and `kid` must be signed with; at once when the keys are fresh and it is
-   * one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
+   * The key that a token of this algorithm and `kid` must be signed with; without a fetch when the keys are fresh and
+   * it is one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
    */
-  find(
+  async find(
     source: IssuerKeySource,
-    alg: string,
+    alg: SubjectTokenAlgorithm,
     kid: string | null,
-  ): MaybePromise<VerificationKey | ExchangeRefusal> {
+  ): Promise<ImportedKey | ExchangeRefusal> {
     const entry = this.entryOf(source)
-    const waiting = this.ensureFresh(entry)
-    return waiting === null ? this.findIn(entry, alg, kid) : waiting.then(() => this.findIn(entry, alg, kid))
-  }
-
-  private findIn(
-    entry: CachedIssuer,
-    alg: string,
-    kid: string | null,
-  ): MaybePromise<VerificationKey | ExchangeRefusal> {
-    const known = selectKey(this.usableSet(entry), alg, kid)
+    await this.ensureFresh(entry)
+    const known = await selectKey(this.usableSet(entry), alg, kid)
     if (known !== 'key-unknown') return known
     const looking = this.refetchForUnknownKey(entry)
     if (looking === null) return known
-    return looking.then(() => selectKey(this.usableSet(entry), alg, kid))
+    await looking
+    return selectKey(this.usableSet(entry), alg, kid)
   }
 
   private entryOf(source: IssuerKeySource): CachedIssuer {
@@ -187,15 +179,22 @@ export class IssuerKeyCache {
   }
 }
 
+/** Keys that may fit one token at the same time, and are imported to see which does. */
+const MOST_CANDIDATES = 8
+
 /** The one key that fits (RFC 7515 section 6, RFC 8725 section 3.1). */
-function selectKey(
+async function selectKey(
   { keys }: IssuerKeySet,
-  alg: string,
+  alg: SubjectTokenAlgorithm,
   kid: string | null,
-): VerificationKey | ExchangeRefusal {
+): Promise<ImportedKey | ExchangeRefusal> {
   const named = kid === null ? keys : keys.filter((key) => key.kid === kid)
-  const [first, second] = named.filter(({ algorithms }) => algorithms.has(alg))
-  if (second !== undefined) return kid === null ? 'kid-missing' : 'key-ambiguous'
+  const candidates = named.filter((key) => key.alg === alg)
+  const imported = candidates.slice(0, MOST_CANDIDATES).map((key) => key.import())
+  const [first, second] = (await Promise.all(imported)).filter((key) => key !== null)
+  if (second !== undefined || candidates.length > MOST_CANDIDATES) {
+    return kid === null ? 'kid-missing' : 'key-ambiguous'
+  }
   if (first !== undefined) return first
-  return kid !== null && named.length > 0 ? 'key-algorithm' : 'key-unknown'
+  return kid !== null && candidates.length < named.length ? 'key-algorithm' : 'key-unknown'
 }

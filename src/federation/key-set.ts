@@ -5,12 +5,12 @@
 import { ownMember } from '../base/strict-json.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { discoveryUrl, issuerUrlDefect, jwksUrlDefect } from './issuer-url.js'
-import { importVerificationKey, type VerificationKey } from './verification-key.js'
+import { VerificationKey } from './verification-key.js'
 
 export interface IssuerKeySet {
   /** URL it came from. */
   readonly location: string
-  /** Those of its keys that are of use. */
+  /** Those of its keys that may be of use. */
   readonly keys: readonly VerificationKey[]
 }
 
@@ -41,8 +41,7 @@ export async function fetchKeySet(
   const members = ownMember(fetched.value, 'keys')
   if (!Array.isArray(members)) throw new KeySetUnavailable('key set: the document has no list of keys')
   if (members.length > MAX_KEYS) throw new KeySetUnavailable(`key set: more than ${MAX_KEYS} keys`)
-  const keys = await Promise.all(members.map(importVerificationKey))
-  return { location, keys: keys.filter((key) => key !== null) }
+  return { location, keys: members.map(VerificationKey.read).filter((key) => key !== null) }
 }
 
 async function discoverKeySetUrl(

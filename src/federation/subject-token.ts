@@ -3,10 +3,11 @@
  * 8725; contract/gateway 10.1, contract/decisions 14, 15 and 19). Nothing here trusts anything the token says about
  * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
+
 import { ownMember, parseStrictJsonObject } from '../base/strict-json.js'
 import { decodeCompactJws, isCompactJws, isJwsSignedWith, LONGEST_TOKEN } from '../identity/compact-jws.js'
 import type { ExchangeRefusal } from './refusal.js'
-import { SUBJECT_TOKEN_ALGORITHMS, type VerificationKey } from './verification-key.js'
+import { type ImportedKey, isSubjectTokenAlgorithm, type SubjectTokenAlgorithm } from './verification-key.js'
 
 export interface SubjectClaims {
   readonly issuer: string
@@ -24,7 +25,7 @@ export interface SubjectClaims {
 }
 
 export interface SubjectToken {
-  readonly alg: string
+  readonly alg: SubjectTokenAlgorithm
   readonly kid: string | null
   readonly claims: SubjectClaims
   readonly text: string
@@ -51,20 +52,20 @@ function readJoseHeader(bytes: Buffer): Pick<SubjectToken, 'alg' | 'kid'> | Exch
   const alg = ownMember(header, 'alg')
   const kid = ownMember(header, 'kid')
   if (typeof alg !== 'string') return 'alg-missing'
-  if (!SUBJECT_TOKEN_ALGORITHMS.has(alg)) return 'alg-unsupported'
+  if (!isSubjectTokenAlgorithm(alg)) return 'alg-unsupported'
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return 'crit-present'
   if (kid !== undefined && typeof kid !== 'string') return 'kid-invalid'
   return checkTypHeader(ownMember(header, 'typ')) ?? { alg, kid: kid ?? null }
 }
 
-/**
- * A type with `+jwt` names a purpose: access token, logout, security event … (RFC 8725 section 3.11). None
- * of these says who a workload is; the first is how our own tokens look.
- */
+/** A media type (RFC 7515 section 4.1.9): in any case, and with what is usually left out. */
+const SUBJECT_TOKEN_TYPE = /^(?:application\/)?(?:jwt|at\+jwt)$/i
+
+/** Any other word names another purpose: logout, security event, proof … (RFC 8725 section 3.11). */
 function checkTypHeader(typ: unknown): ExchangeRefusal | null {
   if (typ === undefined) return null
   if (typeof typ !== 'string') return 'typ-invalid'
-  return typ.toLowerCase().includes('+jwt') ? 'typ-other-purpose' : null
+  return SUBJECT_TOKEN_TYPE.test(typ) ? null : 'typ-other-purpose'
 }
 
 function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
@@ -111,13 +112,9 @@ function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isWellFormedText)
 }
 
-/** Whether the token is signed by this key. The key's own algorithms decide; the token's must be one of them. */
-export async function isTokenSignedBy(
-  { alg, text }: SubjectToken,
-  { algorithms }: VerificationKey,
-): Promise<boolean> {
-  const key = algorithms.get(alg)
-  return key !== undefined && (await isJwsSignedWith(text, key))
+/** Whether the token is signed by this key. The key decides on the algorithm; the token's must be the same. */
+export async function isTokenSignedBy({ alg, text }: SubjectToken, signer: ImportedKey): Promise<boolean> {
+  return alg === signer.alg && (await isJwsSignedWith(text, signer.key))
 }
 
 /** Seconds by which clocks of issuers may be ahead of ours (contract/decisions 14). There is no leeway on `exp`. */

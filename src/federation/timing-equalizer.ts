@@ -5,10 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import { type CryptoKey, generateKeyPair, importJWK } from 'jose'
 import { isCompactJws, isJwsSignedWith } from '../identity/compact-jws.js'
-import { SUBJECT_TOKEN_ALGORITHMS } from './verification-key.js'
+import { isSubjectTokenAlgorithm, type SubjectTokenAlgorithm } from './verification-key.js'
 
 const CLAIMS = 'x'.repeat(1_000)
-const EC_BYTES = { ES256: 64, ES384: 96, ES512: 132 } as const
 
 /** A token with a random signature, and a public key without a private one. */
 interface UnverifiableToken {
@@ -19,7 +18,7 @@ interface UnverifiableToken {
 /** Verifies a random signature in place of the token's own, which was refused before. */
 export class TimingEqualizer {
   /** By algorithm. */
-  private readonly tokens = new Map<string, Promise<UnverifiableToken>>()
+  private readonly tokens = new Map<SubjectTokenAlgorithm, Promise<UnverifiableToken>>()
 
   /** Does what a verification of that token would cost, judged by the algorithm it names. */
   async spendVerificationTime(token: string): Promise<void> {
@@ -34,36 +33,31 @@ export class TimingEqualizer {
   }
 }
 
-async function createUnverifiableToken(alg: string): Promise<UnverifiableToken> {
-  const key = isRsaAlgorithm(alg) ? await createFakeRsaKey(alg) : (await generateKeyPair(alg)).publicKey
+async function createUnverifiableToken(alg: SubjectTokenAlgorithm): Promise<UnverifiableToken> {
+  const key = alg === 'RS256' ? await createFakeRsaKey() : (await generateKeyPair(alg)).publicKey
   const header = Buffer.from(JSON.stringify({ alg })).toString('base64url')
   return { token: `${header}.${CLAIMS}.${fakeSignature(alg).toString('base64url')}`, key }
 }
 
-function isRsaAlgorithm(alg: string): boolean {
-  return alg.startsWith('RS') || alg.startsWith('PS')
-}
-
-function fakeSignature(alg: string): Buffer {
-  if (isRsaAlgorithm(alg)) return Buffer.concat([Buffer.of(0), randomBytes(255)])
-  return Buffer.alloc(EC_BYTES[alg as keyof typeof EC_BYTES] ?? 64, 1)
+function fakeSignature(alg: SubjectTokenAlgorithm): Buffer {
+  return alg === 'RS256' ? Buffer.concat([Buffer.of(0), randomBytes(255)]) : Buffer.alloc(64, 1)
 }
 
 /**
  * Any odd number of the right size costs as much as a true modulus, and finding primes would take a tenth of a
  * second.
  */
-async function createFakeRsaKey(alg: string): Promise<CryptoKey> {
+async function createFakeRsaKey(): Promise<CryptoKey> {
   const n = randomBytes(256)
   n[0] = 0xff
   n[255] = 0x01
-  return (await importJWK({ kty: 'RSA', n: n.toString('base64url'), e: 'AQAB' }, alg)) as CryptoKey
+  return (await importJWK({ kty: 'RSA', n: n.toString('base64url'), e: 'AQAB' }, 'RS256')) as CryptoKey
 }
 
 const ALG = /"alg"\s*:\s*"([A-Za-z0-9]{1,10})"/
 
-function readNamedAlgorithm(token: string): string {
+function readNamedAlgorithm(token: string): SubjectTokenAlgorithm {
   const header = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('latin1')
   const name = ALG.exec(header)?.[1] ?? ''
-  return SUBJECT_TOKEN_ALGORITHMS.has(name) ? name : 'ES256'
+  return isSubjectTokenAlgorithm(name) ? name : 'ES256'
 }

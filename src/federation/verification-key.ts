@@ -1,59 +1,74 @@
-/** Public keys of an issuer: from JSON to imported keys, once (RFC 7517, RFC 7518 section 6, RFC 8037). */
+/** Public keys of an issuer, imported when the first token asks for them (RFC 7517, RFC 7518 section 6). */
 import { type CryptoKey, importJWK } from 'jose'
 import { isObject, type JsonObject, ownMember } from '../base/strict-json.js'
 
-export interface VerificationKey {
-  /** Case-sensitive; null when the issuer gave it none. */
-  readonly kid: string | null
-  /** What the key verifies, and with what. Decided by the key alone; a token can only choose among these. */
-  readonly algorithms: ReadonlyMap<string, CryptoKey>
-}
+/** The signature algorithms of subject tokens (contract/decisions 52); names are case-sensitive. */
+export type SubjectTokenAlgorithm = 'ES256' | 'RS256'
 
-const RSA_PKCS1 = ['RS256', 'RS384', 'RS512']
-const RSA_PSS = ['PS256', 'PS384', 'PS512']
-/** The second is the fully specified name of the same thing (RFC 9864). */
-const EDWARDS = ['EdDSA', 'Ed25519']
-/** One algorithm per curve. */
-const ALGORITHMS_OF_CURVE: Readonly<Record<string, readonly string[]>> = {
-  'P-256': ['ES256'],
-  'P-384': ['ES384'],
-  'P-521': ['ES512'],
-  Ed25519: EDWARDS,
+export function isSubjectTokenAlgorithm(name: unknown): name is SubjectTokenAlgorithm {
+  return name === 'ES256' || name === 'RS256'
 }
-
-/**
- * The signature algorithms of subject tokens (RFC 7518 section 3.1, RFC 8037); names are case-sensitive. None of them
- * is symmetric.
- */
-export const SUBJECT_TOKEN_ALGORITHMS: ReadonlySet<string> = new Set([
-  ...RSA_PKCS1,
-  ...RSA_PSS,
-  ...Object.values(ALGORITHMS_OF_CURVE).flat(),
-])
 
 const LEAST_RSA_BITS = 2048
 /** Larger keys cost a thread more than a millisecond per signature, and are not in use anywhere. */
 const MOST_RSA_BITS = 8192
 const LARGEST_EXPONENT = 2n ** 32n
+/** More than the longest modulus has. */
+const LONGEST_MEMBER = 2048
+/** No token is longer, so none can name a longer one. */
+const LONGEST_KID = 16_384
+const CHARS_OF_USUAL_KEY = 2048
 
 /** `jwt-svid` is how a SPIFFE bundle says `sig` (SPIFFE trust domain and bundle, section 4.2.2). */
 const SIGNATURE_USES: readonly unknown[] = [undefined, 'sig', 'jwt-svid']
+const MEMBERS_OF = { RS256: ['n', 'e'], ES256: ['x', 'y'] } as const
+
+/** A key of an issuer that a token of this algorithm can be verified with. */
+export interface ImportedKey {
+  readonly kid: string | null
+  readonly alg: SubjectTokenAlgorithm
+  readonly key: CryptoKey
+}
 
 /**
- * The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never
- * rejects.
+ * A key of a key set. It verifies one algorithm, decided by the key alone: a token can only choose among keys. To
+ * import one takes a tenth of a millisecond, so a set of a hundred is not imported for the one that is needed.
  */
-export async function importVerificationKey(jwk: unknown): Promise<VerificationKey | null> {
-  if (!isObject(jwk) || !isSignatureKey(jwk)) return null
-  const kid = ownMember(jwk, 'kid')
-  if (kid !== undefined && typeof kid !== 'string') return null
-  const algorithms = new Map<string, CryptoKey>()
-  for (const name of algorithmsOfJwk(jwk)) {
-    const key = await importPublicKey(jwk, name)
-    if (key === null || !isStrongEnoughKey(key)) return null
-    algorithms.set(name, key)
+export class VerificationKey {
+  /** Null when it turned out to be of no use, undefined before somebody asked. */
+  private imported: ImportedKey | null | undefined
+
+  private constructor(
+    /** Case-sensitive; null when the issuer gave it none. */
+    readonly kid: string | null,
+    readonly alg: SubjectTokenAlgorithm,
+    private readonly jwk: Readonly<Record<string, string>>,
+  ) {}
+
+  /** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. */
+  static read(jwk: unknown): VerificationKey | null {
+    if (!isObject(jwk) || !isSignatureKey(jwk)) return null
+    const kid = ownMember(jwk, 'kid')
+    if (kid !== undefined && (typeof kid !== 'string' || kid.length > LONGEST_KID)) return null
+    const alg = algorithmOf(jwk)
+    const material = alg && publicMembers(jwk, alg)
+    return alg && material && new VerificationKey(kid ?? null, alg, material)
   }
-  return algorithms.size === 0 ? null : { kid: kid ?? null, algorithms }
+
+  /** What it takes to keep the key: one for a usual key, about two kilobytes. */
+  get weight(): number {
+    return 1 + Math.floor((this.kid?.length ?? 0) / CHARS_OF_USUAL_KEY)
+  }
+
+  /** Imports it, once. Null when it is too weak or no point of its curve. Never rejects. */
+  async import(): Promise<ImportedKey | null> {
+    if (this.imported === undefined) {
+      const { kid, alg } = this
+      const key = await importPublicKey(this.jwk, alg)
+      this.imported = key && { kid, alg, key }
+    }
+    return this.imported
+  }
 }
 
 function isSignatureKey(jwk: JsonObject): boolean {
@@ -62,34 +77,33 @@ function isSignatureKey(jwk: JsonObject): boolean {
   return verifies && SIGNATURE_USES.includes(ownMember(jwk, 'use'))
 }
 
-/** What its kind allows, narrowed by its own `alg`. An RSA key that says nothing is for PKCS #1, as is usual. */
-function algorithmsOfJwk(jwk: JsonObject): readonly string[] {
-  const alg = ownMember(jwk, 'alg')
-  const possible = algorithmsOfKeyType(jwk)
-  if (alg === undefined) return possible.filter((name) => !RSA_PSS.includes(name))
-  return possible.filter(
-    (name) => name === alg || (EDWARDS.includes(name) && EDWARDS.includes(alg as string)),
-  )
-}
-
-function algorithmsOfKeyType(jwk: JsonObject): readonly string[] {
+/** What its kind allows, unless its own `alg` says otherwise. */
+function algorithmOf(jwk: JsonObject): SubjectTokenAlgorithm | null {
   const kty = ownMember(jwk, 'kty')
-  if (kty === 'RSA') return [...RSA_PKCS1, ...RSA_PSS]
-  const curve = ownMember(jwk, 'crv')
-  if (typeof curve !== 'string' || !Object.hasOwn(ALGORITHMS_OF_CURVE, curve)) return []
-  return kty === (curve === 'Ed25519' ? 'OKP' : 'EC') ? ALGORITHMS_OF_CURVE[curve]! : []
+  const alg = kty === 'RSA' ? 'RS256' : kty === 'EC' && ownMember(jwk, 'crv') === 'P-256' ? 'ES256' : null
+  return [undefined, alg].includes(ownMember(jwk, 'alg') as string | undefined) ? alg : null
 }
-
-const PUBLIC_MEMBERS = ['crv', 'n', 'e', 'x', 'y']
 
 /** Only the public members count, so that a set which gives away private ones is no private key here. */
-async function importPublicKey(jwk: JsonObject, algorithm: string): Promise<CryptoKey | null> {
-  const key: Record<string, unknown> = {}
-  for (const name of PUBLIC_MEMBERS) if (Object.hasOwn(jwk, name)) key[name] = jwk[name]
+function publicMembers(jwk: JsonObject, alg: SubjectTokenAlgorithm): Readonly<Record<string, string>> | null {
+  const members: Record<string, string> = alg === 'RS256' ? { kty: 'RSA' } : { kty: 'EC', crv: 'P-256' }
+  for (const name of MEMBERS_OF[alg]) {
+    const value = ownMember(jwk, name)
+    if (typeof value !== 'string' || value.length > LONGEST_MEMBER) return null
+    members[name] = value
+  }
+  return members
+}
+
+async function importPublicKey(
+  jwk: Readonly<Record<string, string>>,
+  alg: SubjectTokenAlgorithm,
+): Promise<CryptoKey | null> {
   try {
-    return (await importJWK({ ...key, kty: ownMember(jwk, 'kty') as string }, algorithm)) as CryptoKey
+    const key = (await importJWK(jwk, alg)) as CryptoKey
+    return isStrongEnoughKey(key) ? key : null
   } catch {
-    return null // not on the curve, not base64url, missing
+    return null // not on the curve, not base64url
   }
 }
 

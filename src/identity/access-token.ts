@@ -56,7 +56,7 @@ interface VerifiedAccessToken {
 }
 
 interface AccessTokenOptions {
-  readonly signingKeys: Pick<SigningKeys, 'sign' | 'isSignedByKey' | 'edition'>
+  readonly signingKeys: Pick<SigningKeys, 'sign' | 'isSignedByKey' | 'publishes' | 'edition'>
   readonly clock: Clock
   /** Public base URL, without a slash at its end. */
   readonly baseUrl: string
@@ -98,6 +98,13 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
       [KEY_CLAIM]: grant.keyHash,
     })
     return { token, id, expiresIn: expiresAt - issuedAt }
+  }
+
+  /** Whether a token with this `iss` and `kid` can only be one of ours, or wants to look so. */
+  seemsIssuedHere(issuer: string, kid: string | null): boolean {
+    if (issuer === this.options.baseUrl) return true
+    // The name of a key is made from the key, so nobody else has one of that name.
+    return kid !== null && this.options.signingKeys.publishes(kid)
   }
 
   /**

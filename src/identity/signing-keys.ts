@@ -117,6 +117,11 @@ export class SigningKeys {
     return record !== null && (await isJwsSignedWith(token, this.pairOf(record).publicKey))
   }
 
+  /** Whether a published key of ours has this `kid`. */
+  publishes(kid: string): boolean {
+    return this.publishedRecord(kid) !== null
+  }
+
   /** What verifiers need: the keys that sign, will sign, or have signed tokens that may still be good. */
   jwks(): Jwks {
     return { keys: this.publishedRecords().map(toPublicJwk) }

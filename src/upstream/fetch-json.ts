@@ -15,6 +15,8 @@ export type FetchJson = (url: string, timeoutMs: number) => Promise<JsonFetchRes
 
 /** Most bytes of a document (contract/decisions 15). */
 const LARGEST_DOCUMENT = 1024 * 1024
+/** Most values of a document: a megabyte of brackets would hold the event loop for a fifth of a second. */
+const MOST_VALUES = 10_000
 
 const HEADERS = ['Accept', 'application/json', 'Accept-Encoding', 'identity', 'User-Agent', 'sluice']
 
@@ -76,9 +78,21 @@ function fetchFailure(reason: string): JsonFetchFailure {
 }
 
 function parseDocument(bytes: Buffer): JsonFetchResult {
+  if (hasManyValues(bytes)) return fetchFailure(`the answer has more than ${MOST_VALUES} values`)
   const value = parseStrictJsonObject(bytes)
   if (value === null) return fetchFailure('the answer is no JSON object with every member named once')
   return { ok: true, value }
+}
+
+const COMMA = 0x2c
+const BEGIN_ARRAY = 0x5b
+const BEGIN_OBJECT = 0x7b
+
+/** Each value but the outermost follows a comma or stands first in an array or object; those in texts count as well. */
+function hasManyValues(bytes: Buffer): boolean {
+  let count = 0
+  for (const byte of bytes) if (byte === COMMA || byte === BEGIN_ARRAY || byte === BEGIN_OBJECT) count++
+  return count > MOST_VALUES
 }
 
 function failureSentence({ reason, phase, cause }: UpstreamFailure): string {

@@ -86,7 +86,7 @@ const SCENES = {
   'alg-unsupported': () => tokenOf({ alg: 'none' }, claimsOf(), KEY),
   'crit-present': () => tokenOf(headerOf(KEY, { crit: ['x'] }), claimsOf(), KEY),
   'typ-invalid': () => tokenOf(headerOf(KEY, { typ: 1 }), claimsOf(), KEY),
-  'typ-other-purpose': () => tokenOf(headerOf(KEY, { typ: 'at+jwt' }), claimsOf(), KEY),
+  'typ-other-purpose': () => tokenOf(headerOf(KEY, { typ: 'dpop' }), claimsOf(), KEY),
   'kid-invalid': () => tokenOf(headerOf(KEY, { kid: 1 }), claimsOf(), KEY),
   'iss-invalid': () => goodToken(KEY, { iss: [ISSUER] }),
   'sub-invalid': () => goodToken(KEY, { sub: [SUBJECT] }),
@@ -95,10 +95,11 @@ const SCENES = {
   'nbf-invalid': () => goodToken(KEY, { nbf: '1' }),
   'iat-invalid': () => goodToken(KEY, { iat: '1' }),
   'scopes-invalid': () => goodToken(KEY, { scopes: 'a b' }),
+  'token-of-ours': () => goodToken(KEY, { iss: 'https://gateway.example' }),
   'iss-mismatch': () => goodToken(KEY, { iss: `${ISSUER}/` }),
   'key-unknown': () => tokenOf(headerOf(KEY, { kid: 'other' }), claimsOf(), KEY),
   'key-algorithm': () => {
-    const other = issuerKey('ES384', KEY.kid)
+    const other = issuerKey('RS256', KEY.kid)
     return goodToken(other)
   },
   'key-ambiguous': (bench) => {
@@ -373,4 +374,23 @@ void test('every exchange leaves one row: who, policy, issuer, key, outcome and 
   const rows = JSON.stringify(bench.audit)
   for (const part of GOOD.split('.')) t.notOk(rows.includes(part))
   t.notOk(rows.includes('forged') || rows.includes('not even'))
+})
+
+void test('an access token of this gateway is no subject token, even where the gateway is saved as an issuer', async (t) => {
+  const bench = await ExchangeBench.start()
+  const minted = await bench.run(GOOD)
+  if (minted instanceof Fault) throw minted
+  const { token } = minted
+  const own = bench.signingKeys.jwks().keys
+  const saved = { issuerUrl: 'https://gateway.example', jwksUrl: 'https://gateway.example/keys' }
+  bench.issuers.set(idOf(1), issuerOf(1, saved))
+  bench.web.publish(saved.jwksUrl, own)
+  bench.policy({ audience: 'https://gateway.example/api/v1' })
+  t.match(await bench.run(token), { kind: 'invalid-grant' })
+  t.match(bench.audit.at(-1), { reason: 'token-of-ours' })
+  // The address of the gateway may have changed since; the name of the key is still ours.
+  const [head = ''] = token.split('.')
+  t.equal(bench.tokens.seemsIssuedHere('https://former.example', JSON.parse(atob(head)).kid), true)
+  t.equal(bench.tokens.seemsIssuedHere('https://former.example', 'first'), false)
+  t.equal(bench.tokens.seemsIssuedHere('https://former.example', null), false)
 })

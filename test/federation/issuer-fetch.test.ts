@@ -68,6 +68,7 @@ const FAULTS: Readonly<Record<IssuerFault, RegExp>> = {
   'repeated member': /named once/,
   'too large': /larger than 1 MiB/,
   'too large, chunked': /larger than 1 MiB/,
+  'too many values': /more than 10000 values/,
   compressed: /compressed/,
   drip: /no answer in time/,
 }

@@ -2,6 +2,7 @@ import { exportJWK } from 'jose'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { IssuerKeyCache, type IssuerKeySource } from '../../src/federation/issuer-key-cache.js'
+import type { SubjectTokenAlgorithm } from '../../src/federation/verification-key.js'
 import { issuerKey } from '../support/data/subject-tokens.js'
 import { ScriptedIssuers, settled } from '../support/providers/scripted-issuers.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
@@ -30,7 +31,7 @@ class Bench {
   }
 
   /** `kid` of the key that was found, or why there is none. */
-  async find(kid: string | null, source = SOURCE, alg = 'ES256'): Promise<string> {
+  async find(kid: string | null, source = SOURCE, alg: SubjectTokenAlgorithm = 'ES256'): Promise<string> {
     try {
       const found = await this.keys.find(source, alg, kid)
       return typeof found === 'string' ? found : `key ${found.kid}`
@@ -190,22 +191,32 @@ void test('looking for an unknown kid in vain is no reason to answer 503', async
 
 void test('which key it is: by kid and algorithm, and exactly one', async (t) => {
   const bench = new Bench()
-  const es384 = issuerKey('ES384', 'a')
-  bench.issuers.publish(JWKS, [A.jwk, R.jwk, es384.jwk, { kty: 'oct', k: 'x', kid: 'o' }])
+  const others = [issuerKey('ES384', 'a').jwk, { kty: 'oct', k: 'x', kid: 'o' }]
+  bench.issuers.publish(JWKS, [A.jwk, R.jwk, ...others])
   t.equal(await bench.find('a', SOURCE, 'ES256'), 'key a')
-  t.equal(await bench.find('a', SOURCE, 'ES384'), 'key a')
   t.equal(await bench.find('r', SOURCE, 'RS256'), 'key r')
   t.equal(await bench.find('r', SOURCE, 'ES256'), 'key-algorithm')
-  t.equal(await bench.find('r', SOURCE, 'PS256'), 'key-algorithm')
+  t.equal(await bench.find('a', SOURCE, 'RS256'), 'key-algorithm')
   t.equal(await bench.find('A', SOURCE, 'ES256'), 'key-unknown')
   t.equal(await bench.find('o', SOURCE, 'ES256'), 'key-unknown')
   t.equal(await bench.find(null, SOURCE, 'RS256'), 'key r', 'one fits')
-  t.equal(await bench.find(null, SOURCE, 'EdDSA'), 'key-unknown')
   const twins = new Bench()
   twins.issuers.publish(JWKS, [A.jwk, issuerKey('ES256', 'a').jwk, B.jwk])
   t.equal(await twins.find('a'), 'key-ambiguous')
   t.equal(await twins.find(null), 'kid-missing')
   t.equal(await twins.find('b'), 'key b')
+})
+
+void test('of nine that may fit none is imported to see which does', async (t) => {
+  const bench = new Bench()
+  const off = { ...A.jwk, y: A.jwk.x }
+  bench.issuers.publish(JWKS, [...Array(7).fill(off), A.jwk])
+  t.equal(await bench.find('a'), 'key a')
+  t.equal(await bench.find(null), 'key a')
+  bench.clock.advance(10 * MINUTE)
+  bench.issuers.publish(JWKS, [...Array(8).fill(off), A.jwk])
+  t.equal(await bench.find('a'), 'key-ambiguous')
+  t.equal(await bench.find(null), 'kid-missing')
 })
 
 void test('a set without a usable key is a set: the token is refused, the issuer is not down', async (t) => {
@@ -311,9 +322,7 @@ void test('two issuers of one URL share nothing', async (t) => {
   const mine = await bench.keys.find(SOURCE, 'ES256', 'a')
   const theirs = await bench.keys.find(other, 'ES256', 'a')
   if (typeof mine === 'string' || typeof theirs === 'string') throw new Error('both have their key')
-  const [ours, others] = await Promise.all(
-    [mine, theirs].map((key) => exportJWK(key.algorithms.get('ES256')!)),
-  )
+  const [ours, others] = await Promise.all([mine, theirs].map((key) => exportJWK(key.key)))
   t.match(A.jwk, ours!)
   t.match(B.jwk, others!)
   const same = { ...SOURCE, id: 'a third' }

@@ -10,7 +10,7 @@ import {
   type SubjectClaims,
   type SubjectToken,
 } from '../../src/federation/subject-token.js'
-import { importVerificationKey, type VerificationKey } from '../../src/federation/verification-key.js'
+import { type ImportedKey, VerificationKey } from '../../src/federation/verification-key.js'
 import {
   AUDIENCE,
   base64url,
@@ -26,7 +26,7 @@ import {
   tokenOf,
 } from '../support/data/subject-tokens.js'
 
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+const ALGORITHMS = ['RS256', 'ES256']
 const KEYS = new Map(ALGORITHMS.map((alg) => [alg, issuerKey(alg, `key ${alg}`)]))
 const ES = KEYS.get('ES256')!
 const RS = KEYS.get('RS256')!
@@ -37,15 +37,15 @@ function parsed(text: string): SubjectToken {
   return token
 }
 
-async function usable(jwk: unknown): Promise<VerificationKey> {
-  return (await importVerificationKey(jwk))!
+async function usable(jwk: unknown): Promise<ImportedKey> {
+  return (await VerificationKey.read(jwk)!.import())!
 }
 
 const PUBLIC = new Map(
   await Promise.all(ALGORITHMS.map(async (alg) => [alg, await usable(KEYS.get(alg)!.jwk)] as const)),
 )
 
-function publicOf(alg: string): VerificationKey {
+function publicOf(alg: string): ImportedKey {
   return PUBLIC.get(alg)!
 }
 
@@ -146,11 +146,19 @@ const HEADERS: Readonly<Record<string, readonly [unknown, ExchangeRefusal]>> = {
   'a "kid" that is null': [headerOf(ES, { kid: null }), 'kid-invalid'],
   'a "kid" that is a list': [headerOf(ES, { kid: ['a'] }), 'kid-invalid'],
   'a "typ" that is no text': [headerOf(ES, { typ: 1 }), 'typ-invalid'],
-  'the type of an access token': [headerOf(ES, { typ: 'at+jwt' }), 'typ-other-purpose'],
-  'the type of an access token in capitals': [headerOf(ES, { typ: 'AT+JWT' }), 'typ-other-purpose'],
-  'the full type of an access token': [headerOf(ES, { typ: 'application/at+jwt' }), 'typ-other-purpose'],
-  'the type of a logout token': [headerOf(ES, { typ: 'logout+jwt' }), 'typ-other-purpose'],
-  'the type of a security event': [headerOf(ES, { typ: 'secevent+jwt' }), 'typ-other-purpose'],
+  '"alg" PS256': [headerOf(RS, { alg: 'PS256' }), 'alg-unsupported'],
+  '"alg" RS384': [headerOf(RS, { alg: 'RS384' }), 'alg-unsupported'],
+  '"alg" ES384': [headerOf(ES, { alg: 'ES384' }), 'alg-unsupported'],
+  '"alg" EdDSA': [headerOf(ES, { alg: 'EdDSA' }), 'alg-unsupported'],
+}
+
+const OTHER_TYPES =
+  'dpop dpop+jwt secevent+jwt secevent logout+jwt JWE JOSE JOSE+JSON oauth-authz-req+jwt token-introspection+jwt ' +
+  'x+at+jwt at+jwt+x application/application/jwt text/jwt jwt;x=1 at+jwt;x at at+ +jwt application/ JWT, ſjwt'
+for (const typ of [...OTHER_TYPES.split(' '), '', ' JWT', 'JWT ', 'JWT\n', 'at+jwt\u0000']) {
+  void test(`the type ${JSON.stringify(typ)} is of another purpose`, async (t) => {
+    t.equal(parseSubjectToken(withHeader(headerOf(ES, { typ }))), 'typ-other-purpose')
+  })
 }
 
 const CLAIMS: Readonly<Record<string, readonly [unknown, ExchangeRefusal]>> = {
@@ -214,7 +222,8 @@ for (const [what, [of, refusal]] of Object.entries(CLAIMS)) {
 void test('what a token may leave out, add, or say in its own way', async (t) => {
   t.equal(parsed(withHeader({ alg: 'ES256' })).kid, null)
   t.equal(parsed(withHeader({ alg: 'ES256', kid: '' })).kid, '')
-  for (const typ of ['JWT', 'jwt', 'JOSE', 'application/jwt']) t.ok(parsed(withHeader(headerOf(ES, { typ }))))
+  const types = ['JWT', 'jwt', 'application/jwt', 'Application/JWT', 'at+jwt', 'AT+JWT', 'application/at+jwt']
+  for (const typ of types) t.ok(parsed(withHeader(headerOf(ES, { typ }))), typ)
   t.strictSame(claims({ aud: ['b', AUDIENCE] }).audiences, ['b', AUDIENCE])
   t.strictSame(claims({ scopes: [] }).scopes, [])
   t.equal(claims({ token_type: 'access' }).tokenType, 'access')
@@ -310,14 +319,6 @@ void test('a signature over other claims, another header, or nothing is false', 
     false,
   )
   t.equal(await isTokenSignedBy(parsed(`${HEAD}.${BODY}.${other[2]}`), publicOf('ES256')), false)
-})
-
-void test('a key pinned to one algorithm does not verify another of its kind', async (t) => {
-  const token = parsed(tokenOf(headerOf(RS, { alg: 'PS256' }), claimsOf(), RS, 'PS256'))
-  t.equal(await isTokenSignedBy(token, publicOf('RS256')), false)
-  t.equal(await isTokenSignedBy(token, await usable({ ...RS.jwk, alg: 'PS256' })), true)
-  const weaker = parsed(tokenOf(headerOf(RS, { alg: 'RS512' }), claimsOf(), RS, 'RS512'))
-  t.equal(await isTokenSignedBy(weaker, publicOf('RS256')), false)
 })
 
 const EXPIRIES: readonly (readonly [exp: number, now: number, ExchangeRefusal | null])[] = [

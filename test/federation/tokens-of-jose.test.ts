@@ -2,10 +2,10 @@
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Test, test } from 'tap'
 import { isTokenSignedBy, parseSubjectToken, type SubjectToken } from '../../src/federation/subject-token.js'
-import { importVerificationKey, type VerificationKey } from '../../src/federation/verification-key.js'
+import { type ImportedKey, VerificationKey } from '../../src/federation/verification-key.js'
 import { NOW } from '../support/data/subject-tokens.js'
 
-const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
+const ALGORITHMS = ['RS256', 'ES256']
 
 function read(token: string): SubjectToken {
   const parsed = parseSubjectToken(token)
@@ -13,8 +13,9 @@ function read(token: string): SubjectToken {
   return parsed
 }
 
-async function published(publicKey: CryptoKey, alg: string): Promise<VerificationKey> {
-  return (await importVerificationKey({ ...(await exportJWK(publicKey)), kid: 'k', alg, use: 'sig' }))!
+async function published(publicKey: CryptoKey, alg: string): Promise<ImportedKey> {
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg, use: 'sig' }
+  return (await VerificationKey.read(jwk)!.import())!
 }
 
 function signed(alg: string, privateKey: CryptoKey, subject: string): Promise<string> {

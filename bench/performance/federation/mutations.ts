@@ -126,7 +126,7 @@ function unacceptableClaims(claims: object, random: RandomSource): object | stri
 const UNFIT_HEADERS: Readonly<Record<string, readonly unknown[]>> = {
   alg: [...VALUES, undefined, 'es256', 'ES384', 'ES256K', 'PS256', 'EdDSA'],
   kid: [...VALUES],
-  typ: [null, 0, true, [], {}, 'at+jwt', 'AT+JWT', 'application/at+jwt', 'logout+jwt'],
+  typ: [null, 0, true, [], {}, '', 'JWE', 'dpop+jwt', 'secevent+jwt', 'application/x+jwt', 'logout+jwt'],
   crit: [...VALUES],
   b64: [...VALUES],
 }

@@ -137,7 +137,7 @@ function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [ExchangeRefusal, () 
     ['alg-unsupported', withHeader({ alg: 'HS256' })],
     ['crit-present', withHeader({ crit: ['exp'] })],
     ['typ-invalid', withHeader({ typ: 7 })],
-    ['typ-other-purpose', withHeader({ typ: 'at+jwt' })],
+    ['typ-other-purpose', withHeader({ typ: 'dpop' })],
     ['kid-invalid', withHeader({ kid: 7 })],
     ['iss-invalid', withClaims({ iss: [issuer.url] })],
     ['sub-invalid', withClaims({ sub: [WORKLOAD] })],

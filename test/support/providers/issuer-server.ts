@@ -15,6 +15,7 @@ export type IssuerFault =
   | 'repeated member'
   | 'too large'
   | 'too large, chunked'
+  | 'too many values'
   | 'compressed'
   | 'drip' // a byte now and then, for ever
 
@@ -122,6 +123,8 @@ const FAULTS: Readonly<
     response.write(text)
     response.end(' '.repeat(LARGE))
   },
+  'too many values': (response, text) =>
+    void response.end(text.replace('{', `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)},`)),
   compressed: (response, text) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(text),
   drip: (response) => {
     const timer = setInterval(() => response.write(' '), 5)
