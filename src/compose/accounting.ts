@@ -11,7 +11,12 @@ import { QuotaLeases, type QuotaServerLink } from '../limits/quota-leases.js'
 import { isTokenRequest, TokenBuckets } from '../limits/token-buckets.js'
 import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
-import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
+import {
+  encodeClosedLine,
+  encodeLostLine,
+  encodeOpenLine,
+  encodePayerLine,
+} from '../store/ledger/row-text.js'
 import type { WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger.js'
@@ -120,6 +125,7 @@ function ledgerJournal(writer: JournalWriter): LedgerJournal {
   return {
     hasRoomFor: (open) => writer.hasRoomFor(open),
     recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
+    recordLost: (entry) => writer.appendLazily(encodeLostLine(entry), encodePayerLine(entry)),
     recordClosed: (row) => {
       writer.append(encodeClosedLine(row), encodePayerLine(row))
       return writer.whenWritten()

@@ -112,8 +112,8 @@ function countInference(
     completionTokens: consumption?.usage.completion ?? 0,
     costNanos: consumption?.cost.total ?? 0,
   })
-  for (const { endpoint } of generation.attempts)
-    stats.recordAttempt(endpoint.model.id, endpoint.provider.slug)
+  for (const { endpoint, lost } of generation.attempts)
+    stats.recordAttempt(endpoint.model.id, endpoint.provider.slug, lost)
 }
 
 function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {

@@ -3,7 +3,7 @@ import type { RoutingConfig } from '../gateway/catalog/configuration.js'
 import { HealthRegistry } from '../gateway/health/health-registry.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { SessionAffinity } from '../gateway/routing/session.js'
-import { RetryBudget } from '../gateway/run/attempts.js'
+import { RetryBudget } from '../gateway/run/rescue.js'
 import type { WorkerContext } from './worker-context.js'
 
 export type RoutingParts = ReturnType<typeof composeRouting>

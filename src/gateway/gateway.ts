@@ -107,7 +107,7 @@ export class Gateway {
     const endpoint = generation.plan.endpoints[0]!
     const { provider } = endpoint.provider
     if (provider.countMessages === undefined) return estimateInputTokens(generation.request, countTokens)
-    const counted = await provider.countMessages(createProviderCall(generation, endpoint, deadlineMs))
+    const counted = await provider.countMessages(createProviderCall(generation, endpoint, deadlineMs, true))
     if (counted instanceof Fault) throw counted.withGeneration({ id: generation.id, serviceMetadata: null })
     return counted
   }

@@ -52,6 +52,8 @@ export interface LedgerRow {
    */
   readonly units: Readonly<Record<string, number>>
   readonly detail: LedgerRowDetail
+  /** Its attempts that came to nothing and may cost something upstream, in their order. */
+  readonly lost: readonly LostAttemptRow[]
 }
 
 /** What only a reader of the single row wants to know. */
@@ -83,10 +85,34 @@ interface LedgerRowDetail {
 }
 
 /** A row without who pays for it, and without its time, which its id tells. */
-export type LedgerRowContent = Omit<LedgerRow, 'createdAt' | 'keyHash' | 'organizationId' | 'workspaceId'>
+export type LedgerRowContent = Omit<ClosedLedgerEntry, 'keyHash' | 'organizationId' | 'workspaceId'>
 
 /** A row as it is written. */
-export type ClosedLedgerEntry = Omit<LedgerRow, 'createdAt'>
+export type ClosedLedgerEntry = Omit<LedgerRow, 'createdAt' | 'lost'>
+
+/**
+ * A row of its own: a call of a provider that came to nothing and may cost something there. It is charged to nobody,
+ * so that no sum holds it.
+ */
+export interface LostAttemptRow {
+  readonly model: string
+  /** Display name of the provider. */
+  readonly provider: string
+  /** What the provider answered with; 0 when it did not. */
+  readonly status: number
+  /** Kind of the fault that ended it. */
+  readonly fault: string
+  readonly upstreamCost: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** The figures are ours, not the provider's. */
+  readonly estimated: boolean
+  readonly durationMs: number
+}
+
+export interface LostAttemptEntry
+  extends LostAttemptRow,
+    Pick<LedgerRow, 'id' | 'keyHash' | 'organizationId' | 'workspaceId'> {}
 
 /** What has been spent, in all and since the begin of the running UTC day, week (Monday) and month. */
 export interface Spending {
@@ -128,6 +154,7 @@ export interface LedgerJournal {
   /** Whether there is room for one more call besides those that are open. */
   hasRoomFor(openCalls: number): boolean
   recordOpen(entry: OpenLedgerEntry): void
+  recordLost(entry: LostAttemptEntry): void
   /** Resolves when the row outlives this process. Never rejects. */
   recordClosed(row: ClosedLedgerEntry): Promise<void>
 }

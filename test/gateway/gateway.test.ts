@@ -5,6 +5,7 @@ import type { ChatEvent, ChatRequest, RoutedRequest } from '../../src/gateway/fo
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../src/gateway/gateway.js'
 import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
+import type { Admission } from '../../src/gateway/run/ports.js'
 import { completeChat, inferenceOf, REQUEST, streamChat, Waiter } from '../support/clients/gateway-calls.js'
 import { routingState } from '../support/providers/routing.js'
 import {
@@ -61,6 +62,11 @@ const kindsOf = (records: Bench['records']): string[] => records.map(({ outcome 
 const statusesOf = ({ attempts }: Pick<Generation<RoutedRequest>, 'attempts'>): number[] =>
   attempts.map(({ status }) => status)
 
+/** What an inference has taken, which is nothing. */
+function admission(more: Partial<Admission>): Admission {
+  return { recordLost: () => {}, settle: () => null, ...more }
+}
+
 /** `more` stands in for parts of the gateway. */
 function bench(more: Partial<ConstructorParameters<typeof Gateway>[0]> = {}): Bench {
   const first = new ScriptedProvider()
@@ -82,7 +88,7 @@ function bench(more: Partial<ConstructorParameters<typeof Gateway>[0]> = {}): Be
     deadlineMs: 1000,
     onDefect: (error) => defects.push(error),
     observe: (generation, outcome) => records.push({ generation, outcome }),
-    admit: () => ({ settle: () => null }),
+    admit: () => admission({}),
     ...more,
   })
   return { gateway, first, second, records, counted, defects }
@@ -114,7 +120,7 @@ test('a provider without figures is estimated, and says so in the metadata', asy
 const RETRIES = [
   ['it was never sent', failure('provider-failed', 'not-sent'), true],
   ['the provider turned it away', failure('rate-limited', 'refused', 429), true],
-  ['the provider may have worked on it', failure('provider-timeout', 'maybe-processed', 524), false],
+  ['the provider may have worked on it', failure('provider-timeout', 'maybe-processed', 524), true],
   ['the request itself is at fault', failure('bad-request', 'refused', 400), false],
   ['the request is too large', failure('payload-too-large', 'refused', 413), false],
   ['the provider cannot carry it out', failure('unprocessable', 'refused', 422), false],
@@ -195,9 +201,11 @@ test('a stream without figures is estimated from what it said', async (t) => {
 })
 
 test('a stream that ends without a single event is a failure', async (t) => {
-  const { gateway, first } = bench()
+  const { gateway, first, second } = bench()
   const { ear } = listen(gateway)
   first.last.stream!.onEnd()
+  t.same(ear.heard, [], 'of that endpoint')
+  second.last.stream!.onEnd()
   t.same(ear.heard, ['failed provider-failed'])
 })
 
@@ -371,12 +379,13 @@ test('what was admitted is settled also where its observer throws, and the calle
     observe: () => {
       throw new TypeError('a defect in the log')
     },
-    admit: () => ({
-      settle: (_generation, { kind }) => {
-        settled.push(kind)
-        return Promise.reject(new TypeError('a defect in the journal'))
-      },
-    }),
+    admit: () =>
+      admission({
+        settle: (_generation, { kind }) => {
+          settled.push(kind)
+          return Promise.reject(new TypeError('a defect in the journal'))
+        },
+      }),
   })
   const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', usage(3, 4)))
@@ -395,7 +404,7 @@ test('what was admitted is settled also where the first attempt cannot even be c
     settled.push(kind)
     return null
   }
-  const { gateway } = bench({ ...parts, admit: () => ({ settle }) })
+  const { gateway } = bench({ ...parts, admit: () => admission({ settle }) })
   await t.rejects(completeChat(gateway), /defect in the health/)
   t.throws(() => streamChat(gateway, new Ear()), /defect in the health/)
   t.same(settled, ['failed', 'failed'])
@@ -405,7 +414,7 @@ test('a settlement that throws is told to the log, and the caller is answered al
   const settle = (): null => {
     throw new TypeError('a defect in the settlement')
   }
-  const { gateway, first, defects } = bench({ admit: () => ({ settle }) })
+  const { gateway, first, defects } = bench({ admit: () => admission({ settle }) })
   const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', null))
   t.equal((await answer).fault, null)

@@ -56,6 +56,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       mediaParts: 0,
       audioParts: 0,
     },
+    lost: [],
   }
 }
 

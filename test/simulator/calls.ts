@@ -154,6 +154,7 @@ export function providerCall<R extends RoutedRequest = ChatRequest>(
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
+    repeatable: true,
     droppedFields: [],
     ...more,
   }

@@ -9,10 +9,25 @@ import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
-import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
+import type { LedgerRow, LostAttemptRow, UsageLedger } from '../../store/ledger-store.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
+
+const basis = z.enum(['exact', 'estimated']).meta({ description: 'Whose figures: the provider’s or ours.' })
+
+const LostAttempt = z.object({
+  provider_name: z.string(),
+  model: z.string(),
+  status: z.int().meta({ description: 'What the provider answered with; 0 when it did not.' }),
+  error: z.string(),
+  charged: z.literal(0),
+  upstream_cost: z.number(),
+  upstream_cost_basis: basis,
+  tokens_prompt: z.int(),
+  tokens_completion: z.int(),
+  generation_time: z.int(),
+})
 
 const Generation = nameSchema(
   'Generation',
@@ -67,6 +82,13 @@ const Generation = nameSchema(
     attempts: z.int().meta({ description: 'Endpoints that were called.' }),
     estimated: z.boolean().meta({ description: 'The provider sent no figures; they were counted here.' }),
     units: z.record(z.string(), z.number()).meta({ description: 'What else was counted, by name.' }),
+    charged: z.number().meta({ description: 'What the caller has paid; equal to `total_cost`.' }),
+    upstream_cost: z.number().meta({ description: 'What the provider that answered is reckoned to ask.' }),
+    upstream_cost_basis: basis,
+    lost_attempts: z.array(LostAttempt).meta({
+      description:
+        'Calls of providers that came to nothing and may cost something there, each a row of its own.',
+    }),
   }),
 )
 
@@ -108,8 +130,31 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     attempts: detail.attempts,
     estimated: detail.estimated,
     units,
+    charged: nanosToDollars(cost),
+    upstream_cost: nanosToDollars(cost),
+    upstream_cost_basis: basisOf(detail),
+    lost_attempts: row.lost.map(encodeLostAttempt),
   } satisfies Partial<z.infer<typeof Generation>>
   return { ...NOTHING_KNOWN, ...known } as z.infer<typeof Generation>
+}
+
+function encodeLostAttempt(lost: LostAttemptRow): z.infer<typeof LostAttempt> {
+  return {
+    provider_name: lost.provider,
+    model: lost.model,
+    status: lost.status,
+    error: lost.fault,
+    charged: 0,
+    upstream_cost: nanosToDollars(lost.upstreamCost),
+    upstream_cost_basis: basisOf(lost),
+    tokens_prompt: lost.promptTokens,
+    tokens_completion: lost.completionTokens,
+    generation_time: lost.durationMs,
+  }
+}
+
+function basisOf({ estimated }: { readonly estimated: boolean }): z.infer<typeof basis> {
+  return estimated ? 'estimated' : 'exact'
 }
 
 // ── The operation ───────────────────────────────────────────────────────────

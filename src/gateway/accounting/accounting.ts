@@ -12,12 +12,13 @@ import {
   type LedgerOutcome,
   type LedgerRow,
   type LimitCoverage,
+  type LostAttemptEntry,
   NO_LIMIT_COVERAGE,
   type OpenLedgerEntry,
 } from '../../store/ledger-store.js'
 import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
 import { type Reservation, reservationFor } from '../pricing/price.js'
-import type { Generation } from '../run/generation.js'
+import type { Generation, LostAttempt } from '../run/generation.js'
 import type { Admission } from '../run/ports.js'
 import {
   limitCoverageFor,
@@ -104,7 +105,11 @@ export class Accounting {
   }
 
   #admission(holding: HeldPermits): Admission {
-    return { settle: (generation, outcome) => this.#settle(generation, outcome, holding) }
+    return {
+      recordLost: (generation, attempt) =>
+        this.#ports.journal.recordLost(lostAttemptEntry(generation, attempt)),
+      settle: (generation, outcome) => this.#settle(generation, outcome, holding),
+    }
   }
 
   /** The promise resolves when the row outlives this process; it never rejects. */
@@ -194,6 +199,25 @@ function openLedgerEntry(
     model: first.model.id,
     provider: first.provider.slug,
     api: API_NAMES[operation],
+  }
+}
+
+function lostAttemptEntry({ id, caller }: RoutedGeneration, attempt: LostAttempt): LostAttemptEntry {
+  const { endpoint, status, error, startedAt, endedAt, lost } = attempt
+  return {
+    id,
+    keyHash: caller.keyHash,
+    organizationId: caller.organizationId,
+    workspaceId: caller.workspaceId,
+    model: endpoint.model.id,
+    provider: endpoint.provider.name,
+    status,
+    fault: error ?? '',
+    upstreamCost: lost.cost,
+    promptTokens: lost.promptTokens,
+    completionTokens: lost.completionTokens,
+    estimated: lost.estimated,
+    durationMs: Math.round(endedAt - startedAt),
   }
 }
 

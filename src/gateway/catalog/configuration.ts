@@ -63,6 +63,12 @@ export type InferenceLimits = z.output<typeof limits>
 
 const routing = z
   .strictObject({
+    rescue: z
+      .enum(['unanswered', 'unsent'], 'must be unanswered or unsent')
+      .default('unanswered')
+      .describe(
+        'Which failed calls go to another endpoint: all that nothing was answered to, or only those that no provider can have worked on.',
+      ),
     retries: integerBetween(0, 10)
       .default(2)
       .describe('Further attempts at endpoints that have turned a call away or were out of reach.'),

@@ -28,7 +28,7 @@ export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, Mes
     switch (event.type) {
       case 'block':
         sampleBlockEvent(event.event, hearing.sample)
-        return 'content'
+        return isEmptyBegin(event.event) ? 'lifecycle' : 'content'
       case 'stop':
         hearing.finish = answerFinish(event.stop)
         return 'content'
@@ -36,8 +36,8 @@ export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, Mes
         return 'lifecycle'
       case 'usage':
         hearing.usage = event.usage
-        // The caller's figures come with the end of the answer, in the provider's own words where there are any.
-        return 'content'
+        // Told with the end of the answer, in the provider's own words; without an answer it is told to nobody.
+        return 'lifecycle'
     }
   },
   usageOf: (answer) => answer.usage,
@@ -48,6 +48,13 @@ export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, Mes
 
 function answerFinish({ stop_reason: reason }: StopInfo): AnswerFinish | null {
   return reason === null ? null : { reason, native: reason }
+}
+
+/** A text that begins and has said nothing yet: until it does, another endpoint may take over. */
+function isEmptyBegin(event: ContentBlockEvent): boolean {
+  if (event.type !== 'content_block_start') return false
+  const { type, text, thinking } = event.content_block
+  return (type === 'text' && text === '') || (type === 'thinking' && thinking === '')
 }
 
 function sampleBlockEvent(event: ContentBlockEvent, said: OutputSample): void {

@@ -228,7 +228,7 @@ function billsTokens({ audioSecond, inputCharacter }: Prices): boolean {
   return audioSecond === null && inputCharacter === null
 }
 
-// ── Where even counting has failed ──────────────────────────────────────────
+// ── Where nothing was counted ──────────────────────────────────────────
 
 /**
  * The prompt as its reservation measures it, and the answer by the length of its text; where that is not known, as much
@@ -244,4 +244,23 @@ export function guessUsage(
   const reasoning = sample === null ? 0 : Math.ceil(sample.reasoning.length / CHARS_PER_TOKEN)
   const content = sample === null ? completionTokens : Math.ceil(sample.content.length / CHARS_PER_TOKEN)
   return { ...NO_USAGE, prompt: promptTokens, completion: content + reasoning, reasoning }
+}
+
+/**
+ * What a call that its provider has lost may have cost there: the question, and of the answer what was heard of it or,
+ * where it would have come whole (`sample` is null), as much as was set aside for it.
+ */
+export function guessLoss(
+  operation: InferenceOperation,
+  request: RoutedRequest,
+  endpoint: ModelEndpoint,
+  sample: OutputSample | null,
+) {
+  if (operation === 'speech' || operation === 'transcription') {
+    const { cost, promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
+    return { cost, promptTokens, completionTokens, estimated: true }
+  }
+  const usage = guessUsage(operation, request, endpoint, sample)
+  const { prompt: promptTokens, completion: completionTokens } = usage
+  return { cost: costOf(usage, endpoint.prices).total, promptTokens, completionTokens, estimated: true }
 }

@@ -2,7 +2,7 @@
  * The attempts of one inference in their order: which endpoint is asked next, and what its health learns of it.
  *
  * Exactly one layer retries, and it is this one. Another attempt is made only as long as nothing of an answer has
- * been handed to the caller, and only where trying again cannot make a provider bill twice.
+ * been handed to the caller. What a provider may bill for the one before is told with it.
  */
 
 import { hash } from 'node:crypto'
@@ -10,7 +10,6 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { RoutingConfig } from '../catalog/configuration.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { type CallPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
 import type {
@@ -20,7 +19,8 @@ import type {
   ProviderFailure,
 } from '../providers/port/provider.js'
 import { serviceTierFor } from '../routing/plan.js'
-import type { Attempt, Generation } from './generation.js'
+import type { Attempt, Generation, LostAttempt, LostCost } from './generation.js'
+import { changesNothing, isContextTooLong, isRescuable, type RetryBudget } from './rescue.js'
 
 export interface AttemptPorts {
   readonly clock: Clock
@@ -34,6 +34,8 @@ export interface AttemptPorts {
 export interface AttemptSender<R extends RoutedRequest> extends FailureReceiver {
   readonly isOver: boolean
   send(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle
+  /** Told of an attempt that has answered nothing and may cost something upstream. */
+  onLost(attempt: LostAttempt): void
   /** There will be no further attempt, and nothing has been answered. */
   giveUp(failure: ProviderFailure): void
 }
@@ -84,12 +86,12 @@ export class Attempts<R extends RoutedRequest> {
     this.#endpoint = endpoint
     this.#generation.attemptedAt = performance.now()
     try {
-      const call = createProviderCall(this.#generation, endpoint, this.#ports.deadlineMs)
+      const call = createProviderCall(this.#generation, endpoint, this.#ports.deadlineMs, this.#isRepeatable)
       this.#call = this.#sender.send(call, endpoint)
     } catch (cause) {
       // A defect of ours must not leave the caller waiting for the deadline.
       const fault = new Fault('internal', { cause })
-      setImmediate(() => this.#sender.onFailure({ fault, class: 'maybe-processed', status: 0 }))
+      setImmediate(() => this.#sender.onFailure({ fault, class: 'not-sent', status: 0 }))
     }
     return true
   }
@@ -106,12 +108,12 @@ export class Attempts<R extends RoutedRequest> {
   }
 
   /** After a failed attempt that has answered nothing: tries again, here or elsewhere, or gives up. */
-  continueAfter(failure: ProviderFailure): void {
-    this.#record(failure.status, failure.fault.kind)
+  continueAfter(failure: ProviderFailure, lost: LostCost | null): void {
+    this.#record(failure.status, failure.fault.kind, lost)
     this.#ports.health.recordFailure(this.#endpoint, this.#permit, failure)
     this.#permit = REFUSED
     this.#call = null
-    if (isRetryable(failure)) {
+    if (isRescuable(failure, this.#isRepeatable) && performance.now() < this.#deadlineAt) {
       if (isContextTooLong(failure.fault)) this.#tooSmall = [...(this.#tooSmall ?? []), this.#endpoint]
       if (this.#tryNext() || this.#tryAllLater(failure)) return
     }
@@ -130,6 +132,11 @@ export class Attempts<R extends RoutedRequest> {
       if (!this.#sender.isOver && !this.#tryNext()) this.#sender.giveUp(failure)
     })
     return true
+  }
+
+  /** Whether the call may be made again where a provider may have worked on it. */
+  get #isRepeatable(): boolean {
+    return this.#ports.retries.rescue === 'unanswered' && changesNothing(this.#generation.request)
   }
 
   get #deadlineAt(): number {
@@ -181,13 +188,14 @@ export class Attempts<R extends RoutedRequest> {
   }
 
   /** The attempt under way is over, or has begun to answer. */
-  #record(status: number, error?: string): void {
+  #record(status: number, error?: string, lost: LostCost | null = null): void {
     const { attempts, attemptedAt: startedAt } = this.#generation
     const waits = this.#call?.waits?.() ?? null
     const endedAt = performance.now()
-    const attempt: Attempt = { endpoint: this.#endpoint, status, startedAt, endedAt, waits }
+    const attempt: Attempt = { endpoint: this.#endpoint, status, startedAt, endedAt, waits, lost }
     if (error !== undefined) attempt.error = error
     attempts.push(attempt)
+    if (lost !== null) this.#sender.onLost(attempt as LostAttempt)
   }
 }
 
@@ -225,6 +233,7 @@ export function createProviderCall<R extends RoutedRequest>(
   { request, caller, id, simulate, startedAt, droppedFields }: Generation<R>,
   endpoint: ModelEndpoint,
   deadlineMs: number,
+  repeatable: boolean,
 ): ProviderCall<R> {
   // What an earlier attempt has left out says nothing of this one.
   droppedFields.length = 0
@@ -237,6 +246,7 @@ export function createProviderCall<R extends RoutedRequest>(
     serviceTier: serviceTierFor(request.service_tier, endpoint),
     simulate,
     deadlineAt: startedAt + deadlineMs,
+    repeatable,
     droppedFields,
   }
 }
@@ -264,86 +274,4 @@ export function endUserPseudonym(caller: Principal, user: string | undefined): s
 
 function hashPseudonym(text: string): string {
   return PREFIX + hash('sha256', text, 'hex').slice(0, HEX_CHARS)
-}
-
-// ── Whether and when a call is tried again ────────────────────────────────────
-
-/** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
-const CALLER_FAULTS: ReadonlySet<string> = new Set([
-  'bad-request',
-  'invalid-input',
-  'payload-too-large',
-  'unprocessable',
-])
-
-/** Only what never arrived, or was turned away, is safe to send again: the rest may have been billed. */
-export function isRetryable({ class: kind, fault }: ProviderFailure): boolean {
-  // What one endpoint's format cannot say, another's may.
-  if (kind === 'not-sent') return true
-  if (kind === 'maybe-processed') return false
-  return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
-}
-
-/** The prompt outgrew the model; another one may take it, if it is made for more. */
-function isContextTooLong({ metadata }: ProviderFailure['fault']): boolean {
-  return metadata?.error_type === 'context_length_exceeded'
-}
-
-/** What passes: a limit, a server that is down for a moment, a connection that failed. */
-const TRANSIENT_FAULTS: ReadonlySet<string> = new Set([
-  'rate-limited',
-  'unavailable',
-  'provider-overloaded',
-  'provider-timeout',
-  'provider-failed',
-])
-/** Our credential, our credit, our path: a second later they are no better. Nor is a redirect. */
-const PERMANENT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
-
-const FIRST_PAUSE_MS = 100
-/** A quiet worker may still try again now and then. */
-const LEAST_BUDGET = 10
-
-/** The retries of a process: a share of its calls, so that an outage is not multiplied. */
-export class RetryBudget {
-  readonly #config: () => RoutingConfig
-  readonly #random: () => number
-  #left = LEAST_BUDGET
-
-  constructor(config: () => RoutingConfig, random: () => number) {
-    this.#config = config
-    this.#random = random
-  }
-
-  /** A call has begun. */
-  recordCall(): void {
-    this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
-  }
-
-  /**
-   * Milliseconds to wait before a call that has failed everywhere is tried again, `retries` times so far; null when
-   * it is not. A provider's Retry-After is the least wait, and one beyond the configured longest ends the trying.
-   * Takes one out of the budget unless it is null.
-   */
-  pauseAfter(failure: ProviderFailure, retries: number): number | null {
-    const { retries: most, retryWaitMs, retryBudget } = this.#config()
-    if (retries >= most || retryBudget === 0 || this.#left < 1) return null
-    if (
-      !isRetryable(failure) ||
-      !TRANSIENT_FAULTS.has(failure.fault.kind) ||
-      PERMANENT_STATUSES.has(failure.status)
-    )
-      return null
-    const asked = retryAfterMs(failure)
-    const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
-    if (Math.max(asked, backoff) > retryWaitMs) return null
-    this.#left--
-    // A little later than asked: all who were turned away together would come back together.
-    return asked > 0 ? asked + backoff * this.#random() : backoff
-  }
-}
-
-/** A provider that is at its limit says when to come again; without a word it means soon. */
-function retryAfterMs({ fault, status }: ProviderFailure): number {
-  return status === 0 ? 0 : (fault.retryAfter ?? 0) * 1000
 }

@@ -24,6 +24,21 @@ export interface Attempt {
   readonly waits: ConnectionWaits | null
   /** How it failed, in a word: the kind of its fault, or `aborted`. Absent when it did not. */
   error?: string
+  /** What its provider may bill although nothing of it was answered; null where that is nothing. */
+  readonly lost: LostCost | null
+}
+
+/** An attempt that may cost something although nothing of it was answered. */
+export type LostAttempt = Attempt & { readonly lost: LostCost }
+
+/** What an attempt that answered nothing may cost the operator. The caller never pays it (contract/decisions 41). */
+export interface LostCost {
+  /** Nano-dollars. */
+  readonly cost: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** The figures are ours, not the provider's. */
+  readonly estimated: boolean
 }
 
 /** What an answer consumed. */

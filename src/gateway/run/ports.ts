@@ -3,10 +3,12 @@ import type { Fault } from '../../base/fault.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { CountTokens } from '../metering/format.js'
 import type { AttemptPorts } from './attempts.js'
-import type { Generation } from './generation.js'
+import type { Generation, LostAttempt } from './generation.js'
 
 /** What an inference has taken of limits and credit when it was let in. */
 export interface Admission {
+  /** Writes down at once what an attempt that answered nothing may cost upstream. Nothing of it is charged. */
+  recordLost(generation: Generation<RoutedRequest>, attempt: LostAttempt): void
   /**
    * Gives back what was not used and writes down what was. A promise keeps the end of the answer from the caller
    * until it resolves; it never rejects.

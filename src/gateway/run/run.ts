@@ -12,8 +12,12 @@ import type {
   StreamReceiver,
 } from '../providers/port/provider.js'
 import { type AttemptSender, Attempts } from './attempts.js'
-import type { Generation } from './generation.js'
+import type { Generation, LostAttempt, LostCost } from './generation.js'
 import type { Admission, RunPorts, StreamListener } from './ports.js'
+import { lostCostOf } from './rescue.js'
+
+/** Events without content that an attempt may bring before they count as an answer. */
+const MOST_HELD = 1_000
 
 /** A run in one object: it receives the provider's answer, and is the caller's handle of it. */
 export class InferenceRun<R extends RoutedRequest, E, A>
@@ -124,6 +128,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       if (eventClass === 'lifecycle') {
         this.#held ??= []
         this.#held.push(event)
+        if (this.#held.length < MOST_HELD) return
+        this.#emitFirst()
         return
       }
       this.#emitFirst()
@@ -193,12 +199,32 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       this.giveUp(failure)
       return
     }
+    const lost = this.#lostCost(failure)
     // What a failed attempt told about itself belongs to no answer.
     this.#totals.usage = null
     this.#totals.serviceTier = null
     this.#totals.finish = null
     this.#held = null
-    this.#attempts.continueAfter(failure)
+    this.#attempts.continueAfter(failure, lost)
+  }
+
+  #lostCost(failure: ProviderFailure): LostCost | null {
+    const sample = this.#mode === 'stream' ? this.#totals.sample : null
+    try {
+      return lostCostOf(this.#generation, this.#attempts.endpoint, failure, this.#totals.usage, sample)
+    } catch (error) {
+      // The failure has to be told all the same.
+      this.#ports.onDefect(error)
+      return null
+    }
+  }
+
+  onLost(attempt: LostAttempt): void {
+    try {
+      this.#admission?.recordLost(this.#generation, attempt)
+    } catch (error) {
+      this.#ports.onDefect(error)
+    }
   }
 
   giveUp({ fault }: ProviderFailure): void {

@@ -1,5 +1,13 @@
 import { hourAt, timeSlotAt } from './generation-time.js'
-import { isOpenLine, isPayerLine, lineId, lineTime, readFigures, readPayerIds } from './row-text.js'
+import {
+  isLostLine,
+  isOpenLine,
+  isPayerLine,
+  lineId,
+  lineTime,
+  readFigures,
+  readPayerIds,
+} from './row-text.js'
 
 /** In the order in which the ledger keeps them. */
 export const USAGE_MEMBERS = ['cost', 'promptTokens', 'completionTokens', 'calls'] as const
@@ -63,6 +71,8 @@ export class LedgerBatch {
     }
     const time = lineTime(line)
     this.#addToBlock(timeSlotAt(time), line)
+    // Nobody has paid for it.
+    if (isLostLine(line)) return
     this.closed++
     if (!this.opened.delete(id) && before.has(id)) this.closedIds.push(id)
     readFigures(line, id.length, this.#figures)

@@ -4,6 +4,7 @@
  *
  *     P key organization workspace
  *     O id estimate coverage model provider api
+ *     L id upstreamCost promptTokens completionTokens [detail …]
  *     C id cost coverage outcome promptTokens completionTokens [detail …]
  *
  * The payer of a call, which is a third of what there is to say of it, stands in the nearest P line before it. When
@@ -14,6 +15,8 @@ import {
   type LedgerRow,
   type LedgerRowContent,
   type LimitCoverage,
+  type LostAttemptEntry,
+  type LostAttemptRow,
   type OpenLedgerEntry,
 } from '../ledger-store.js'
 import { readGenerationTime } from './generation-time.js'
@@ -56,6 +59,12 @@ export function encodePayerLine(payers: PayerIds): string {
 
 export function encodeOpenLine({ id, estimate, coverage, model, provider, api }: OpenLedgerEntry): string {
   return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeField(model)} ${encodeField(provider)} ${encodeField(api)}\n`
+}
+
+export function encodeLostLine(lost: LostAttemptEntry): string {
+  const { id, upstreamCost, promptTokens, completionTokens, model, provider } = lost
+  const detail = [model, provider, lost.status, lost.fault, lost.estimated ? 1 : 0, lost.durationMs]
+  return `L ${id} ${upstreamCost} ${promptTokens} ${completionTokens} ${JSON.stringify(detail)}\n`
 }
 
 export function encodeClosedLine(row: LedgerRowContent): string {
@@ -131,6 +140,7 @@ function encodeField(text: string): string {
 
 const PAYER_CODE = 0x50
 const OPEN_CODE = 0x4f
+const LOST_CODE = 0x4c
 const LINE_END = 0x0a
 const PAYER_BEGIN = Buffer.from('\nP ')
 
@@ -140,6 +150,10 @@ export function isPayerLine(line: string): boolean {
 
 export function isOpenLine(line: string): boolean {
   return line.charCodeAt(0) === OPEN_CODE
+}
+
+export function isLostLine(line: string): boolean {
+  return line.charCodeAt(0) === LOST_CODE
 }
 
 /** Id of the generation of a line. */
@@ -238,6 +252,37 @@ export function findRow(block: Buffer, id: string): LedgerRow | null {
   return parseRow(payers, line)
 }
 
+/** The attempts that a generation has lost, from a text of whole lines. */
+export function findLostAttempts(block: Buffer, id: string): LostAttemptRow[] {
+  const found: LostAttemptRow[] = []
+  for (let at = block.indexOf(`\nL ${id} `); at >= 0; at = block.indexOf(`\nL ${id} `, at + 1)) {
+    const end = block.indexOf(LINE_END, at + 1)
+    found.push(parseLostLine(block.toString('utf8', at + 1, end < 0 ? block.length : end)))
+  }
+  return found
+}
+
+function parseLostLine(line: string): LostAttemptRow {
+  const tailAt = line.indexOf(' [')
+  const [, , cost, prompt, completion] = line.slice(0, tailAt).split(' ')
+  const [model, provider, status, fault, estimated, durationMs] = JSON.parse(line.slice(tailAt + 1)) as [
+    string,
+    string,
+    number,
+    string,
+    number,
+    number,
+  ]
+  return Object.freeze({
+    ...{ model, provider, status, fault, durationMs },
+    upstreamCost: Number(cost),
+    promptTokens: Number(prompt),
+    completionTokens: Number(completion),
+    estimated: estimated === 1,
+  })
+}
+
+/** Without what the generation has lost, which stands in lines of its own. */
 export function parseRow(payers: PayerIds, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
   const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
@@ -253,6 +298,7 @@ export function parseRow(payers: PayerIds, line: string): LedgerRow {
     completionTokens: Number(completion),
     units,
     detail: decodeDetail(values),
+    lost: [],
   })
 }
 

@@ -13,8 +13,9 @@
  *     's' …, 'h' …                      ->  sums, see ledger-sums.ts
  */
 import { generationTime, hourAt, timeSlotAt } from '../ledger/generation-time.js'
-import { findRow, lineId } from '../ledger/row-text.js'
+import { findLostAttempts, findRow, lineId } from '../ledger/row-text.js'
 import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
+import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
 import { LmdbEnvironment } from './environment.js'
 import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
 import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
@@ -42,11 +43,14 @@ export function openLmdbLedger(folder: string): WritableLedger {
       const slot = timeSlotOfGeneration(id)
       if (slot === null) return null
       return env.inSnapshot(() => {
+        let row: LedgerRow | null = null
+        const lost: LostAttemptRow[] = []
         for (const block of env.valuesWithPrefix(rows, timeSlotPrefix(slot))) {
-          const row = findRow(block, id)
-          if (row !== null) return row
+          row ??= findRow(block, id)
+          // What was lost has been written before the row, so it may stand in another block.
+          lost.push(...findLostAttempts(block, id))
         }
-        return null
+        return row && { ...row, lost }
       })
     },
     spending: (payer, now) => env.inSnapshot(() => sums.spending(payer, now)),

@@ -22,6 +22,8 @@ export interface InferenceSnapshot {
   readonly completionTokens: number
   readonly costNanos: number
   readonly attempts: number
+  readonly lostAttempts: number
+  readonly lostCostNanos: number
   readonly durationMs: HistogramSnapshot
   readonly firstMs: HistogramSnapshot
 }
@@ -36,6 +38,8 @@ class InferenceSeries {
   completionTokens = 0
   costNanos = 0
   attempts = 0
+  lostAttempts = 0
+  lostCostNanos = 0
   readonly durationMs = new Histogram()
   readonly firstMs = new Histogram()
 
@@ -60,9 +64,16 @@ export class InferenceStats {
     if (figures.firstMs > 0) series.firstMs.record(figures.firstMs)
   }
 
-  /** A provider has been called, whether or not it is the one that served in the end. */
-  recordAttempt(model: string, provider: string): void {
-    this.#seriesOf(model, provider).attempts++
+  /**
+   * A provider has been called, whether or not it is the one that served in the end. `lost`: what that may cost
+   * although it came to nothing; null where it costs nothing.
+   */
+  recordAttempt(model: string, provider: string, lost: { readonly cost: number } | null): void {
+    const series = this.#seriesOf(model, provider)
+    series.attempts++
+    if (lost === null) return
+    series.lostAttempts++
+    series.lostCostNanos += lost.cost
   }
 
   #seriesOf(model: string, provider: string): InferenceSeries {

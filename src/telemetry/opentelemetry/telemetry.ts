@@ -202,7 +202,7 @@ class InferenceSpanRecorder {
   }
 
   #traceAttempt(
-    { endpoint, status, error, startedAt, endedAt }: Attempt,
+    { endpoint, status, error, startedAt, endedAt, lost }: Attempt,
     operation: string,
     within: Context,
   ): void {
@@ -212,6 +212,7 @@ class InferenceSpanRecorder {
       'gen_ai.request.model': endpoint.upstreamModel,
       ...(status > 0 && { 'http.response.status_code': status }),
       ...(error !== undefined && { 'error.type': error }),
+      ...(lost !== null && { 'sluice.lost_cost_dollars': lost.cost / 1e9 }),
     }
     const options = { kind: this.#api.SpanKind.CLIENT, startTime: toWallClock(startedAt), attributes }
     const span = this.#tracer.startSpan(`${operation} ${endpoint.upstreamModel}`, options, within)

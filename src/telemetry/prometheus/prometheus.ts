@@ -107,6 +107,18 @@ const FAMILIES: readonly MetricFamily[] = [
     perModel(({ attempts }, labels) => [[labels, attempts]]),
   ],
   [
+    'sluice_inference_lost_attempts_total',
+    'counter',
+    'Calls of providers that came to nothing and may cost something there.',
+    perModel(({ lostAttempts }, labels) => [[labels, lostAttempts]]),
+  ],
+  [
+    'sluice_inference_lost_cost_dollars_total',
+    'counter',
+    'What they may cost upstream; nobody is charged for it.',
+    perModel(({ lostCostNanos }, labels) => [[labels, lostCostNanos / NANOS_PER_DOLLAR]]),
+  ],
+  [
     'sluice_inference_tokens_total',
     'counter',
     'Tokens, by kind.',

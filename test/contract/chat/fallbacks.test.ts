@@ -1,9 +1,10 @@
 /** Which endpoint serves when the first one fails, and what the answer then says (contract/gateway 2.7, 3.4). */
 
 import tap, { test } from 'tap'
-import { mockUpstream, type Peer } from '../../support/providers/mock-upstream.js'
+import { mockUpstream, type Peer, type Script } from '../../support/providers/mock-upstream.js'
 import { mockChunk, mockCompletion, mockStream } from '../../support/servers/chat-bench.js'
 import {
+  API_KEY,
   type Asked,
   askChat,
   CANARY_PROMPT,
@@ -83,6 +84,35 @@ const failing =
 function answers(peer: Peer, { body }: { readonly body: string }): void {
   if (JSON.parse(body).stream) peer.stream(mockStream('served'))
   else peer.json(mockCompletion('served'))
+}
+
+/** How a provider may lose a call before anything of its answer is content, and the status that it came to. */
+const LOSSES: readonly (readonly [how: string, status: number, script: Script])[] = [
+  ['resets the connection', 0, (peer) => peer.reset()],
+  ['closes the connection', 0, (peer) => peer.cut()],
+  [
+    'cuts the answer after its head',
+    200,
+    (peer) => {
+      peer.streamHead()
+      peer.cut()
+    },
+  ],
+  ['answers what cannot be read', 200, (peer) => peer.answer(200, '{"choices":[{')],
+  [
+    'breaks after a chunk without content',
+    200,
+    (peer) => {
+      peer.streamHead()
+      peer.event(mockChunk({ role: 'assistant', content: '' }))
+      peer.cut()
+    },
+  ],
+]
+
+async function readGeneration(id: string): Promise<Json> {
+  const headers = { Authorization: `Bearer ${API_KEY}` }
+  return (await fetch(`${server.apiUrl}/generation?id=${id}`, { headers })).json() as Promise<Json>
 }
 
 /** 10 prompt and 5 completion tokens at the second provider's prices. */
@@ -165,11 +195,38 @@ for (const stream of [false, true]) {
     })
   }
 
-  test(`a connection reset after the request was sent is not tried again, stream: ${stream}`, async (t) => {
+  for (const [how, status, script] of LOSSES) {
+    test(`a call whose provider ${how} is rescued, and its loss stands in the ledger, stream: ${stream}`, async (t) => {
+      first.script = script
+      second.script = answers
+      const { asked, said, calls } = await meet({ model: 'acme/both', stream })
+      t.equal(asked.status, 200)
+      t.equal(calls[1], 1)
+      t.match(said, {
+        provider: 'Second',
+        usage: { cost: COST },
+        service_metadata: { attempt: 2, attempts: [{ provider: 'First', status }, { status: 200 }] },
+      })
+      const { data } = await readGeneration(asked.headers.get('x-generation-id')!)
+      t.match(data, { provider_name: 'Second', attempts: 2, outcome: 'settled' })
+      t.equal(data.total_cost, COST)
+      t.equal(data.charged, COST)
+      t.equal(data.upstream_cost, COST)
+      t.equal(data.upstream_cost_basis, 'exact')
+      t.equal(data.lost_attempts.length, 1)
+      const [lost] = data.lost_attempts
+      t.match(lost, { provider_name: 'First', model: 'acme/both', status, charged: 0 })
+      t.equal(lost.upstream_cost_basis, 'estimated')
+      t.ok(lost.tokens_prompt > 0 && lost.upstream_cost > 0, JSON.stringify(lost))
+    })
+  }
+
+  test(`without fallbacks such a call fails, stream: ${stream}`, async (t) => {
     first.script = (peer) => peer.reset()
-    const { asked, calls } = await meet({ model: 'acme/both', stream })
-    t.equal(asked.status, 502, 'it may have been billed')
-    t.same(calls, [1, 0])
+    const provider = { only: ['first'], allow_fallbacks: false }
+    const { asked, calls } = await meet({ model: 'acme/both', stream, provider })
+    t.equal(asked.status, 502)
+    t.equal(calls[1], 0)
   })
 }
 

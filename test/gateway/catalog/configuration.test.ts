@@ -391,7 +391,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
     providers: {},
     models: [],
     permissions: { transcription: 'management', 'file-content': 'management' },
-    routing: { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
+    routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
   })
   const own = good({
     simulated_models: false,

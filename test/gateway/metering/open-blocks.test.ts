@@ -97,6 +97,7 @@ function callOf(request: MessagesRequest): ProviderCall<MessagesRequest> {
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
+    repeatable: true,
     droppedFields: [],
   }
 }

@@ -90,6 +90,7 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
   const health = new WatchedHealth({ clock, random: () => 0, broadcast: null })
   const settled: Bench['settled'] = []
   const admission: Admission = {
+    recordLost: () => {},
     settle: (generation, outcome) => {
       settled.push({ generation, outcome })
       return null
@@ -105,7 +106,12 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
     admit: () => admission,
     gateway: new Gateway({
       catalog: () => catalog,
-      ...routingState(clock, undefined, { retries: 2, retryWaitMs: 1000, retryBudget: 1 }),
+      ...routingState(clock, undefined, {
+        rescue: 'unanswered',
+        retries: 2,
+        retryWaitMs: 1000,
+        retryBudget: 1,
+      }),
       health,
       countTokens: async (texts) => texts.map(({ length }) => length),
       clock,

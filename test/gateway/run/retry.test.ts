@@ -3,10 +3,10 @@ import { test } from 'tap'
 import { Fault, type FaultKind } from '../../../src/base/fault.js'
 import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
 import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
-import { isRetryable, RetryBudget } from '../../../src/gateway/run/attempts.js'
+import { changesNothing, isRescuable, RetryBudget } from '../../../src/gateway/run/rescue.js'
 import { failure } from '../../support/providers/scripted-provider.js'
 
-const CONFIG: RoutingConfig = { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
+const CONFIG: RoutingConfig = { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
 const BUSY = failure('unavailable', 'refused', 503)
 
 function budget(more: Partial<RoutingConfig> = {}, random = 0.5): RetryBudget {
@@ -32,21 +32,56 @@ const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere
     ['a redirect', failure('provider-failed', 'refused', 307), true, false],
     ['what this format cannot say', failure('unprocessable', 'not-sent', 0), true, false],
     ['a defect of ours', failure('internal', 'not-sent', 0), true, false],
-    ['what may have been billed', failure('provider-timeout', 'maybe-processed', 504), false, false],
+    ['silence', failure('provider-timeout', 'maybe-processed', 0), true, true],
+    ['a connection that broke', failure('provider-failed', 'maybe-processed', 0), true, true],
+    ['an answer nobody can read', failure('provider-failed', 'maybe-processed', 200), true, true],
     ['a content policy', failure('bad-request', 'refused', 400), false, false],
   ]
 
 for (const [why, failed, elsewhere, here] of AGAIN) {
   test(`after ${why} another endpoint is ${elsewhere ? '' : 'not '}tried, the same one ${here ? '' : 'not '}again`, async (t) => {
-    t.equal(isRetryable(failed), elsewhere)
+    t.equal(isRescuable(failed, true), elsewhere)
     t.equal(budget().pauseAfter(failed, 0) !== null, here)
+  })
+}
+
+test('a call that may not be repeated goes elsewhere only where nobody can have worked on it', async (t) => {
+  t.notOk(isRescuable(failure('provider-timeout', 'maybe-processed', 0), false))
+  t.notOk(isRescuable(failure('provider-failed', 'maybe-processed', 200), false))
+  t.ok(isRescuable(failure('provider-failed', 'not-sent', 0), false))
+  t.ok(isRescuable(failure('rate-limited', 'refused', 429), false))
+})
+
+const TOOLS: readonly (readonly [type: string | null | undefined, harmless: boolean])[] = [
+  [undefined, true],
+  [null, true],
+  ['function', true],
+  ['custom', true],
+  ['bash_20250124', true],
+  ['text_editor_20250728', true],
+  ['service:web_search', true],
+  ['web_search_20260209', true],
+  ['tool_search_tool_bm25', true],
+  ['mcp_toolset', false],
+  ['mcp', false],
+  ['code_execution_20250825', false],
+  ['code_interpreter', false],
+  ['memory_20250818', false],
+  ['computer_20250124', false],
+  ['service:bash', false],
+  ['a_kind_of_next_year', false],
+]
+
+for (const [type, harmless] of TOOLS) {
+  test(`a call with a tool of type ${type} ${harmless ? 'changes nothing' : 'may change something'} at a provider`, async (t) => {
+    t.equal(changesNothing({ tools: [{ type: 'function' }, type === undefined ? {} : { type }] }), harmless)
   })
 }
 
 test('a prompt that is too long goes elsewhere, never to the same one again', async (t) => {
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
   const failed = { fault, class: 'refused' as FailureClass, status: 400 }
-  t.ok(isRetryable(failed))
+  t.ok(isRescuable(failed, true))
   t.equal(budget().pauseAfter(failed, 0), null)
 })
 

@@ -6,8 +6,10 @@ import {
   closeAbandonedLine,
   decodeCoverage,
   encodeClosedLine,
+  encodeLostLine,
   encodeOpenLine,
   encodePayerLine,
+  findLostAttempts,
   findRow,
   lineId,
   lineTime,
@@ -53,6 +55,7 @@ const row: fc.Arbitrary<LedgerRow> = fc
       mediaParts: fc.nat(9),
       audioParts: fc.nat(9),
     }),
+    lost: fc.constant([]),
   })
   .map((each) => ({ ...each, createdAt: lineTime(`C ${each.id} `) }))
 
@@ -79,6 +82,34 @@ test('rows are what they were before they became lines, whoever pays for them', 
       t.equal(findRow(block, newGenerationId(7)), null)
     }),
     { numRuns: 150 },
+  )
+  t.end()
+})
+
+const lostAttempt = fc.record({
+  model: words,
+  provider: words,
+  status: fc.nat(599),
+  fault: words,
+  upstreamCost: fc.maxSafeNat(),
+  promptTokens: fc.nat(),
+  completionTokens: fc.nat(),
+  estimated: fc.boolean(),
+  durationMs: fc.nat(),
+})
+
+test('what a generation has lost is found among the lines of others, in its order', (t) => {
+  fc.assert(
+    fc.property(row, row, fc.array(lostAttempt, { maxLength: 4 }), (mine, other, lost) => {
+      const lines = lost.flatMap((each) => [
+        encodeLostLine({ ...mine, ...each }),
+        encodeLostLine({ ...other, ...each }),
+      ])
+      const block = Buffer.from(encodePayerLine(mine) + lines.join('') + encodeClosedLine(mine).slice(0, -1))
+      t.same(findLostAttempts(block, mine.id), lost)
+      t.same(findRow(block, mine.id), mine)
+    }),
+    { numRuns: 100 },
   )
   t.end()
 })

@@ -68,6 +68,7 @@ export function callOf<Request extends RoutedRequest>(
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Infinity,
+    repeatable: true,
     droppedFields: [],
     ...extra,
   }

@@ -5,7 +5,7 @@ import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.j
 import { HealthRegistry } from '../../../src/gateway/health/health-registry.js'
 import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import { SessionAffinity } from '../../../src/gateway/routing/session.js'
-import { RetryBudget } from '../../../src/gateway/run/attempts.js'
+import { RetryBudget } from '../../../src/gateway/run/rescue.js'
 import { CALLER, failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */
@@ -14,7 +14,12 @@ function ascendingDraws(): () => number {
   return () => (drawn = (drawn + 1e-6) % 1)
 }
 
-const NO_RETRIES: RoutingConfig = { retries: 0, retryWaitMs: 0, retryBudget: 0 }
+const NO_RETRIES: RoutingConfig = {
+  rescue: 'unanswered',
+  retries: 0,
+  retryWaitMs: 0,
+  retryBudget: 0,
+}
 
 export interface RoutingStateParts extends RoutingState {
   readonly retries: RetryBudget

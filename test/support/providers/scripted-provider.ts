@@ -104,7 +104,7 @@ export function completion(content: string, figures: Usage | null = usage(3, 4))
 
 /** An attempt of no length. */
 export function attempt(endpoint: ModelEndpoint, status: number): Attempt {
-  return { endpoint, status, startedAt: 0, endedAt: 0, waits: null }
+  return { endpoint, status, startedAt: 0, endedAt: 0, waits: null, lost: null }
 }
 
 export function failure(kind: FaultKind, failureClass: FailureClass, status = 500): ProviderFailure {

@@ -8,7 +8,7 @@ const FIGURES = { ms: 20, firstMs: 0, promptTokens: 3, completionTokens: 4, cost
 test('five hundred series are kept, whatever comes after them counts together', async (t) => {
   const stats = new InferenceStats()
   for (let at = 0; at < 2000; at++) {
-    stats.recordAttempt(`m/${at}`, 'p')
+    stats.recordAttempt(`m/${at}`, 'p', null)
     stats.record(`m/${at}`, 'p', 'completed', FIGURES)
   }
   const series = stats.snapshot()
@@ -32,7 +32,11 @@ test('labels are escaped, so that no name can end a line or begin a label', asyn
 
 test('an attempt at a provider that never served is told for it', async (t) => {
   const stats = new InferenceStats()
-  stats.recordAttempt('m/one', 'dead')
+  stats.recordAttempt('m/one', 'dead', null)
+  stats.recordAttempt('m/one', 'dead', { cost: 2_500_000_000 })
   const text = formatWorkerMetrics([workerSnapshot(0, { inference: stats.snapshot() })])
-  t.match(text, 'sluice_inference_attempts_total{worker="0",model="m/one",provider="dead"} 1')
+  const labels = '{worker="0",model="m/one",provider="dead"}'
+  t.match(text, `sluice_inference_attempts_total${labels} 2\n`)
+  t.match(text, `sluice_inference_lost_attempts_total${labels} 1\n`)
+  t.match(text, `sluice_inference_lost_cost_dollars_total${labels} 2.5\n`)
 })

@@ -62,6 +62,8 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly simulate: string
   /** `performance.now()` beyond which the whole call is late. */
   readonly deadlineAt: number
+  /** It changes nothing at the provider but a bill, so it may be sent again where nothing was answered. */
+  readonly repeatable: boolean
   /** Takes the names of request fields that this provider's format cannot say and that were left out. */
   readonly droppedFields: string[]
 }

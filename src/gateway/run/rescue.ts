@@ -1,0 +1,129 @@
+/** Whether a call that has got no answer is tried again, elsewhere or later (contract/decisions 41). */
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutingConfig } from '../catalog/configuration.js'
+import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { OutputSample } from '../metering/format.js'
+import { chargeableCost, guessLoss } from '../pricing/price.js'
+import type { ProviderFailure } from '../providers/port/provider.js'
+import type { Generation, LostCost } from './generation.js'
+
+/** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
+const CALLER_FAULTS: ReadonlySet<string> = new Set([
+  'bad-request',
+  'invalid-input',
+  'payload-too-large',
+  'unprocessable',
+])
+
+/**
+ * Whether another endpoint may be asked after this failure. `repeatable`: also one that may have worked on the call,
+ * and may bill it; otherwise only what never arrived, or was turned away, is sent again.
+ */
+export function isRescuable({ class: kind, fault }: ProviderFailure, repeatable: boolean): boolean {
+  // What one endpoint's format cannot say, another's may.
+  if (kind === 'not-sent') return true
+  if (kind === 'maybe-processed' && !repeatable) return false
+  return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
+}
+
+/** The prompt outgrew the model; another one may take it, if it is made for more. */
+export function isContextTooLong({ metadata }: ProviderFailure['fault']): boolean {
+  return metadata?.error_type === 'context_length_exceeded'
+}
+
+/** Kinds of tools that the caller runs, or that only read what is public. */
+const HARMLESS_TOOLS =
+  /^(custom|bash_\d+|text_editor_\d+|(service:)?web_(search|fetch)(_\d+)?|advisor_\d+|tool_search_tool_\w+)$/
+
+interface RequestWithTools extends RoutedRequest {
+  readonly tools?: readonly { readonly type?: string | null }[]
+}
+
+/**
+ * Whether a call changes nothing at a provider but its bill, so that it may be made twice. A tool that the provider
+ * itself runs, or may run, may do anything; a kind that nobody here knows counts as one.
+ */
+export function changesNothing({ tools = [] }: RequestWithTools): boolean {
+  for (const { type } of tools) {
+    if (type !== 'function' && !HARMLESS_TOOLS.test(type ?? 'custom')) return false
+  }
+  return true
+}
+
+/**
+ * What an attempt that answered nothing may cost upstream: what its provider has counted (`usage`), else a guess where
+ * it may have worked on the call. `sample`: what a stream has said; null for an answer that comes whole.
+ */
+export function lostCostOf(
+  { operation, request }: Generation<RoutedRequest>,
+  endpoint: ModelEndpoint,
+  { class: failureClass }: ProviderFailure,
+  usage: Usage | null,
+  sample: OutputSample | null,
+): LostCost | null {
+  const cost = usage && chargeableCost(usage, endpoint.prices)
+  if (usage !== null && cost !== null) {
+    const { prompt: promptTokens, completion: completionTokens } = usage
+    return { cost: cost.total, promptTokens, completionTokens, estimated: false }
+  }
+  return failureClass === 'maybe-processed' ? guessLoss(operation, request, endpoint, sample) : null
+}
+
+/** What passes: a limit, a server that is down for a moment, a connection that failed. */
+const TRANSIENT_FAULTS: ReadonlySet<string> = new Set([
+  'rate-limited',
+  'unavailable',
+  'provider-overloaded',
+  'provider-timeout',
+  'provider-failed',
+])
+/** Our credential, our credit, our path: a second later they are no better. Nor is a redirect. */
+const PERMANENT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
+
+const FIRST_PAUSE_MS = 100
+/** A quiet worker may still try again now and then. */
+const LEAST_BUDGET = 10
+
+/** The retries of a process: a share of its calls, so that an outage is not multiplied. */
+export class RetryBudget {
+  readonly #config: () => RoutingConfig
+  readonly #random: () => number
+  #left = LEAST_BUDGET
+
+  constructor(config: () => RoutingConfig, random: () => number) {
+    this.#config = config
+    this.#random = random
+  }
+
+  /** Which calls are rescued, as configured now. */
+  get rescue(): RoutingConfig['rescue'] {
+    return this.#config().rescue
+  }
+
+  /** A call has begun. */
+  recordCall(): void {
+    this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
+  }
+
+  /**
+   * Milliseconds to wait before a call that may be rescued and has failed everywhere is tried again, `retries` times
+   * so far; null when it is not. A provider's Retry-After is the least wait, and one beyond the configured longest
+   * ends the trying. Takes one out of the budget unless it is null.
+   */
+  pauseAfter(failure: ProviderFailure, retries: number): number | null {
+    const { retries: most, retryWaitMs, retryBudget } = this.#config()
+    if (retries >= most || retryBudget === 0 || this.#left < 1) return null
+    if (!TRANSIENT_FAULTS.has(failure.fault.kind) || PERMANENT_STATUSES.has(failure.status)) return null
+    const asked = retryAfterMs(failure)
+    const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
+    if (Math.max(asked, backoff) > retryWaitMs) return null
+    this.#left--
+    // A little later than asked: all who were turned away together would come back together.
+    return asked > 0 ? asked + backoff * this.#random() : backoff
+  }
+}
+
+/** A provider that is at its limit says when to come again; without a word it means soon. */
+function retryAfterMs({ fault, status }: ProviderFailure): number {
+  return status === 0 ? 0 : (fault.retryAfter ?? 0) * 1000
+}
