@@ -126,9 +126,13 @@ export class HealthRegistry {
     this.#scheduleBroadcast()
   }
 
-  /** The attempt has failed, before or after something had come. */
-  recordFailure(endpoint: ModelEndpoint, permit: CallPermit, failure: ProviderFailure): void {
+  /**
+   * The attempt has failed, before or after something had come. `waitedMs`: how long nothing has come, so that an
+   * endpoint whose callers give up counts as slow; 0 where something had (contract/decisions 44).
+   */
+  recordFailure(endpoint: ModelEndpoint, permit: CallPermit, failure: ProviderFailure, waitedMs = 0): void {
     const health = this.of(endpoint)
+    if (failure.fault.kind === 'provider-timeout' && waitedMs > 0) health.latency.record(waitedMs, this.now())
     const blame = classifyBlame(failure)
     if (blame === 'nobody') {
       this.#releaseProbe(health, permit)

@@ -110,7 +110,8 @@ export class Attempts<R extends RoutedRequest> {
   /** After a failed attempt that has answered nothing: tries again, here or elsewhere, or gives up. */
   continueAfter(failure: ProviderFailure, lost: LostCost | null): void {
     this.#record(failure.status, failure.fault.kind, lost)
-    this.#ports.health.recordFailure(this.#endpoint, this.#permit, failure)
+    const waitedMs = performance.now() - this.#generation.attemptedAt
+    this.#ports.health.recordFailure(this.#endpoint, this.#permit, failure, waitedMs)
     this.#permit = REFUSED
     this.#call = null
     if (isRescuable(failure, this.#isRepeatable) && performance.now() < this.#deadlineAt) {

@@ -334,3 +334,15 @@ test('of many callers that fail the one that failed longest ago is forgotten', a
   t.equal(health.of(ENDPOINT).breakerOf('org-0'), undefined)
   t.ok(isLetIn(health, 'org-0'))
 })
+
+test('silence counts as latency, and a failure that came at once does not', async (t) => {
+  const health = alone()
+  const timeout = failure('provider-timeout', 'maybe-processed', 0)
+  for (let calls = 0; calls < 20; calls++) {
+    health.recordFailure(ENDPOINT, health.tryAcquire(ENDPOINT, CALLER.organizationId), timeout, 4_000)
+    const reset = failure('provider-failed', 'maybe-processed', 0)
+    health.recordFailure(ENDPOINT, health.tryAcquire(ENDPOINT, CALLER.organizationId), reset, 5)
+  }
+  const median = health.of(ENDPOINT).latency.quantile(0.5, health.now())!
+  t.ok(Math.abs(median - 4_000) < 400, String(median))
+})
