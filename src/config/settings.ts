@@ -76,7 +76,7 @@ export const SETTINGS = nameSettings({
   callDeadlineMs: setting(
     integerBetween(100, 3_600_000),
     30_000,
-    'Most time for a call, from its parsed head to its last byte.',
+    'Most time for a call, from its parsed head to its last byte, without the time in which a slow reader is behind.',
   ),
   drainDeadlineMs: setting(
     integerBetween(0, 3_600_000),

@@ -14,8 +14,8 @@ export const EVENT_STREAM_HEADERS: HeaderList = Object.freeze([
 
 /** A comment: every client skips it (contract/gateway 4.1). */
 const KEEP_ALIVE = ': SERVICE PROCESSING\n\n'
-/** Ends an event that has no data, which is none: does nothing at the reader. */
-const BLANK_LINE = '\n'
+/** End an event that has no data, which is none: they do nothing, also at readers who cut the stream at blank lines. */
+const BLANK_LINES = '\n\n'
 
 /** Where the events come from. */
 interface EventStreamSource {
@@ -33,7 +33,7 @@ interface EventStreamSource {
  */
 export class EventStreamBody implements StreamResponseBody {
   heartbeat: string
-  readonly noHeartbeat: boolean
+  readonly padding = BLANK_LINES
   readonly #source: EventStreamSource
   #sink: ResponseSink | null = null
   #buffered = ''
@@ -43,8 +43,7 @@ export class EventStreamBody implements StreamResponseBody {
   /** @param keepAlive whether a silence is broken with comments */
   constructor(source: EventStreamSource, keepAlive: boolean) {
     this.#source = source
-    this.noHeartbeat = !keepAlive
-    this.heartbeat = keepAlive ? KEEP_ALIVE : BLANK_LINE
+    this.heartbeat = keepAlive ? KEEP_ALIVE : ''
   }
 
   get closingFrame(): string {

@@ -92,7 +92,8 @@ const MAX_EVENTS_PER_TURN = 64
 
 /**
  * A streamed answer. Each step has a due time of its own, the one before plus a gap: a late turn hands over
- * everything that is due by then, and lateness never adds up. A paused stream makes nothing and its times move on.
+ * everything that is due by then, and lateness never adds up. A paused stream makes nothing and its times move on, that
+ * by which it has to be over included.
  */
 export class ScheduledStream extends ScheduledCall {
   readonly #prepared: PreparedCall
@@ -100,6 +101,7 @@ export class ScheduledStream extends ScheduledCall {
   readonly #delays: StepDelays
   /** Due time of the next step, or of the failure. */
   #nextAt: number
+  #deadlineAt: number
   #started = false
   #pausedAt: number | null = null
   /** While events are handed over, the receiver may pause, resume and cancel; the loop sees to the rest. */
@@ -110,6 +112,7 @@ export class ScheduledStream extends ScheduledCall {
     this.#prepared = prepared
     this.#receiver = receiver
     this.#delays = new StepDelays(prepared)
+    this.#deadlineAt = prepared.call.deadlineAt
     this.#nextAt = wheel.now() + (immediateFaultDelay(prepared) ?? this.#delays.firstDelay(prepared))
     this.#scheduleNext()
   }
@@ -122,7 +125,9 @@ export class ScheduledStream extends ScheduledCall {
 
   override resume(): void {
     if (this.over || this.#pausedAt === null) return
-    this.#nextAt += this.wheel.now() - this.#pausedAt
+    const pausedMs = this.wheel.now() - this.#pausedAt
+    this.#nextAt += pausedMs
+    this.#deadlineAt += pausedMs
     this.#pausedAt = null
     if (!this.#emitting) this.#scheduleNext()
   }
@@ -132,14 +137,14 @@ export class ScheduledStream extends ScheduledCall {
     this.#emitting = true
     if (!this.#started) this.#start()
     const emitted = this.#emitDueEvents(now)
-    if (!this.over && now >= call.deadlineAt) this.#fail(deadlineFailure(call))
+    if (!this.over && now >= this.#deadlineAt) this.#fail(deadlineFailure(call))
     if (!this.over && emitted > 0) this.#receiver.onFlush()
     this.#emitting = false
     if (!this.over && this.#pausedAt === null) this.#scheduleNext()
   }
 
   #scheduleNext(): void {
-    this.wheel.schedule(this, Math.min(this.#nextAt, this.#prepared.call.deadlineAt))
+    this.wheel.schedule(this, Math.min(this.#nextAt, this.#deadlineAt))
   }
 
   #start(): void {

@@ -12,6 +12,7 @@ import type {
   StreamMeter,
   StreamResponseBody,
 } from './exchange.js'
+import { PacedAnswer } from './paced-answer.js'
 
 // ── Heads and whole answers ─────────────────────────────────────────────────
 
@@ -59,8 +60,6 @@ export function byteLength(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }
 
-// ── Bodies of known size ────────────────────────────────────────────────────
-
 /** The exchange, as far as the sending of its answer concerns it. */
 export interface SendingOwner {
   readonly arrivedAt: number
@@ -77,80 +76,101 @@ export interface SendingOwner {
   onDefect(error: unknown): void
 }
 
-/** Hands bytes of a body over and reports how far it is; true when the socket has taken all of them. */
-function offer(res: HttpResponse, bytes: Uint8Array, size: number, owner: SendingOwner): boolean {
-  const [ok, done] = res.tryEnd(bytes, size)
-  owner.onBytesSent(done ? size : res.getWriteOffset())
-  if (done) owner.settle(false)
-  return ok || done
-}
+// ── Bodies of known size ────────────────────────────────────────────────────
 
-/**
- * Rule 5: sends what the socket did not take of a body, from its offset and when it can take more. The caller's bytes
- * may only be borrowed for this turn (an LMDB page, say), so the rest is copied.
- */
-export function sendRest(res: HttpResponse, body: Uint8Array, owner: SendingOwner): void {
-  const sent = res.getWriteOffset()
-  const rest = Buffer.from(body.subarray(sent))
-  owner.onBytesSent(sent)
-  res.onWritable((offset) => {
-    let taken = true
-    owner.guarded(() => {
-      taken = offer(res, rest.subarray(offset - sent), body.byteLength, owner)
+/** Sends a body of known size as its reader takes it, and keeps one piece of it at most. */
+export class SizedSender extends PacedAnswer {
+  readonly #size: number
+  readonly #owner: SendingOwner
+  /** Bytes the socket did not take, and the offset of the first of them. */
+  #rest: Uint8Array | null = null
+  #restAt = 0
+  #readOn: (() => void) | null = null
+
+  constructor(res: HttpResponse, size: number, owner: SendingOwner) {
+    super(res)
+    this.#size = size
+    this.#owner = owner
+    res.onWritable(() => {
+      this.onClockStopped()
+      owner.guarded(() => this.offerAgain())
+      return !this.waitsForReader
     })
-    return taken
-  })
-}
-
-/**
- * Sends a body that is read while it is sent, one piece at a time: the next is read when the socket has taken the one
- * before, while the kernel still sends from its own buffer. So a slow reader costs one piece of memory, however large
- * the body is. Rejects when the body cannot be read; what was announced cannot be sent then.
- */
-export async function sendSizedBody(
-  res: HttpResponse,
-  body: SizedResponseBody,
-  owner: SendingOwner,
-): Promise<void> {
-  const { size } = body
-  /** Bytes the socket did not take, and the offset of the first of them. They stay good until the next is read. */
-  let rest: Uint8Array | null = null
-  let restAt = 0
-  let onTaken: (() => void) | null = null
-  const dropRest = (): void => {
-    rest = null
-    onTaken?.()
-    onTaken = null
   }
-  owner.onAbort(dropRest)
-  res.onWritable((offset) => {
-    let taken = true
-    owner.guarded(() => {
-      if (rest !== null) taken = offer(res, rest.subarray(offset - restAt), size, owner)
-      if (taken) dropRest()
-    })
-    return taken
-  })
-  const source = await body.open()
-  try {
-    while (!owner.isOver()) {
-      const piece = await source.read()
-      if (owner.isOver()) return
-      if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
-      res.cork(() => {
-        const before = res.getWriteOffset()
-        if (offer(res, piece, size, owner)) return
-        restAt = res.getWriteOffset()
-        rest = piece.subarray(restAt - before)
-      })
-      if (rest !== null) {
-        await new Promise<void>((resolve) => {
-          onTaken = resolve
-        })
+
+  /**
+   * Rule 5: sends what the socket did not take of a body, from its offset and when it can take more. The caller's
+   * bytes may only be borrowed for this turn (an LMDB page, say), so the rest is copied.
+   */
+  sendRest(body: Uint8Array): void {
+    const sent = this.res.getWriteOffset()
+    this.#owner.onBytesSent(sent)
+    this.#keep(Buffer.from(body.subarray(sent)))
+  }
+
+  /**
+   * Sends a body that is read while it is sent, one piece at a time: the next is read when the socket has taken the
+   * one before, while the kernel still sends from its own buffer. Rejects when the body cannot be read; what was
+   * announced cannot be sent then.
+   */
+  async sendFrom(body: SizedResponseBody): Promise<void> {
+    const owner = this.#owner
+    owner.onAbort(() => this.#dropRest())
+    const source = await body.open()
+    try {
+      while (!owner.isOver()) {
+        const piece = await source.read()
+        if (owner.isOver()) return
+        if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
+        this.#sendPiece(piece)
+        if (this.#rest !== null) {
+          await new Promise<void>((resolve) => {
+            this.#readOn = resolve
+          })
+        }
       }
+    } finally {
+      source.close()
     }
-  } finally {
-    source.close()
+  }
+
+  protected override offerAgain(): void {
+    const rest = this.#rest
+    if (rest === null || this.#owner.isOver()) return
+    const before = this.res.getWriteOffset()
+    if (this.#offer(rest.subarray(before - this.#restAt))) this.#dropRest()
+    else if (this.res.getWriteOffset() > before) this.onProgress()
+  }
+
+  #sendPiece(piece: Uint8Array): void {
+    const before = this.res.getWriteOffset()
+    // The head travels with the first piece. Behind it a cork would swallow a small piece that the socket refuses.
+    if (before === 0) this.res.cork(() => this.#offer(piece))
+    else this.#offer(piece)
+    if (this.#owner.isOver()) return
+    const taken = this.res.getWriteOffset() - before
+    if (taken < piece.byteLength) this.#keep(piece.subarray(taken))
+  }
+
+  #keep(rest: Uint8Array): void {
+    this.#restAt = this.res.getWriteOffset()
+    this.#rest = rest
+    this.waitForReader()
+  }
+
+  /** Hands bytes over and reports how far the body is; true when the socket has taken all of them. */
+  #offer(bytes: Uint8Array): boolean {
+    const [ok, done] = this.res.tryEnd(bytes, this.#size)
+    this.#owner.onBytesSent(done ? this.#size : this.res.getWriteOffset())
+    if (done) this.#owner.settle(false)
+    return ok || done
+  }
+
+  #dropRest(): void {
+    this.#rest = null
+    this.onCaughtUp()
+    this.#readOn?.()
+    this.#readOn = null
   }
 }
 
@@ -159,22 +179,27 @@ export async function sendSizedBody(
 /** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
 const WAITING_BYTES = 1024 * 1024
 
+/** A stream of so many bytes is never the first that a socket cannot take. */
+const SURELY_TAKEN_BYTES = 16 * 1024
+/** A silence after which it is asked whether what was written last was taken, in milliseconds. */
+const QUIET_MS = 4_000
+
 /** The sink of one stream, with its backpressure, its heartbeat and its times. */
-export class StreamSender implements ResponseSink {
+export class StreamSender extends PacedAnswer implements ResponseSink {
   bytes = 0
-  readonly #res: HttpResponse
   readonly #body: StreamResponseBody
   readonly #owner: SendingOwner
   readonly #meter: StreamMeter | undefined
-  /** The reader is slow: a write was kept, and the socket has not become writable since. */
-  #blocked = false
-  /** Bytes written in spite of that. */
+  /** Bytes written although the reader is behind. */
   #waiting = 0
+  /** What was written last is known to be taken. */
+  #asked = false
+  /** The producer is done, and the end waits for the reader. */
+  #ending = false
   #resume: (() => void) | null = null
   #lastWriteAt = performance.now()
   #chunks = 0
   #chunkAt = 0
-  #blockedAt = 0
 
   constructor(
     res: HttpResponse,
@@ -182,7 +207,7 @@ export class StreamSender implements ResponseSink {
     owner: SendingOwner,
     meter: StreamMeter | undefined,
   ) {
-    this.#res = res
+    super(res)
     this.#body = body
     this.#owner = owner
     this.#meter = meter
@@ -190,29 +215,29 @@ export class StreamSender implements ResponseSink {
 
   start(): void {
     // Rule 6: with a handler set, uWS pushes out kept bytes only when the handler itself writes.
-    this.#res.onWritable(() => {
+    this.res.onWritable(() => {
       this.#owner.guarded(() => this.#onWritable())
-      return !this.#blocked
+      return !this.waitsForReader
     })
     this.#body.start(this)
   }
 
   write(chunk: string | Uint8Array): boolean {
     if (this.#owner.isOver()) return true
-    if (this.#blocked && (this.#waiting += byteLength(chunk)) > WAITING_BYTES) {
-      this.#res.close()
+    if (this.waitsForReader && (this.#waiting += byteLength(chunk)) > WAITING_BYTES) {
+      this.res.close()
       return true
     }
     this.#meterChunk()
-    this.#res.cork(() => this.#write(chunk))
-    return !this.#blocked
+    this.res.cork(() => this.#write(chunk))
+    return !this.waitsForReader
   }
 
+  /** The end waits for a reader that is behind: behind it uWS gives what is left ten seconds, and us no say. */
   end(): void {
     if (this.#owner.isOver()) return
-    // Never with uWS's own close: it would write a header line into the middle of the body.
-    this.#res.cork(() => this.#res.end())
-    this.#owner.settle(false)
+    this.#ending = true
+    if (!this.waitsForReader && this.#isTaken()) this.#finish()
   }
 
   onDrain(resume: () => void): void {
@@ -223,21 +248,29 @@ export class StreamSender implements ResponseSink {
     this.#owner.onAbort(callback)
   }
 
-  /** Breaks a silence that has lasted too long. A reader that is slow has bytes on the way already. */
+  /**
+   * Breaks a silence that has lasted too long. A reader that is slow has bytes on the way already; whether it is shows
+   * when something is written behind what was written last.
+   */
   keepAlive(now: number, silenceMs: number): void {
-    const { heartbeat, noHeartbeat } = this.#body
-    if (noHeartbeat === true || heartbeat === '' || this.#blocked) return
-    if (now - this.#lastWriteAt < silenceMs) return
-    this.#owner.guarded(() => this.#res.cork(() => this.#write(heartbeat)))
+    if (this.waitsForReader) return
+    const { heartbeat } = this.#body
+    const quietMs = now - this.#lastWriteAt
+    if (quietMs >= silenceMs && heartbeat !== '') this.res.cork(() => this.#write(heartbeat))
+    else if (quietMs >= QUIET_MS) this.#isTaken()
+  }
+
+  protected override offerAgain(): void {
+    if (this.#body.padding !== '' && this.#isTaken()) this.#goOn()
   }
 
   /** Ends the body ahead of time with its closing frame. False for a slow reader, which could not be told anything. */
   cut(): boolean {
-    if (this.#blocked) return false
+    if (this.waitsForReader) return false
     const { closingFrame } = this.#body
-    this.#res.cork(() => {
+    this.res.cork(() => {
       if (closingFrame !== '') this.#write(closingFrame)
-      this.#res.end()
+      this.res.end()
     })
     return true
   }
@@ -249,21 +282,51 @@ export class StreamSender implements ResponseSink {
   }
 
   #onWritable(): void {
+    this.onClockStopped()
+    const { padding } = this.#body
     const before = this.bytes
-    this.#meterStall()
-    this.#blocked = false
-    this.#waiting = 0
-    this.#resume?.()
-    const { heartbeat } = this.#body
-    if (!this.#owner.isOver() && this.bytes === before && heartbeat !== '') this.#write(heartbeat)
+    this.#goOn()
+    if (!this.#owner.isOver() && this.bytes === before && padding !== '') this.#write(padding)
   }
 
-  #write(chunk: string | Uint8Array): void {
+  /** The reader has caught up: the end goes out, or the producer is told. */
+  #goOn(): void {
+    this.#meterStall()
+    this.#waiting = 0
+    this.onCaughtUp()
+    if (!this.#ending) this.#resume?.()
+    else if (this.#isTaken()) this.#finish()
+  }
+
+  #finish(): void {
+    // Never with uWS's own close: it would write a header line into the middle of the body.
+    this.res.cork(() => this.res.end())
+    this.#owner.settle(false)
+  }
+
+  /**
+   * Whether the socket has taken everything. A write inside a cork is called taken although the socket refuses it when
+   * the cork is drawn; the next write shows it. Where there is nothing to write, the end itself pushes out what is kept.
+   */
+  #isTaken(): boolean {
+    const { padding } = this.#body
+    if (padding === '' || (!this.waitsForReader && (this.#asked || this.bytes <= SURELY_TAKEN_BYTES)))
+      return true
+    let taken = true
+    this.res.cork(() => {
+      taken = this.#write(padding)
+    })
+    this.#asked = taken
+    return taken
+  }
+
+  #write(chunk: string | Uint8Array): boolean {
     this.#lastWriteAt = performance.now()
+    this.#asked = false
     this.bytes += byteLength(chunk)
-    if (this.#res.write(chunk) || this.#blocked) return
-    this.#blocked = true
-    this.#blockedAt = this.#lastWriteAt
+    if (this.res.write(chunk)) return true
+    this.waitForReader()
+    return false
   }
 
   /** Heartbeats and closing frames are no chunks. The time is read once more, so that it leaves out our own cork. */
@@ -277,6 +340,6 @@ export class StreamSender implements ResponseSink {
   }
 
   #meterStall(): void {
-    if (this.#blocked) this.#meter?.onStall(this.#owner.arrivedAt, performance.now() - this.#blockedAt)
+    if (this.waitsForReader) this.#meter?.onStall(this.#owner.arrivedAt, this.stalledMs(performance.now()))
   }
 }

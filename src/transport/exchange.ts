@@ -85,12 +85,15 @@ export interface ResponseSink {
 /** A body of unknown size. */
 export interface StreamResponseBody {
   /**
-   * Bytes without meaning that may stand between two chunks (an SSE comment). Written after a silence, so that
-   * proxies keep the connection, and to push out bytes that wait for a slow reader.
+   * Breaks a silence, so that proxies keep the connection (an SSE comment). May stand between two chunks; `''` where a
+   * silence stays one.
    */
   readonly heartbeat: string
-  /** True when a silence stays a silence: the heartbeat then only serves to push out bytes that wait. */
-  readonly noHeartbeat?: boolean
+  /**
+   * Does nothing at all at the reader, wherever it stands between two chunks; `''` where there is no such thing. It
+   * pushes out bytes that wait for a slow reader, and shows whether they do.
+   */
+  readonly padding: string
   /** What is said last when the server has to cut the stream (drain or deadline); may be empty. */
   readonly closingFrame: string
   start(sink: ResponseSink): void

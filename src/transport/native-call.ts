@@ -9,14 +9,14 @@ import {
   byteLength,
   lengthWithoutBody,
   type SendingOwner,
+  SizedSender,
   StreamSender,
-  sendRest,
-  sendSizedBody,
   writeHead,
 } from './answer-sending.js'
 import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
 import type { CloseRequest } from './framing.js'
+import type { PacedAnswer } from './paced-answer.js'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 export const NO_BYTES = new Uint8Array(0)
@@ -113,6 +113,8 @@ export interface ServerState {
   readonly cutoff: PipelineCutoff
   /** Silence after which a stream says its heartbeat, in milliseconds. */
   readonly keepAliveMs: number
+  /** Time after which a reader that takes nothing is cut, in milliseconds. */
+  readonly sendTimeoutMs: number
   readonly onDefect: (error: unknown) => void
 }
 
@@ -136,6 +138,8 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   bytesIn = 0
   /** The answer, where it is a stream. */
   protected stream: StreamSender | null = null
+  /** The answer, where it goes out as its reader takes it. */
+  protected paced: PacedAnswer | null = null
   protected status = 0
   protected bytesOut = 0
   #aborted = false
@@ -201,11 +205,14 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
       this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
       this.stream = new StreamSender(this.res, body, this, this.route.stream)
+      this.paced = this.stream
       this.stream.start()
     } else if (typeof body === 'object' && 'open' in body) {
       this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
-      sendSizedBody(this.res, body, this).catch((error: unknown) => this.onDefect(error))
+      const sender = new SizedSender(this.res, body.size, this)
+      this.paced = sender
+      sender.sendFrom(body).catch((error: unknown) => this.onDefect(error))
     } else if (
       body.length === 0 ||
       (close && (this.closeRequest === 'listed' || body.length <= WHOLE_BODY_BYTES))
@@ -263,7 +270,9 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     }
     this.server.cutoff.clear()
     this.trackUntilEnd()
-    sendRest(res, typeof body === 'string' ? Buffer.from(body) : body, this)
+    const sender = new SizedSender(res, total, this)
+    this.paced = sender
+    sender.sendRest(typeof body === 'string' ? Buffer.from(body) : body)
   }
 
   onBytesSent(bytes: number): void {

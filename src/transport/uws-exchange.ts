@@ -180,8 +180,15 @@ export class UwsExchange extends NativeCall {
     // A resume winds up the clock of ten seconds, which is for bodies that come; this one waits for its answer.
     if (this.phase === 'answering' && this.#receiver?.resumedAtEnd === true)
       this.guarded(() => this.res.resume())
-    if (now >= this.#giveUpAt) this.guarded(() => this.#expire())
-    else this.stream?.keepAlive(now, this.server.keepAliveMs)
+    const { paced } = this
+    try {
+      // The reader's time is not the call's: it has a limit of its own.
+      if (now >= this.#giveUpAt + (paced?.waitedMs(now) ?? 0)) this.#expire()
+      else if (paced !== null && !paced.checkReader(now, this.server.sendTimeoutMs)) this.cut()
+      else if (!this.isOver()) this.stream?.keepAlive(now, this.server.keepAliveMs)
+    } catch (error) {
+      this.onDefect(error)
+    }
   }
 
   /** The total deadline has passed: tell the handler, then answer for it or cut what it has begun. */

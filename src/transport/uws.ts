@@ -22,6 +22,8 @@ export interface UwsOptions {
   readonly trusted: TrustedProxies
   /** Silence after which a stream says its heartbeat, in milliseconds; 15 000 when absent. */
   readonly keepAliveMs?: number
+  /** Time after which a reader that takes nothing is cut, in milliseconds; 180 000 when absent. */
+  readonly sendTimeoutMs?: number
   /** A connection was opened (1) or closed (-1). */
   readonly onConnection?: (change: number) => void
   /** An exception reached the border to native code. The call has been cut; this only tells the log. */
@@ -50,6 +52,8 @@ export interface UwsServer {
 /** How often deadlines and silent streams are looked at, in milliseconds. */
 const SWEEP_MS = 250
 const KEEP_ALIVE_MS = 15_000
+/** A reader of 1 KB/s lets a socket buffer of 128 KiB stand still for two minutes. */
+const SEND_TIMEOUT_MS = 180_000
 
 /**
  * Serves the routes on a socket of its own. Several processes may listen on the same port (SO_REUSEPORT).
@@ -62,6 +66,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
+    sendTimeoutMs: options.sendTimeoutMs ?? SEND_TIMEOUT_MS,
     onDefect: options.onDefect,
   }
   for (const route of routes) registerRoute(app, route, server, options)

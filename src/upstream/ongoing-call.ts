@@ -71,7 +71,8 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   /** `starting` until `UpstreamClient.call` has returned: before that nothing may be told to the receiver. */
   private state: 'starting' | 'running' | 'ended' = 'starting'
   private phase: UpstreamPhase = 'queue'
-  private paused = false
+  /** The caller's reader is behind since then; null when it is not. */
+  private pausedAt: number | null = null
   private drainLeft = -1
   /** The engine holds back the rest of the answer since `onHeaders` or `onData` has said no. */
   private engineHeld = false
@@ -79,7 +80,8 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   private progressed = false
   /** When the sweep last saw the call get on; `progressed` says that it has since. */
   private progressAt: number
-  private readonly deadlineAt: number
+  /** Moves on by every pause. */
+  private deadlineAt: number
   private readonly beganAt: number
   private connectionAt = 0
   private sentAt = 0
@@ -111,17 +113,18 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   }
 
   pause(): void {
-    if (this.ended || this.drainLeft >= 0) return
-    this.paused = true
+    if (this.ended || this.drainLeft >= 0 || this.pausedAt !== null) return
+    this.pausedAt = performance.now()
   }
 
   resume(): void {
-    if (this.ended || !this.paused) return
-    this.paused = false
+    if (this.ended || this.pausedAt === null) return
+    this.deadlineAt += performance.now() - this.pausedAt
+    this.pausedAt = null
     this.progressed = true
     // The engine parses within `resume`, and one parser at a time: we may be standing in another call's piece.
     queueMicrotask(() => {
-      if (this.ended || this.paused || !this.engineHeld) return
+      if (this.ended || this.pausedAt !== null || !this.engineHeld) return
       this.engineHeld = false
       this.resumeEngine?.()
     })
@@ -158,11 +161,13 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
 
   /** Fails the call when one of its limits has passed. */
   checkLimits(now: number): void {
-    if (now >= this.deadlineAt) {
+    // A pause that a slow reader asks for is none of the provider's time; the transport watches the reader.
+    const held = this.pausedAt !== null && (this.phase === 'first-token' || this.phase === 'idle')
+    if (!held && now >= this.deadlineAt) {
       this.failAs('timeout', this.phase === 'queue' ? 'queue' : 'total')
       return
     }
-    if (this.progressed || (this.paused && (this.phase === 'first-token' || this.phase === 'idle'))) {
+    if (this.progressed || held) {
       this.progressed = false
       this.progressAt = now
       return
@@ -254,7 +259,7 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   }
 
   private mayContinue(): boolean {
-    this.engineHeld = this.paused && !this.ended
+    this.engineHeld = this.pausedAt !== null && !this.ended
     return !this.engineHeld
   }
 

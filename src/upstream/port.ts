@@ -10,7 +10,7 @@ export interface PhaseTimeouts {
   readonly firstTokenMs: number
   /** Between two pieces of the body. Stands still while the call is paused. */
   readonly idleMs: number
-  /** From the begin of the call to its last byte, pauses included. */
+  /** From the begin of the call to its last byte. Stands still while the call is paused. */
   readonly totalMs: number
 }
 

@@ -57,7 +57,12 @@ function text(body: Reply['body'], status = 200): Reply {
 }
 
 function stream(start: StreamResponseBody['start']): Reply {
-  const body: StreamResponseBody = { heartbeat: ': filler\n', closingFrame: 'last words', start }
+  const body: StreamResponseBody = {
+    heartbeat: ': filler\n',
+    padding: '\n',
+    closingFrame: 'last words',
+    start,
+  }
   return { status: 200, headers: [['Content-Type', 'text/event-stream']], body }
 }
 

@@ -73,6 +73,18 @@ test('pause stops the making of tokens at once, and resume moves all later times
   t.ok(recorder.times[11]! - recorder.times[10]! > 17, 'no bunch after the pause')
 })
 
+test('a pause moves the deadline on: it bounds what the provider takes, not its reader', async (t) => {
+  const on = setUpSimulator()
+  const { recorder, handle } = startStream(request, PACED, { on, deadlineAt: on.clock.time + 1_500 })
+  on.clock.run(() => recorder.events.length === 10)
+  handle.pause()
+  on.clock.time += 60_000
+  handle.resume()
+  on.clock.run()
+  t.equal(recorder.outcome, 'ended')
+  t.equal(recorder.deltaCount, 64)
+})
+
 test('a receiver that pauses at every event gets one event per resume, also without gaps', async (t) => {
   const { on, recorder, handle } = startStream(userRequest('hello', { max_tokens: 30 }))
   recorder.onEventCount = () => handle.pause()

@@ -38,6 +38,7 @@ async function bench(t: Test): Promise<Bench> {
       headers: [],
       body: {
         heartbeat: '',
+        padding: '',
         closingFrame: 'goodbye',
         start: (sink) => {
           sinks.push(sink)

@@ -94,6 +94,7 @@ test('a stream is timed chunk by chunk, without its fillers', async (t) => {
       headers: [],
       body: {
         heartbeat: ':\n\n',
+        padding: '\n',
         closingFrame: '',
         start: (sink) => {
           sink.write('a')

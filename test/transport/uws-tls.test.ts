@@ -20,6 +20,7 @@ async function bench(t: Test) {
       headers: [],
       body: {
         heartbeat: '',
+        padding: '',
         closingFrame: '',
         start: (sink) => {
           sink.write('one ')

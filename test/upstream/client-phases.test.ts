@@ -346,6 +346,20 @@ test('a paused call stops the server from writing, stays alive and goes on where
   t.equal(taken, FLOOD_BYTES)
 })
 
+test('the limit of the whole stands still while the call is paused', async (t) => {
+  const { call } = await upstreamBench(t, (peer) => flood(peer, 1024 * 1024, 'x', { bytes: 0 }))
+  const recorded = new Recorded()
+  recorded.onData = () => recorded.firstPiece.open()
+  const begun = performance.now()
+  call({ timeouts: { ...PATIENT, totalMs: 1_000 } }, recorded)
+  await recorded.firstPiece.opened
+  recorded.call.pause()
+  await eventually(() => performance.now() - begun >= 1_500)
+  t.same(recorded.told, ['head'])
+  recorded.call.resume()
+  t.equal(await recorded.end.opened, 'ended')
+})
+
 test('pausing before the head holds the body back', async (t) => {
   const { call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'.repeat(1000)))
   const recorded = call()

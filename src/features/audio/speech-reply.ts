@@ -37,7 +37,7 @@ class SpeechReply
 {
   /** Nothing may stand between two pieces of audio. */
   readonly heartbeat = ''
-  readonly noHeartbeat = true
+  readonly padding = ''
   readonly closingFrame = ''
   readonly #generation: Generation<SpeechRequest>
   readonly #call: HttpCall

@@ -27,7 +27,7 @@ export function withStreamFaults(
 ): StreamResponseBody {
   return {
     heartbeat: body.heartbeat,
-    ...(body.noHeartbeat !== undefined && { noHeartbeat: body.noHeartbeat }),
+    padding: body.padding,
     get closingFrame() {
       return body.closingFrame
     },
@@ -40,7 +40,7 @@ export function streamOfBody(body: string | Uint8Array): StreamResponseBody {
   const kept = typeof body === 'string' ? body : Uint8Array.from(body)
   return {
     heartbeat: '',
-    noHeartbeat: true,
+    padding: '',
     closingFrame: '',
     start: (sink) => {
       sink.write(kept)

@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FileReader } from '../file-store.js'
 
-const PIECE_BYTES = 512 * 1024
+/** Two of them for each reader: a slow one may cost no more than 256 KiB. */
+const PIECE_BYTES = 96 * 1024
 const NOTHING = new Uint8Array(0)
 
 /** Reads a part of a content with two buffers of its own: while one piece is sent, the next one is read. */

@@ -56,6 +56,7 @@ function startFaultyStream(troubles: StreamFaults): FaultyStreamScene {
   let source: ResponseSink | null = null
   const body: StreamResponseBody = {
     heartbeat: ': filler\n\n',
+    padding: '\n',
     closingFrame: 'data: {"error":{}}\n\n',
     start: (sink) => {
       source = sink

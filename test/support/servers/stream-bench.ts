@@ -38,6 +38,7 @@ export async function streamBench(t: Test, plan: StreamPlan): Promise<StreamBenc
   const producers: Producer[] = []
   const body: StreamResponseBody = {
     heartbeat: filler,
+    padding: filler,
     closingFrame: lastWords,
     start: (sink) => {
       const producer: Producer = { sink, gone: 0, drains: 0 }

@@ -33,7 +33,9 @@ const timeouts = z.strictObject({
     .describe(
       'Between two pieces of the body. Longer than 15 000, the silence after which servers say they live.',
     ),
-  total_ms: milliseconds.default(600_000).describe('From the begin of the call to its last byte.'),
+  total_ms: milliseconds
+    .default(600_000)
+    .describe('From the begin of the call to its last byte. Stands still while a slow reader holds it back.'),
 })
 
 const connections = z.strictObject({
