@@ -204,7 +204,7 @@ const BAD: readonly Example[] = [
   {
     name: 'uWebSockets.js loaded by a second file',
     files: { 'src/transport/x.ts': "import { App } from 'uWebSockets.js'" },
-    refused: /uWebSockets\.js belongs to src\/transport\/uws\.ts/,
+    refused: /uWebSockets\.js belongs to src\/transport\/native-server\.ts/,
   },
   {
     name: 'types of uWebSockets.js outside the transport',
@@ -332,8 +332,8 @@ const BAD: readonly Example[] = [
     refused: /process\.env is read/,
   },
   {
-    name: 'a worker that reads the environment',
-    files: { 'src/process/worker.ts': 'const size = Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE)' },
+    name: 'a loader that reads the environment',
+    files: { 'src/transport/native-server.ts': 'const size = Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE)' },
     refused: /process\.env is read/,
   },
   {
@@ -381,7 +381,7 @@ const GOOD: Readonly<Record<string, Sources>> = {
   },
   'the stated exceptions': {
     'src/main.ts': 'loadConfig(process.env)',
-    'src/process/worker.ts': "process.env.UWS_HTTP_MAX_HEADERS_SIZE = '1'",
+    'src/transport/native-server.ts': "process.env.UWS_HTTP_MAX_HEADERS_SIZE = '1'",
   },
 }
 

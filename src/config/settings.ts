@@ -68,6 +68,11 @@ export const SETTINGS = nameSettings({
     'info',
     'Least severity that is logged.',
   ),
+  native: setting(
+    z.enum(['auto', 'newer'], 'must be auto or newer'),
+    'auto',
+    'Build of the native server: `auto` takes the one for the running Node, `newer` the newer one, which needs glibc 2.38.',
+  ),
   seedItems: setting(integerBetween(0, 10_000_000), 0, 'Items to have been created at the end of the start.'),
   tlsKey: setting(readableFile, '', 'TLS key, PEM file.'),
   tlsCert: setting(readableFile, '', 'TLS certificate chain, PEM file.'),

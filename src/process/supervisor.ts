@@ -99,7 +99,7 @@ export class Supervisor {
       // The slots have heard it.
       heartbeat: () => {},
       'worker-ready': (slot) => this.#onWorkerReady(slot),
-      'start-failure': (_slot, { reason }) => this.#onStartFailure(reason),
+      'start-failure': (_slot, { reason, exitCode }) => this.#onStartFailure(reason, exitCode),
       'bootstrap-key': (_slot, { kind, key }) =>
         ports.announce(`sluice made a ${kind} key, shown only now: ${key}`),
       'configuration-applied': ({ index }, { generation }) => this.#rollout.workerApplied(index, generation),
@@ -219,14 +219,14 @@ export class Supervisor {
   }
 
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */
-  #onStartFailure(reason: string): void {
+  #onStartFailure(reason: string, exitCode: number): void {
     this.#ports.log.fatal({ reason }, 'a worker cannot start')
-    if (!this.#announced && !this.#leaving) this.#giveUp(reason)
+    if (!this.#announced && !this.#leaving) this.#giveUp(reason, exitCode)
   }
 
-  #giveUp(reason: string): void {
+  #giveUp(reason: string, exitCode = 1): void {
     this.#ports.complain(reason)
-    this.#leave(1)
+    this.#leave(exitCode)
   }
 
   #onWorkerExit({ index, journal }: WorkerSlot): void {

@@ -10,7 +10,8 @@ import { type ComposedWorker, composeWorker } from '../compose/worker.js'
 import type { Config } from '../config/config.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
-import type { UwsServer } from '../transport/uws.js'
+import { loadNativeServer, type NativeServer, NativeServerUnavailable } from '../transport/native-server.js'
+import { serveUws, type UwsServer } from '../transport/uws.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { seedItems } from './seed.js'
 import { keepNewFilesPrivate } from './store-privacy.js'
@@ -23,8 +24,6 @@ const ORPHAN_DEADLINE_MS = 1_000
 const POLL_MS = 20
 /** How long threads and files get to be released. */
 const CLOSE_MS = 1_000
-/** Most bytes of a request's header block (contract/decisions 22). */
-const HEADER_BYTES = 16 * 1024
 const SNAPSHOTS_MS = 2_000
 
 /** False when there is no supervisor. */
@@ -36,12 +35,14 @@ function sendToSupervisor(message: MessageToSupervisor): boolean {
 class WorkerProcess {
   readonly #log: Log
   readonly #config: Config
+  readonly #native: NativeServer
   readonly #snapshotReplies = new PendingReplies<readonly WorkerSnapshot[]>(systemClock)
   readonly #composed: ComposedWorker
   #server: UwsServer | null = null
   #leaving = false
 
-  constructor(start: MessageToWorker & { type: 'start-worker' }) {
+  constructor(start: MessageToWorker & { type: 'start-worker' }, native: NativeServer) {
+    this.#native = native
     this.#config = start.config
     this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
     // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
@@ -73,14 +74,15 @@ class WorkerProcess {
   async listen(port: number, first: boolean): Promise<void> {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
     if (first) {
+      const { name, version } = this.#native.build
+      this.#log.info({ build: name, version, node: process.version }, 'native server')
       await this.#bootstrapAccounts()
       await this.#sweepFiles()
       await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
     }
     await this.#composed.start()
     if (this.#leaving) return
-    const serveUws = await loadNativeServer()
-    this.#server = await serveUws(this.#composed.routes, {
+    this.#server = await serveUws(this.#native, this.#composed.routes, {
       host,
       port,
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
@@ -199,23 +201,10 @@ class WorkerProcess {
   }
 }
 
-/**
- * The native server. Imported late, because it reads its limit for header blocks from the environment while it
- * is loaded, and because a platform without a binary deserves a sentence instead of a loader's stack.
- */
-async function loadNativeServer(): Promise<typeof import('../transport/uws.js').serveUws> {
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
-  try {
-    return (await import('../transport/uws.js')).serveUws
-  } catch (error) {
-    const { platform, arch, version } = process
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw new Error(`uWebSockets.js has no binary that fits Node ${version} on ${platform} ${arch} (${why})`)
-  }
-}
-
-function reportStartFailure(reason: string): void {
-  const message: MessageToSupervisor = { type: 'start-failure', reason }
+function reportStartFailure(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  const exitCode = error instanceof NativeServerUnavailable ? 2 : 1
+  const message: MessageToSupervisor = { type: 'start-failure', reason, exitCode }
   // The process may only end when the message is on its way.
   if (process.connected) process.send!(message, () => process.exit(1))
   else process.exit(1)
@@ -233,10 +222,12 @@ let worker: WorkerProcess | null = null
 async function startWorker(message: MessageToWorker & { type: 'start-worker' }): Promise<void> {
   beat(heartbeatPeriodMs(message.config.workerSilenceMs))
   try {
-    worker = new WorkerProcess(message)
+    // Before anything is made or opened: a machine it does not fit is told so, and nothing else has happened.
+    const native = await loadNativeServer(message.config.native)
+    worker = new WorkerProcess(message, native)
     await worker.listen(message.port, message.worker === 0)
   } catch (error) {
-    reportStartFailure(error instanceof Error ? error.message : String(error))
+    reportStartFailure(error)
   }
 }
 

@@ -1,15 +1,15 @@
 /**
- * The native edge: the only importer of uWebSockets.js, and the home of every rule its use brings.
+ * The native edge: the home of every rule that the use of uWebSockets.js brings.
  * The rules are numbered in docs/architecture.md ("Rules of the native edge"); the numbers appear below where one is
  * kept.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
-import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'
 import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
 import { PipelineCutoff, type ServerState } from './native-call.js'
+import type { NativeServer } from './native-server.js'
 import { UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {
@@ -59,8 +59,12 @@ const SEND_TIMEOUT_MS = 180_000
  * Serves the routes on a socket of its own. Several processes may listen on the same port (SO_REUSEPORT).
  * Rejects when the address cannot be bound or the TLS files cannot be used.
  */
-export async function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
-  const app = options.tls === null ? App() : createTlsApp(options.tls)
+export async function serveUws(
+  native: NativeServer,
+  routes: readonly Route[],
+  options: UwsOptions,
+): Promise<UwsServer> {
+  const app = options.tls === null ? native.App() : createTlsApp(native, options.tls)
   const server: ServerState = {
     draining: false,
     openExchanges: new LinkedList(),
@@ -80,9 +84,9 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
   })
 
   let socket: us_listen_socket | null = listen(app, options.host, options.port)
-  const port = us_socket_local_port(socket)
+  const port = native.us_socket_local_port(socket)
   const stopListening = (): void => {
-    if (socket !== null) us_listen_socket_close(socket)
+    if (socket !== null) native.us_listen_socket_close(socket)
     socket = null
   }
   const sweep = setInterval(() => {
@@ -120,9 +124,12 @@ function listen(app: TemplatedApp, host: string, port: number, again = ''): us_l
   return socket
 }
 
-function createTlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
+function createTlsApp(
+  native: NativeServer,
+  { keyFile, certFile }: NonNullable<UwsOptions['tls']>,
+): TemplatedApp {
   try {
-    return SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
+    return native.SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
   } catch (cause) {
     throw new Error(`cannot use the key ${keyFile} with the certificate ${certFile}`, { cause })
   }

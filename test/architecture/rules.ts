@@ -195,7 +195,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'supervisor, workers, signals, restarts',
     `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/store/ledger/ src/config/
      src/compose/ src/identity/ src/limits/ src/ledger/ src/gateway/accounting/
-     type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts`,
+     type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts
+     src/transport/native-server.ts`,
   ),
   rule(
     'src/cli/',
@@ -230,7 +231,8 @@ function owned(libraries: readonly string[], owner: string): Record<string, Libr
 
 /** One owner per library. A library that is not listed has none and may not be imported. */
 export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
-  'uWebSockets.js': { owners: ['src/transport/uws.ts'], types: ['src/transport/'] },
+  'uWebSockets.js': { owners: ['src/transport/native-server.ts'], types: ['src/transport/'] },
+  '@btc-vision/uwebsockets.js': { owners: ['src/transport/native-server.ts'] },
   // Loaded by a pool thread when a provider first sends no figures.
   'gpt-tokenizer': { owners: ['workers/count-tokens.ts'] },
   undici: { owners: ['src/upstream/client.ts'] },
@@ -283,7 +285,7 @@ export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 
     reason: 'the configuration gets the environment as an argument, so that tests can give it another',
   },
   {
-    place: 'src/process/worker.ts',
+    place: 'src/transport/native-server.ts',
     use: 'written',
     reason: 'the native module reads UWS_HTTP_MAX_HEADERS_SIZE from there while it is loaded',
   },

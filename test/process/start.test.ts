@@ -70,6 +70,45 @@ test('logs are JSON lines on standard error', async (t) => {
   t.ok(server.log.some(({ msg, process }) => msg === 'draining' && process === 'supervisor'))
 })
 
+test('the log says which build of the native server serves', async (t) => {
+  const { server } = await serve(t, ONE)
+  await server.stop()
+  const told = server.logged('native server')
+  t.equal(told.length, 1)
+  t.match(told[0], {
+    process: 'worker-0',
+    build: /^(older|newer)$/,
+    version: / [\d.]+$/,
+    node: process.version,
+  })
+})
+
+/** As on a machine on which the newer build is not installed, whatever this one has. */
+const WITHOUT_NEWER = `const Module = require('node:module')
+const resolve = Module._resolveFilename
+Module._resolveFilename = (name, ...more) => {
+  if (!name.startsWith('@btc-vision/')) return resolve(name, ...more)
+  throw Object.assign(new Error('gone'), { code: 'MODULE_NOT_FOUND' })
+}`
+
+test('a native server that cannot be had is a bad setting: one sentence, before anything else was done', async (t) => {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, 'without.cjs'), WITHOUT_NEWER)
+  const env = {
+    ...UNCHOSEN,
+    SLUICE_NATIVE: 'newer',
+    NODE_OPTIONS: `--require=${folder}/without.cjs`,
+    SLUICE_LOG_LEVEL: 'silent',
+  }
+  const server = ServerProcess.start(t, { folder, env })
+  t.match(await server.exited(), { code: 2, signal: null })
+  t.equal(server.stdout, '', 'no key was made')
+  t.match(
+    server.stderr,
+    /^sluice: the native server \(@btc-vision\/uwebsockets\.js [\d.]+\) is not installed: run Node 20 or 22 without SLUICE_NATIVE, or [^\n]*\n$/,
+  )
+})
+
 test('left to itself the server takes the workers and threads that suit the machine', async (t) => {
   const cores = availableParallelism()
   const server = ServerProcess.start(t)

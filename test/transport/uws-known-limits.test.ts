@@ -1,12 +1,12 @@
 /**
- * What this build of uWebSockets.js does that HTTP asks to be done otherwise, or that may surprise a caller. Nothing
+ * What uWebSockets.js, in one build or in both, does that HTTP asks to be done otherwise, or that may surprise a caller. Nothing
  * here is wanted; it is recorded so that a new build that behaves better shows itself, and
  * docs/guide/behind-a-proxy.md can name it.
  * The remedy for all of it is a strict proxy in front (src/transport/proxies).
  */
 import { type Test, test } from 'tap'
 import { chunked, request, split } from '../support/clients/raw-http.js'
-import { connected, startEdge } from '../support/servers/native-edge.js'
+import { connected, IS_NEWER_BUILD, startEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
 async function bench(t: Test, allowChunked = false) {
@@ -38,7 +38,23 @@ async function bench(t: Test, allowChunked = false) {
 const LATE_MS = 50
 const PING = request({ target: '/ping' })
 
+/** The newer build refuses these; the older one neither serves nor refuses them. */
+const MALFORMED: Record<string, string> = {
+  'a request without a single header field': 'GET /ping HTTP/1.1\r\n\r\n',
+  'white space in front of a colon': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One : b\r\n\r\n',
+  'a name with a byte that is none of a token': 'GET /ping HTTP/1.1\r\nHost: a\r\nX(One: b\r\n\r\n',
+  'a folded header': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One: b\r\n c\r\n\r\n',
+  'a NUL in a header': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One: b\0c\r\n\r\n',
+  'a bare line feed in a header': 'GET /ping HTTP/1.1\r\nHost: a\nX-One: b\r\n\r\n',
+  'a header without a colon': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One\r\n\r\n',
+}
+
 const REFUSED: Record<string, { readonly bytes: string | Buffer; readonly status: number }> = {
+  ...(IS_NEWER_BUILD
+    ? Object.fromEntries(
+        Object.entries(MALFORMED).map(([name, bytes]) => [`${name} is refused`, { bytes, status: 400 }]),
+      )
+    : {}),
   'HTTP/1.0 is refused': { bytes: 'GET /ping HTTP/1.0\r\nHost: a\r\n\r\n', status: 505 },
   'an absolute-form target is refused': { bytes: request({ target: 'http://127.0.0.1/ping' }), status: 505 },
   'the asterisk form is refused': { bytes: request({ method: 'OPTIONS', target: '*' }), status: 505 },
@@ -104,14 +120,16 @@ test('limit: 98 header fields, Host included, are the most', async (t) => {
   t.equal((await connection.read()).status, 200)
 })
 
-test('limit: a request line cut behind the method, or between target and line end, is 505', async (t) => {
+const CUT = IS_NEWER_BUILD ? 'is put together again' : 'is 505'
+
+test(`limit: a request line cut behind the method, or between target and line end, ${CUT}`, async (t) => {
   const { port } = await bench(t)
   const method = 'GET '.length
   const target = 'GET /ping '.length
   const line = PING.indexOf('\r\n') + 2
   for (let at = 1; at <= line; at++) {
     const connection = await connected(t, port, ...split(PING, [at]))
-    const cut = at === method || (at >= target && at < line)
+    const cut = !IS_NEWER_BUILD && (at === method || (at >= target && at < line))
     t.equal((await connection.read()).status, cut ? 505 : 200, `cut at ${at}`)
   }
 })
@@ -250,14 +268,10 @@ test('limit: with allow_chunked, a trailer makes the answer 505 although the han
 
 /** Requests that are neither served nor refused: the connection is silent until the idle timer ends it. */
 const SWALLOWED: Record<string, string | Buffer> = {
+  ...(IS_NEWER_BUILD ? {} : MALFORMED),
   'no request at all': '',
-  'a request without a single header field': 'GET /ping HTTP/1.1\r\n\r\n',
   'an empty line in front of a request': Buffer.concat([Buffer.from('\r\n'), PING]),
-  'white space in front of a colon': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One : b\r\n\r\n',
-  'a folded header': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One: b\r\n c\r\n\r\n',
-  'a NUL in a header': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One: b\0c\r\n\r\n',
   'a bare carriage return in a header': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One: b\rc\r\n\r\n',
-  'a header without a colon': 'GET /ping HTTP/1.1\r\nHost: a\r\nX-One\r\n\r\n',
   'an unfinished header block': 'GET /ping HTTP/1.1\r\nHost: a\r\n',
   'an unfinished body': request({
     method: 'POST',

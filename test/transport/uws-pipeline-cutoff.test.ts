@@ -2,7 +2,13 @@
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
 import { chunked, type RawConnection, request, turn } from '../support/clients/raw-http.js'
-import { connected, pausedReader, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import {
+  connected,
+  IS_NEWER_BUILD,
+  pausedReader,
+  startEdge,
+  type TestEdge,
+} from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {
@@ -83,7 +89,14 @@ const REFUSALS: Record<string, Last> = {
   'lengths of which one is none': refused400(twice('Content-Length', '5', 'abc')),
   'lengths with a byte of 0x80 and above': refused400(twice('Content-Length', '\xff5', '6\xff')),
   'a length of 16 digits': refused400(post([['Content-Length', '0000000000000005']], 'hello')),
-  'a repeated Host': refused400(request({ host: null, target: '/ping', headers: both('Host', 'a', 'b') })),
+  // The newer build refuses it itself.
+  ...(IS_NEWER_BUILD
+    ? {}
+    : {
+        'a repeated Host': refused400(
+          request({ host: null, target: '/ping', headers: both('Host', 'a', 'b') }),
+        ),
+      }),
   'a Host that is none': refused400(request({ target: '/ping', host: 'a/b' })),
   'a repeated credential': refused400(get('/ping', ...BEARERS)),
   'a repeated credential before a body': refused400(post([...BEARERS, ['Content-Length', '5']], 'hello')),

@@ -1,7 +1,8 @@
 import { type Test, test } from 'tap'
 import type { Route } from '../../src/transport/exchange.js'
+import { HEADER_BYTES } from '../../src/transport/native-server.js'
 import { request, split, turn } from '../support/clients/raw-http.js'
-import { connected, HEADER_BYTES, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {

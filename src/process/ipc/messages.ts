@@ -54,8 +54,8 @@ export type MessageToSupervisor =
   | { readonly type: 'worker-ready' }
   /** The event loop of the worker turns; any other message says so too. */
   | { readonly type: 'heartbeat' }
-  /** The worker cannot start, and trying again would end the same way. */
-  | { readonly type: 'start-failure'; readonly reason: string }
+  /** The worker cannot start, and trying again would end the same way. Exit code 2: the settings or the machine. */
+  | { readonly type: 'start-failure'; readonly reason: string; readonly exitCode: 1 | 2 }
   /** A key was generated; it is shown nowhere else in plain. */
   | { readonly type: 'bootstrap-key'; readonly kind: KeyKind; readonly key: string }
   /** Calls that begin from now on see that generation. */

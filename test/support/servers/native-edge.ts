@@ -1,7 +1,8 @@
 /** The native server in this process, on a free port of 127.0.0.1. */
 import type { Test } from 'tap'
 import type { Route } from '../../../src/transport/exchange.js'
-import type { UwsOptions, UwsServer } from '../../../src/transport/uws.js'
+import { loadNativeServer, type NativeChoice } from '../../../src/transport/native-server.js'
+import { serveUws, type UwsOptions, type UwsServer } from '../../../src/transport/uws.js'
 import { type ConnectOptions, connectRaw, type Fragment, type RawConnection } from '../clients/raw-http.js'
 
 export interface TestEdge {
@@ -11,8 +12,11 @@ export interface TestEdge {
   readonly defects: unknown[]
 }
 
-/** Header block limit of the tests, the same as the worker's (src/process/worker.ts). */
-export const HEADER_BYTES = 16 * 1024
+/** The build that the setting names, as for the server itself. */
+const native = await loadNativeServer((process.env.SLUICE_NATIVE ?? 'auto') as NativeChoice)
+
+/** What the two builds do differently is told by tests with this word, and in docs/guide/behind-a-proxy.md. */
+export const IS_NEWER_BUILD = native.build.name === 'newer'
 
 /** Serves the routes until the test ends. */
 export async function startEdge(t: Test, routes: readonly Route[], options: Partial<UwsOptions> = {}) {
@@ -21,15 +25,10 @@ export async function startEdge(t: Test, routes: readonly Route[], options: Part
   return edge
 }
 
-/**
- * Serves the routes until they are closed. The module is imported late, because the native code reads its limit for
- * header blocks while it is loaded.
- */
+/** Serves the routes until they are closed. */
 export async function serveEdge(routes: readonly Route[], options: Partial<UwsOptions> = {}) {
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
-  const { serveUws } = await import('../../../src/transport/uws.js')
   const defects: unknown[] = []
-  const server = await serveUws(routes, {
+  const server = await serveUws(native, routes, {
     host: '127.0.0.1',
     port: 0,
     tls: null,
