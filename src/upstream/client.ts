@@ -4,7 +4,8 @@ import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard } from './address-guard.js'
 import { SocketConnector, SocketGauge } from './connector.js'
-import { type CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
+import { InterimFilter } from './interim-filter.js'
+import { type CallConnection, type CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
 import type {
   ConnectionPoolLimits,
   UpstreamCall,
@@ -158,9 +159,18 @@ class ConnectionPool implements CallOwner {
     connection.dispatch(call)
   }
 
+  /** The broken connection leaves its place to the one that it is sent on now. */
+  repeatOnFresh(call: OngoingUpstreamCall): void {
+    const stale = call.connection as Connection
+    this.serving.delete(stale)
+    stale.destroy()
+    this.serve(this.openAnother()!, call)
+  }
+
   onFinished(call: OngoingUpstreamCall): void {
     this.onCallEnd(call)
     const connection = call.connection as Connection
+    connection.hasServed = true
     call.connection = null
     const next = this.nextWaiting()
     if (next !== null) {
@@ -232,9 +242,12 @@ const ignore = (): void => {}
  * connect again for nothing, a request that waits for a connection cannot be taken back, and the socket that is being
  * opened cannot be reached.
  */
-class Connection {
+class Connection implements CallConnection {
   private readonly client: Client
   private socket: Socket | null = null
+  private filter: InterimFilter | null = null
+  /** A call has been answered over the socket of now. */
+  hasServed = false
 
   constructor(
     origin: string,
@@ -251,13 +264,20 @@ class Connection {
       allowH2: false,
       connect: (address, opened) => {
         this.socket = connector.open(address, opened as Parameters<SocketConnector['open']>[1])
+        this.filter = new InterimFilter(this.socket)
+        this.hasServed = false
       },
     })
     this.client.on('disconnect', () => onClose(this))
   }
 
+  get isSilentSinceReuse(): boolean {
+    return this.hasServed && this.filter?.heard === false
+  }
+
   dispatch(call: OngoingUpstreamCall): void {
     const { method, path, headers, body } = call.request
+    this.filter?.expectAnswer()
     this.client.dispatch(
       { method, path, headers: headers as string[], body: undiciBody(body) },
       call as unknown as Dispatcher.DispatchHandler,

@@ -40,6 +40,7 @@ export function jsonFetcher(upstream: UpstreamClient, connections: number): Fetc
       timeouts: uniformTimeouts(timeoutMs),
       limits,
       deadlineAt: Number.POSITIVE_INFINITY,
+      repeatable: true,
     } as const
     return new Promise((resolve) => {
       const pieces: Buffer[] = []

@@ -39,8 +39,16 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }
 
+/** What a call asks of the connection that serves it. */
+export interface CallConnection {
+  /** It has served a call before this one, of which no byte has been answered yet. */
+  readonly isSilentSinceReuse: boolean
+}
+
 /** The pool that gave the call its connection. */
 export interface CallOwner {
+  /** The connection is broken; the call is sent once more, on a fresh one. */
+  repeatOnFresh(call: OngoingUpstreamCall): void
   /** The answer is complete; its connection may serve again. */
   onFinished(call: OngoingUpstreamCall): void
   /** The call is over and its connection, or its place in the queue, must go at once. */
@@ -67,7 +75,7 @@ const IGNORING_RECEIVER: UpstreamReceiver = {
  */
 export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   /** The connection that serves it; null before and after. */
-  connection: object | null = null
+  connection: CallConnection | null = null
   /** `starting` until `UpstreamClient.call` has returned: before that nothing may be told to the receiver. */
   private state: 'starting' | 'running' | 'ended' = 'starting'
   private phase: UpstreamPhase = 'queue'
@@ -85,6 +93,7 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   private readonly beganAt: number
   private connectionAt = 0
   private sentAt = 0
+  private repeated = false
 
   constructor(
     readonly request: UpstreamRequest,
@@ -153,7 +162,7 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   }
 
   /** A connection will serve the call, at once or after a wait for it. */
-  assignConnection(connection: object): void {
+  assignConnection(connection: CallConnection): void {
     this.connection = connection
     this.connectionAt = performance.now()
     this.enterPhase('connect')
@@ -281,7 +290,16 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   }
 
   onError(error: Error): void {
-    this.failWith(error)
+    if (this.mayRepeat()) {
+      this.repeated = true
+      this.home.repeatOnFresh(this)
+    } else this.failWith(error)
+  }
+
+  /** Before the request was begun, the engine itself has tried a fresh connection. */
+  private mayRepeat(): boolean {
+    if (this.state !== 'running' || this.repeated || this.phase !== 'headers') return false
+    return this.request.repeatable && this.connection?.isSilentSinceReuse === true
   }
 
   private enterPhase(phase: UpstreamPhase): void {

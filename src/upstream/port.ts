@@ -48,7 +48,7 @@ export interface ConnectionPoolLimits {
 /** A body that is made or read while it is sent; its Content-Length is part of the request's headers. */
 export interface StreamedRequestBody {
   /**
-   * Called once per call; what it throws ends the call as a broken connection would. A piece stays as it is until the
+   * Called once each time the call is sent; what it throws ends the call as a broken connection would. A piece stays as it is until the
    * next one is asked for, which happens when the kernel has all of it.
    */
   read(): AsyncIterable<Uint8Array>
@@ -67,6 +67,11 @@ export interface UpstreamRequest {
   readonly limits: ConnectionPoolLimits
   /** `performance.now()` beyond which the call is late, also within `totalMs`; Infinity for none. */
   readonly deadlineAt: number
+  /**
+   * It may be sent once more, where the server ends a reused connection before a byte of the answer: nearly always it
+   * had closed it already and has seen nothing (contract/decisions 42). A streamed body is then read anew.
+   */
+  readonly repeatable: boolean
 }
 
 /**

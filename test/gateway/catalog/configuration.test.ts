@@ -42,7 +42,7 @@ function modelOf(file: Json) {
 
 const SERVER_DEFAULTS = {
   timeouts: { connectMs: 5000, headersMs: 120_000, firstTokenMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
-  connections: { connections: 512, keepAliveMs: 60_000 },
+  connections: { connections: 512, keepAliveMs: 4_000 },
 }
 
 test('a provider gets the documented defaults', async (t) => {

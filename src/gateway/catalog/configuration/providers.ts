@@ -40,7 +40,9 @@ const timeouts = z.strictObject({
 
 const connections = z.strictObject({
   max: integerBetween(1, 65_535).default(512).describe('Most connections to the server, per worker.'),
-  keep_alive_ms: milliseconds.default(60_000).describe('How long an idle connection is kept.'),
+  keep_alive_ms: milliseconds
+    .default(4_000)
+    .describe('How long an idle connection is kept. Shorter than the server keeps it: many close after 5 s.'),
 })
 
 const server = {

@@ -37,7 +37,7 @@ export interface ServerOptions {
 }
 
 /** A request without what changes from call to call. */
-type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt'>
+type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt' | 'repeatable'>
 
 export type HeaderPairs = readonly (readonly [string, string])[]
 
@@ -94,10 +94,10 @@ export class ProviderServer {
   /** Sends a request whose body is ready. */
   send(
     exchange: ProviderExchange<FailureReceiver, unknown>,
-    request: Omit<UpstreamRequest, 'deadlineAt'>,
-    { deadlineAt }: ProviderCall<RoutedRequest>,
+    request: Omit<UpstreamRequest, 'deadlineAt' | 'repeatable'>,
+    { deadlineAt, repeatable }: ProviderCall<RoutedRequest>,
   ): CallHandle {
-    return exchange.attach(this.#options.upstream.call({ ...request, deadlineAt }, exchange))
+    return exchange.attach(this.#options.upstream.call({ ...request, deadlineAt, repeatable }, exchange))
   }
 
   /** An operation whose body is JSON; `exchange` reads what answers it. */

@@ -1,0 +1,79 @@
+/** Takes interim answers (1xx, RFC 9110 section 15.2) out of what is read, because the HTTP engine breaks off on some. */
+import type { Socket } from 'node:net'
+
+/** `HTTP/1.1 103` */
+const STATUS_AT = 9
+const STATUS_END = 12
+const BEGIN = Buffer.from('HTTP/1.')
+const HEAD_END = Buffer.from('\r\n\r\n')
+const ONE = 0x31
+const ZERO = 0x30
+/** As much of interim heads as is read away before one answer; what is longer is left to the engine. */
+const MOST_BYTES = 16 * 1024
+
+/** Stands between a socket and its reader, which pulls: `socket.read` is the only way in. */
+export class InterimFilter {
+  /** Something has come since the last request. */
+  heard = false
+  /** The head of an answer is due; from its first bytes on all goes through. */
+  #awaitsHead = true
+  /** The begin of a head that is not decided yet. */
+  #held: Buffer | null = null
+  #skipped = 0
+
+  constructor(socket: Socket) {
+    const read = socket.read.bind(socket) as (size?: number) => Buffer | null
+    // The stream's own machinery reads with a size of 0, which brings nothing.
+    socket.read = (size?: number): Buffer | null => {
+      for (;;) {
+        const chunk = read(size)
+        if (chunk === null || size !== undefined) return chunk
+        this.heard = true
+        const rest = this.#awaitsHead ? this.#withoutInterim(chunk) : chunk
+        if (rest !== null) return rest
+      }
+    }
+  }
+
+  /** A request goes out. */
+  expectAnswer(): void {
+    this.heard = false
+    this.#awaitsHead = true
+    this.#held = null
+    this.#skipped = 0
+  }
+
+  /** What is left for the reader; null while it is not known, or nothing. */
+  #withoutInterim(chunk: Buffer): Buffer | null {
+    let bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
+    this.#held = null
+    while (bytes.length > 0) {
+      const end = isUndecided(bytes) ? -1 : interimEnd(bytes)
+      if (end === 0 || this.#skipped + bytes.length > MOST_BYTES) {
+        this.#awaitsHead = false
+        return bytes
+      }
+      if (end < 0) {
+        this.#held = bytes
+        return null
+      }
+      this.#skipped += end
+      bytes = bytes.subarray(end)
+    }
+    return null
+  }
+}
+
+/** Whether these may be the first bytes of a status line, and too few to tell the status. */
+function isUndecided(bytes: Buffer): boolean {
+  return bytes.length < STATUS_END && bytes.subarray(0, BEGIN.length).equals(BEGIN.subarray(0, bytes.length))
+}
+
+/** Length of the interim head that these bytes begin with: 0 where it is none, -1 where its end has not come. */
+function interimEnd(bytes: Buffer): number {
+  if (bytes[STATUS_AT] !== ONE || !bytes.subarray(0, BEGIN.length).equals(BEGIN)) return 0
+  // 101 is an answer: nobody here has asked for another protocol, and the engine says so.
+  if (bytes[STATUS_AT + 1] === ZERO && bytes[STATUS_AT + 2] === ONE) return 0
+  const at = bytes.indexOf(HEAD_END)
+  return at < 0 ? -1 : at + HEAD_END.length
+}
