@@ -68,6 +68,7 @@ export function composeFederation(options: FederationOptions) {
       exchange: (request) => exchange.exchange(request),
       limit,
       jwks: () => signingKeys.jwks(),
+      baseUrl,
     } satisfies OauthPorts,
     admin: {
       federation,

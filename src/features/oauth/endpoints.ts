@@ -7,7 +7,13 @@ import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply, serializedJsonReply } from '../../http/reply.js'
 import { ACCESS_TOKEN_SCOPE, type MintedAccessToken } from '../../identity/access-token.js'
 import type { Jwks } from '../../identity/signing-keys.js'
-import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenRequestForm } from './token-request.js'
+import {
+  ACCESS_TOKEN_TYPE,
+  GRANT_TYPE,
+  requireTokenRequest,
+  TOKEN_FORM,
+  type TokenRequestForm,
+} from './token-request.js'
 
 const operation = endpointGroup({ tag: 'oauth', dialect: oauth })
 
@@ -16,6 +22,8 @@ export interface OauthPorts {
   /** Whether a client address has exchanged too often; null when there is no limit. See `Endpoint.limit`. */
   readonly limit: ((address: string) => Promise<void> | null) | null
   readonly jwks: () => Jwks
+  /** Public base URL, without a slash at its end: the `iss` of access tokens. */
+  readonly baseUrl: string
 }
 /** A body of 32,768 bytes is too large (contract/decisions 14). */
 const LARGEST_BODY = 32_767
@@ -49,9 +57,35 @@ const Jwk = z.object({
 
 const KeySet = nameSchema('KeySet', z.object({ keys: z.array(Jwk) }))
 
+const ServerMetadata = nameSchema(
+  'AuthorizationServerMetadata',
+  z.object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    jwks_uri: z.string(),
+    grant_types_supported: z.array(z.literal(GRANT_TYPE)),
+    token_endpoint_auth_methods_supported: z.array(z.literal('none')),
+    scopes_supported: z.array(z.literal(ACCESS_TOKEN_SCOPE)),
+    response_types_supported: z.array(z.string()),
+    service_documentation: z.string(),
+  }),
+)
+
+/** RFC 8414 section 2. There is no authorization endpoint, so the list of its answers is empty. */
+const serverMetadata = (baseUrl: string) => ({
+  issuer: baseUrl,
+  token_endpoint: `${baseUrl}/api/v1/oauth/token`,
+  jwks_uri: `${baseUrl}/api/v1/oauth/jwks`,
+  grant_types_supported: [GRANT_TYPE],
+  token_endpoint_auth_methods_supported: ['none'],
+  scopes_supported: [ACCESS_TOKEN_SCOPE],
+  response_types_supported: [],
+  service_documentation: `${baseUrl}/docs`,
+})
+
 /**
- * The token exchange and the keys that verify its tokens (contract/gateway 10.1 and 10.3). Neither looks at a
- * bearer: clients that have one send it everywhere.
+ * The token exchange, the keys that verify its tokens, and what tells of both (contract/gateway 10.1 and 10.3,
+ * contract/decisions 55). None looks at a bearer: clients that have one send it everywhere.
  */
 export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
   operation<TokenRequestForm>('create_oauth_token', 'POST /api/v1/oauth/token', {
@@ -72,6 +106,14 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     replies: { 200: { description: 'The keys', schema: KeySet } },
     faults: ['internal'],
     handle: () => jsonReply(200, ports.jwks(), CACHEABLE),
+  }),
+  operation('read_oauth_metadata', 'GET /.well-known/oauth-authorization-server', {
+    summary: 'Read what clients need to know of the token endpoint',
+    open: true,
+    dialect: gateway,
+    replies: { 200: { description: 'Metadata by RFC 8414', schema: ServerMetadata } },
+    faults: ['internal'],
+    handle: () => jsonReply(200, serverMetadata(ports.baseUrl), CACHEABLE),
   }),
 ]
 

@@ -1,11 +1,11 @@
 /** The form of a token exchange (RFC 8693 section 2.1; contract/gateway 10.1, contract/decisions 14). */
-import { throwFault } from '../../base/fault.js'
+import { notedIssue, throwFault } from '../../base/fault.js'
 import type { JsonSchema } from '../../http/json-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 import { ACCESS_TOKEN_SCOPE } from '../../identity/access-token.js'
-import { isCompactJws } from '../../identity/compact-jws.js'
+import { isCompactJws, LONGEST_TOKEN } from '../../identity/compact-jws.js'
 
-const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 
@@ -17,7 +17,7 @@ export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 export const TOKEN_FORM = {
   grant_type: formField({ const: GRANT_TYPE }, true),
   subject_token: formField(
-    { minLength: 5, maxLength: 16_384, description: 'A JWT of an issuer that the policy names.' },
+    { minLength: 5, maxLength: LONGEST_TOKEN, description: 'A JWT of an issuer that the policy names.' },
     true,
   ),
   subject_token_type: formField({ const: SUBJECT_TOKEN_TYPE }, true),
@@ -36,23 +36,30 @@ interface TokenRequest {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Throws `unsupported-grant-type`, `bad-request` or `invalid-scope`, for the first thing that is wrong. */
+/** Throws `unsupported-grant-type`, `invalid-input` or `invalid-scope`, for the first thing that is wrong. */
 export function requireTokenRequest(form: TokenRequestForm): TokenRequest {
   const { grant_type, subject_token, subject_token_type, federation_policy_id, requested_token_type } = form
-  if (grant_type === null) failMalformed('grant_type is missing')
+  if (grant_type === null) failMalformed('grant_type', MISSING)
   if (grant_type !== GRANT_TYPE) throwFault('unsupported-grant-type')
-  if (subject_token_type !== SUBJECT_TOKEN_TYPE) failMalformed('subject_token_type is missing or another')
-  if (federation_policy_id === null || !UUID.test(federation_policy_id))
-    failMalformed('federation_policy_id is no UUID')
-  if (subject_token === null || !isCompactJws(subject_token)) failMalformed('subject_token is no compact JWT')
+  if (subject_token_type === null) failMalformed('subject_token_type', MISSING)
+  if (subject_token_type !== SUBJECT_TOKEN_TYPE)
+    failMalformed('subject_token_type', `must be ${SUBJECT_TOKEN_TYPE}`)
+  if (federation_policy_id === null) failMalformed('federation_policy_id', MISSING)
+  if (!UUID.test(federation_policy_id)) failMalformed('federation_policy_id', 'must be a UUID')
+  if (subject_token === null) failMalformed('subject_token', MISSING)
+  if (!isCompactJws(subject_token)) failMalformed('subject_token', NO_TOKEN)
   if (requested_token_type !== null && requested_token_type !== ACCESS_TOKEN_TYPE)
-    failMalformed('requested_token_type is another')
+    failMalformed('requested_token_type', `must be ${ACCESS_TOKEN_TYPE}`)
   if (form.scope !== null && form.scope !== ACCESS_TOKEN_SCOPE) throwFault('invalid-scope')
   return { policyId: federation_policy_id.toLowerCase(), subjectToken: subject_token }
 }
 
-function failMalformed(detail: string): never {
-  throwFault('bad-request', { detail })
+const MISSING = 'is required'
+const NO_TOKEN = `must be a JWT of at most ${LONGEST_TOKEN} characters, three parts of base64url with dots between them`
+
+/** Names the field, never what it holds (contract/decisions 55). */
+function failMalformed(field: string, note: string): never {
+  throwFault('invalid-input', { issues: [notedIssue(['body', field], note)] })
 }
 
 function formField(schema: JsonSchema, required: boolean): TextField<string | null> {

@@ -1,4 +1,7 @@
-/** The token endpoint's errors: RFC 6749 section 5.2 with the product's own statuses (contract/gateway 1.7). */
+/**
+ * The token endpoint's errors: RFC 6749 section 5.2 with the product's own statuses (contract/gateway 1.7,
+ * contract/decisions 55).
+ */
 import type { Fault, FaultKind } from '../../base/fault.js'
 import { type ErrorDialect, faultHeaders } from './dialect.js'
 
@@ -51,15 +54,29 @@ const NEVER_STORED = [
   ['Pragma', 'no-cache'],
 ] as const
 
+/** What a description may hold (RFC 6749 section 5.2). */
+const DESCRIPTION_TEXT = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** The sentence of the kind; a malformed request names the field as well, and never its value. */
+function describe({ kind, note, issues }: Fault): string {
+  const { error, description } = ERRORS[kind]
+  const [issue] = issues
+  const field = issue && `${issue.loc.slice(1).join('.') || 'body'}: ${issue.note ?? 'is not valid'}`
+  const detail = note ?? field
+  if (error !== 'invalid_request' || detail === undefined || !DESCRIPTION_TEXT.test(detail))
+    return description
+  return `${description}: ${detail}`
+}
+
 export const oauth: ErrorDialect = {
   name: 'oauth',
   requestIds: ['x-request-id'],
   lockable: false,
   status: (kind) => ERRORS[kind].status,
   render: (fault: Fault) => {
-    const { status, error, description } = ERRORS[fault.kind]
+    const { status, error } = ERRORS[fault.kind]
     const headers = faultHeaders(fault, status).filter(([name]) => name !== 'Cache-Control')
-    const body = JSON.stringify({ error, error_description: description })
+    const body = JSON.stringify({ error, error_description: describe(fault) })
     return { status, headers: [...headers, ...NEVER_STORED], body }
   },
 }

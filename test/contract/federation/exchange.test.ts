@@ -1,6 +1,6 @@
-/** contract/gateway 10.1 to 10.3, contract/decisions 14, 18, 35: the token exchange over the wire. */
+/** contract/gateway 10.1 to 10.3, contract/decisions 14, 18, 35 and 55: the token exchange over the wire. */
 import { OpenRouter } from '@openrouter/sdk'
-import { createLocalJWKSet, jwtVerify } from 'jose'
+import { createLocalJWKSet, createRemoteJWKSet, jwtVerify } from 'jose'
 import tap, { test } from 'tap'
 import { lockableOperations } from '../../../src/app.js'
 import { httpClient } from '../../support/clients/http-client.js'
@@ -13,7 +13,13 @@ import {
   JWT_TYPE,
   WORKLOAD,
 } from '../../support/servers/federation-server.js'
-import { API_KEY, askChat, eventsOf, MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
+import {
+  API_KEY,
+  askChat,
+  eventsOf,
+  type Json,
+  MANAGEMENT_KEY,
+} from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 const bench = await FederationServer.start(tap, { SLUICE_LOG_LEVEL: 'info' })
@@ -176,8 +182,33 @@ const ERRORS: readonly (readonly [about: string, form: Form | string, error: str
   ['JSON', JSON.stringify(Object.fromEntries(GOOD)), 'invalid_request'],
 ]
 
+/** What the description of a malformed request goes on with, by what is wrong. */
+const NAMED: Readonly<Record<string, string>> = {
+  'no grant_type': 'grant_type: is required',
+  'an empty grant_type': 'grant_type: is required',
+  'no subject_token': 'subject_token: is required',
+  'an empty subject_token': 'subject_token: is required',
+  'no subject_token_type': 'subject_token_type: is required',
+  'another subject_token_type': `subject_token_type: must be ${JWT_TYPE}`,
+  'no policy': 'federation_policy_id: is required',
+  'an empty policy': 'federation_policy_id: is required',
+  'a policy that is no UUID': 'federation_policy_id: must be a UUID',
+  'another requested_token_type': `requested_token_type: must be ${ACCESS_TOKEN_TYPE}`,
+  'a bad requested_token_type before a bad scope': `requested_token_type: must be ${ACCESS_TOKEN_TYPE}`,
+  ...Object.fromEntries(GOOD.map(([name]) => [`${name} twice`, `${name}: must come once`])),
+  'scope twice': 'scope: must come once',
+  'scope twice, once empty': 'scope: must come once',
+  'a field twice by another spelling': 'grant_type: must come once',
+  nothing: 'grant_type: is required',
+  'a percent sign that encodes nothing': 'body: must be well encoded',
+  'a percent sign at the end': 'body: must be well encoded',
+  'encoded bytes that are no UTF-8': 'body: must be well encoded',
+  JSON: 'grant_type: is required',
+}
+const NO_TOKEN =
+  'subject_token: must be a JWT of at most 16384 characters, three parts of base64url with dots between them'
+
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  invalid_request: 'The request is malformed',
   invalid_grant: 'The subject token was not accepted',
   invalid_scope: 'The requested scope is not available',
   unsupported_grant_type: 'The grant type is not supported',
@@ -187,7 +218,8 @@ test('each row of the error table, with every key that clients insist on', async
   for (const [about, form, error] of ERRORS) {
     const { status, json, headers } = await bench.post(form)
     t.equal(status, 400, about)
-    t.strictSame(json, { error, error_description: DESCRIPTIONS[error] }, about)
+    const malformed = `The request is malformed: ${NAMED[about] ?? NO_TOKEN}`
+    t.strictSame(json, { error, error_description: DESCRIPTIONS[error] ?? malformed }, about)
     t.equal(headers.get('cache-control'), 'no-store', about)
     t.equal(headers.get('pragma'), 'no-cache', about)
     t.match(headers.get('content-type'), /^application\/json/, about)
@@ -346,4 +378,31 @@ test('an issuer that cannot be asked is 503 with the seconds to wait', async (t)
   t.match(headers.get('retry-after'), /^([1-9]|[12]\d|30)$/)
   t.equal(headers.get('cache-control'), 'no-store')
   t.equal((await bench.exchange(policy.id)).status, 200, 'the other issuer of that URL has its keys')
+})
+
+test('the metadata of the authorization server lead a client to the endpoint and its keys', async (t) => {
+  const { origin } = new URL(server.apiUrl)
+  const answer = await fetch(`${origin}/.well-known/oauth-authorization-server`, {
+    headers: { Authorization: 'Bearer of somebody else' },
+  })
+  t.equal(answer.status, 200)
+  t.match(answer.headers.get('content-type'), /^application\/json/)
+  const metadata = (await answer.json()) as Json
+  t.strictSame(metadata, {
+    issuer: metadata.issuer,
+    token_endpoint: `${metadata.issuer}/api/v1/oauth/token`,
+    jwks_uri: `${metadata.issuer}/api/v1/oauth/jwks`,
+    grant_types_supported: [GRANT_TYPE],
+    token_endpoint_auth_methods_supported: ['none'],
+    scopes_supported: ['inference'],
+    response_types_supported: [],
+    service_documentation: `${metadata.issuer}/docs`,
+  })
+  const form = new URLSearchParams(encoded(GOOD))
+  const exchanged = await fetch(metadata.token_endpoint, { method: 'POST', body: form })
+  const { access_token: token } = (await exchanged.json()) as Json
+  const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(metadata.jwks_uri)), {
+    issuer: metadata.issuer,
+  })
+  t.equal(payload.scope, 'inference')
 })
