@@ -37,8 +37,11 @@ export function jwksUrlDefect(text: string, allowLoopback: boolean): string | nu
 function authorityDefect(authority: string): string | null {
   const [, host = '', port = '443'] = HOST_AND_PORT.exec(authority) ?? []
   if (host === '' || Number(port) > 65_535) return 'must name a host, and a port from 1 to 65535 if any'
-  if (host.startsWith('['))
-    return isIPv6(host.slice(1, -1)) ? null : 'must name an IPv6 address in its brackets'
+  if (host.startsWith('[')) {
+    // Of an interface no host on the network knows anything.
+    const isAddress = isIPv6(host.slice(1, -1)) && !host.includes('%')
+    return isAddress ? null : 'must name an IPv6 address in its brackets'
+  }
   const labels = host.split('.')
   if (NUMBER.test(labels.at(-1)!))
     return isIPv4(host) ? null : 'must write an IPv4 address in four decimal parts'
