@@ -134,18 +134,39 @@ export function boundedRecord<T extends z.ZodType>(
 
 /** How deep a value of any shape may be. Beyond some thousands writing it as JSON would exhaust the stack. */
 const DEEPEST = 100
+const TOO_DEEP = `must not be nested deeper than ${DEEPEST} levels`
 
 /** An object of any shape that is passed on as it is. */
 export function openObject(): z.ZodType<Record<string, unknown>> {
-  return limitDepth(z.record(z.string(), z.unknown()))
+  return limitOpenValue(z.record(z.string(), z.unknown()))
+}
+
+/** Most values within one of any shape: a call holds it until its answer has ended. */
+const MOST_OPEN_VALUES = 20_000
+
+/** The same schema for a value that may have any shape, but not any depth or size. */
+export function limitOpenValue<T extends z.ZodType>(schema: T): T {
+  const note = (value: unknown): string => openExcess(value, { values: MOST_OPEN_VALUES }, DEEPEST) ?? ''
+  return schema.refine((value) => note(value) === '', { params: { rule: 'other', note }, abort: true }) as T
+}
+
+/** What there is too much of in a value of any shape; null for nothing. Walks no further than it has to. */
+function openExcess(value: unknown, left: { values: number }, levels: number): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  if (levels === 0) return TOO_DEEP
+  const within = Array.isArray(value) ? value : Object.values(value)
+  left.values -= within.length
+  if (left.values < 0) return `must not hold more than ${MOST_OPEN_VALUES} values`
+  for (let at = 0; at < within.length; at++) {
+    const excess = openExcess(within[at], left, levels - 1)
+    if (excess !== null) return excess
+  }
+  return null
 }
 
 /** The same schema for values that can be written as JSON again, whatever shape their open members have. */
 export function limitDepth<T extends z.ZodType>(schema: T): T {
-  return schema.refine(
-    (value) => isWithinDepth(value, DEEPEST),
-    noteOptions(`must not be nested deeper than ${DEEPEST} levels`),
-  ) as T
+  return schema.refine((value) => isWithinDepth(value, DEEPEST), noteOptions(TOO_DEEP)) as T
 }
 
 function isWithinDepth(value: unknown, levels: number): boolean {

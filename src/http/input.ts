@@ -7,6 +7,7 @@ import type { HttpCall, IncomingBody } from '../transport/exchange.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
 import { noteOf, type RuleParams } from './fields.js'
 import { fastReaderOf, issueAt } from './first-violation.js'
+import { jsonExcess } from './json-bounds.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
 
 type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
@@ -119,7 +120,8 @@ function isJson(contentType: string): boolean {
 
 /**
  * Parses a JSON body. An issue instead of a value when there is none (`missing`), when it is declared as
- * something else (`object`), or when it is no JSON in UTF-8 (`json`, with the byte offset where it is known).
+ * something else (`object`), when it is too deep or holds too much, or when it is no JSON in UTF-8 (`json`, with the
+ * byte offset where it is known).
  * A byte order mark is no JSON (RFC 8259 section 8.1).
  */
 export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
@@ -127,7 +129,10 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
   if (!isJson(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
   }
-  const text = decodeUtf8(bufferView(body))
+  const bytes = bufferView(body)
+  const excess = jsonExcess(bytes)
+  if (excess !== null) return excess
+  const text = decodeUtf8(bytes)
   if (text === null) return new ValidationIssue(['body', 0], 'json')
   try {
     return JSON.parse(text)

@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import {
   boundedNumber,
   boundedString,
-  limitDepth,
+  limitOpenValue,
   noteOptions,
   optional,
   safeInteger,
@@ -57,7 +57,7 @@ const traceMembers = optional({
 export const identity = {
   session_id: identifier,
   user: identifier,
-  trace: limitDepth(z.looseObject(traceMembers)),
+  trace: limitOpenValue(z.looseObject(traceMembers)),
 }
 
 /** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
@@ -133,7 +133,7 @@ const providerWishes = optional({
 })
 export const providerPreferences = nameSchema(
   'ProviderPreferences',
-  limitDepth(z.looseObject(providerWishes)),
+  limitOpenValue(z.looseObject(providerWishes)),
 )
 
 /** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */

@@ -167,7 +167,7 @@ test('numbers without bounds of their own are still numbers that JSON can say ag
   t.same(checked(safeInteger(), 2 ** 53).issues, [['body', 'at-most', 2 ** 53 - 1]])
 })
 
-test('a map bounds its size, an open object its depth', async (t) => {
+test('a map bounds its size, an open object its depth and what it holds', async (t) => {
   t.same(notes(recordOf(z.boolean()), { a: true }), [])
   t.same(checked(boundedRecord(boundedString(0, 3), boundedString(0, 3), 1), { a: 'b', c: 'd' }).issues, [
     ['body', 'too-many', 1],
@@ -175,4 +175,7 @@ test('a map bounds its size, an open object its depth', async (t) => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: [nested(levels - 1)] })
   t.same(notes(openObject(), nested(50)), [])
   t.same(notes(openObject(), nested(51)), [['other', 'must not be nested deeper than 100 levels']])
+  const holding = (values: number): unknown => ({ a: Array(100).fill(Array((values - 101) / 100).fill(1)) })
+  t.same(notes(openObject(), holding(19_901)), [])
+  t.same(notes(openObject(), holding(20_001)), [['other', 'must not hold more than 20000 values']])
 })

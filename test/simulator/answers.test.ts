@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatMessage, ChatRequest, FunctionTool } from '../../src/gateway/formats/canonical.js'
+import { splitIntoWords } from '../../src/simulator/answer/prose.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import type { SimulatorSetup } from './calls.js'
 import {
@@ -217,6 +218,24 @@ test('what follows echo: is said back, so that crossed answers can be told', asy
   const recorder = runStream(userRequest('echo: tag 17 of  worker 2'))
   t.equal(assembleCompletion(recorder.events).choices[0]!.message.content, 'tag 17 of  worker 2')
   t.equal(recorder.deltaCount, 5)
+})
+
+test('of a long text behind echo: only what may be said is cut into words, and long words are cut', async (t) => {
+  t.equal(splitIntoWords('a '.repeat(1_000_000), 3).length, 3)
+  const long = 'x'.repeat(1000)
+  t.same(
+    splitIntoWords(`${long} y`, 10).map(({ length }) => length),
+    [256, 256, 256, 232, 2],
+  )
+  const text = `one two three ${long}${' '.repeat(600)}end`
+  t.equal(messageOf(userRequest(`echo: ${text}`)).content, text)
+  const { choices, usage } = completionOf(userRequest(`echo: ${text}`, { max_tokens: 3 }))
+  t.same(
+    [choices[0]!.message.content, choices[0]!.finishReason, usage?.completion],
+    ['one two three', 'length', 3],
+  )
+  const stopped = completionOf(userRequest(`echo: ${text}`, { max_tokens: 3, stop: 'two three' }))
+  t.same([stopped.choices[0]!.message.content, stopped.choices[0]!.finishReason], ['one ', 'stop'])
 })
 
 // ── Tools ───────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 /** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
-import { boundedNumber, boundedString, limitDepth, optional, stringWithRule } from '../../http/fields.js'
+import { boundedNumber, boundedString, limitOpenValue, optional, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { identity, modelId, providerPreferences } from '../../inference-http/request-members.js'
 
@@ -151,6 +151,6 @@ export const Transcription = nameSchema(
     entities: z
       .array(z.object({ text: z.string(), type: z.string(), start_char: z.int(), end_char: z.int() }))
       .optional(),
-    service_metadata: limitDepth(z.looseObject({})).optional(),
+    service_metadata: limitOpenValue(z.looseObject({})).optional(),
   }),
 )

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import {
   boundedString,
-  limitDepth,
+  limitOpenValue,
   noteOptions,
   optional,
   safeInteger,
@@ -91,7 +91,7 @@ const text = z.string().nullable()
 /** Echoed unchanged (contract/gateway 3.5): what is known of an item is checked, the rest is kept. */
 const reasoningDetail = nameSchema(
   'ReasoningDetail',
-  limitDepth(
+  limitOpenValue(
     z.looseObject({
       type: z.string(),
       ...optional({
@@ -124,7 +124,7 @@ const assistant = z.object({
     // Libraries that print whole answers into the history write null for what an answer did not have.
     tool_calls: z.array(toolCall).nullable(),
     audio: z.object(echoedAudio).nullable(),
-    images: z.array(limitDepth(echoedImage)).nullable(),
+    images: z.array(limitOpenValue(echoedImage)).nullable(),
     reasoning: text,
     reasoning_details: z.array(reasoningDetail).nullable(),
     model: z.string(),

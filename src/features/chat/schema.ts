@@ -10,7 +10,7 @@ import {
   boundedRecord,
   boundedString,
   finiteNumber,
-  limitDepth,
+  limitOpenValue,
   openObject,
   optional,
   recordOf,
@@ -71,7 +71,7 @@ const output = {
   stream: z.boolean(),
   stream_options: z.object(optional({ include_usage: z.boolean() })).nullable(),
   modalities: z.array(z.enum(['text', 'image', 'audio'])),
-  image_config: limitDepth(recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())]))),
+  image_config: limitOpenValue(recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())]))),
   prediction: z
     .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })
     .nullable(),

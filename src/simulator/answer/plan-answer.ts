@@ -53,7 +53,7 @@ export function planAnswer(call: ProviderCall, behaviour: CompiledBehaviour, see
   const limit = maxAnswerTokens(request, endpoint.maxCompletionTokens)
   const input: PlanInput = { request, behaviour, digest, seed: answerSeed, limit }
   const reasoning = planReasoning(input, random)
-  const output = planOutput(request, answerSeed, unlimitedProseLength(input, random))
+  const output = planOutput(input, unlimitedProseLength(input, random))
   return new AnswerGenerator(applyLimits(input, output, reasoning))
 }
 
@@ -99,9 +99,12 @@ function planReasoning({ request, behaviour, digest }: PlanInput, random: Seeded
   }
 }
 
+/** Words behind the limit that are looked at, because a stop sequence may end in one of them. */
+const STOP_WORDS = 100
+
 // ── Text and tool calls ─────────────────────────────────────────────────────
 
-function planOutput(request: ChatRequest, seed: RandomSeed, proseLength: number): PlannedOutput {
+function planOutput({ request, seed, limit }: PlanInput, proseLength: number): PlannedOutput {
   rejectUnsupportedFeatures(request)
   const userText = lastUserText(request.messages)
   const tools = chooseTools(request, userText)
@@ -115,7 +118,7 @@ function planOutput(request: ChatRequest, seed: RandomSeed, proseLength: number)
     const schema = format.json_schema.schema ?? ANY_OBJECT
     return planJson(schema, seed, 'response_format.json_schema.schema')
   }
-  const tokens = isEchoRequest(userText) ? splitIntoWords(echoText(userText)) : null
+  const tokens = isEchoRequest(userText) ? splitIntoWords(echoText(userText), limit + STOP_WORDS) : null
   return { tokens, proseLength: tokens === null ? proseLength : 0, toolCalls: [] }
 }
 

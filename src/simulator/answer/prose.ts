@@ -89,7 +89,12 @@ export function splitIntoTokens(text: string): string[] {
   return text.match(/[\s\S]{1,3}(?:[\ud800-\udbff][\udc00-\udfff]|[\s\S])?/g) ?? []
 }
 
-/** Cuts a text into words, each with the space before it. */
-export function splitIntoWords(text: string): string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? []
+/** Longer words, and longer spaces, are cut. */
+const WORD_PATTERN = /\s{0,256}\S{1,256}|\s{1,256}/g
+
+/** Cuts a text into words, each with the space before it, up to `most` of them. */
+export function splitIntoWords(text: string, most: number): string[] {
+  const words: string[] = []
+  for (const [word] of text.matchAll(WORD_PATTERN)) if (words.push(word) >= most) break
+  return words
 }

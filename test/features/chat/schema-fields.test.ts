@@ -323,6 +323,12 @@ test('values nested deeper than can be written again are refused where they woul
   }
 })
 
+test('open objects hold so many values and no more, and the refusal names them', async (t) => {
+  const many = { a: Array(20_000).fill(0) }
+  for (const name of ['trace', 'provider', 'image_config'])
+    t.equal(refusalOf({ [name]: many }), `${name}: must not hold more than 20000 values`)
+})
+
 test('ten million wrong messages cost no more than the first of them', async (t) => {
   const messages = new Array(10_000_000).fill(1)
   const before = process.memoryUsage().heapUsed
