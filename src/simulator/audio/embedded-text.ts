@@ -13,8 +13,19 @@ interface RecordingContent {
   readonly text: string | null
 }
 
+/** How much of a recording's begin is looked at; enough for the longest text in samples of two channels. */
+export const RECORDING_HEAD_BYTES = 2 ** 20
+/** Most bytes of a spoken text: four thousand characters of three bytes, and some more. */
+const LONGEST_TEXT = 16_384
+/** What is longer counts as this long. */
+const MOST_SECONDS = 2 * 60 * 60
 /** Samples per second of headerless PCM that is sent for transcription (contract/gateway 6.1). */
 const PCM_RATE = 16_000
+/** Samples per second of a WAV file that is believed. */
+const SLOWEST_RATE = 4_000
+const FASTEST_RATE = 192_000
+/** No MP3 has fewer in a second (8 kbit/s): one whose tag says otherwise is not ours. */
+const FEWEST_MP3_BYTES_PER_SECOND = 1_000
 /** A recording that is not looked into is taken for 128 kbit/s. */
 const BYTES_PER_SECOND = 16_000
 
@@ -62,31 +73,42 @@ function id3Part(name: string, content: string | Buffer, flagBytes = 2): Buffer 
   return Buffer.concat([Buffer.from(name), Buffer.from(size), Buffer.alloc(flagBytes), bytes])
 }
 
-/** Reads a recording of the format that it is said to have. */
-export function readRecording(bytes: Buffer, format: string): RecordingContent {
-  switch (format.toLowerCase()) {
+/**
+ * Reads a recording of the format that it is said to have.
+ * @param head its first `RECORDING_HEAD_BYTES`, or all of it
+ * @param size bytes of the whole recording
+ */
+export function readRecording(head: Buffer, size: number, format: string): RecordingContent {
+  const { text, seconds } = readContainer(head, size, format.toLowerCase()) ?? estimateRecording(size)
+  return { text, seconds: Math.min(seconds, MOST_SECONDS) }
+}
+
+/** Null for what is not looked into, or is not what it is said to be. */
+function readContainer(head: Buffer, size: number, format: string): RecordingContent | null {
+  switch (format) {
     case 'pcm':
-      return readPcm(bytes)
+      return readPcm(head, size)
     case 'wav':
-      return readWav(bytes) ?? estimateRecording(bytes)
+      return readWav(head, size)
     case 'mp3':
     case 'mpga':
     case 'mpeg':
-      return readId3(bytes) ?? estimateRecording(bytes)
+      return readId3(head, size)
     default:
-      return estimateRecording(bytes)
+      return null
   }
 }
 
-function estimateRecording(bytes: Buffer): RecordingContent {
-  return { text: null, seconds: bytes.byteLength / BYTES_PER_SECOND }
+function estimateRecording(size: number): RecordingContent {
+  return { text: null, seconds: size / BYTES_PER_SECOND }
 }
 
 /** The text in 16-bit samples, of which one begins every `stride` bytes; null for none, or a damaged one. */
 function textInSamples(bytes: Buffer, stride: number): string | null {
   const header = bytesInSamples(bytes, stride, 0, HEADER_BYTES)
   if (header === null || header.toString('latin1', 0, 4) !== MARK) return null
-  const content = bytesInSamples(bytes, stride, HEADER_BYTES, header.readUInt32BE(4))
+  const length = header.readUInt32BE(4)
+  const content = length > LONGEST_TEXT ? null : bytesInSamples(bytes, stride, HEADER_BYTES, length)
   return content !== null && crc32(content) === header.readUInt32BE(8) ? content.toString() : null
 }
 
@@ -99,39 +121,44 @@ function bytesInSamples(bytes: Buffer, stride: number, from: number, count: numb
   return found
 }
 
-function readPcm(bytes: Buffer): RecordingContent {
-  const text = textInSamples(bytes, 2)
-  return { text, seconds: bytes.byteLength / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
+function readPcm(head: Buffer, size: number): RecordingContent {
+  const text = textInSamples(head, 2)
+  return { text, seconds: size / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
 }
 
 /** PCM of 16 bits, of several channels the first; null for any other. */
-function readWav(bytes: Buffer): RecordingContent | null {
+function readWav(head: Buffer, size: number): RecordingContent | null {
   let stride = 0
   let rate = 0
-  for (let at = 12; at + 8 <= bytes.byteLength; ) {
-    const name = bytes.toString('latin1', at, at + 4)
-    const size = Math.min(bytes.readUInt32LE(at + 4), bytes.byteLength - at - 8)
-    const chunk = bytes.subarray(at + 8, at + 8 + size)
-    if (name === 'fmt ' && size >= 16) {
+  for (let at = 12; at + 8 <= head.byteLength; ) {
+    const name = head.toString('latin1', at, at + 4)
+    const length = Math.min(head.readUInt32LE(at + 4), size - at - 8)
+    const chunk = head.subarray(at + 8, at + 8 + length)
+    if (name === 'fmt ' && chunk.byteLength >= 16) {
       if (chunk.readUInt16LE(0) !== 1 || chunk.readUInt16LE(14) !== 16) return null
       rate = chunk.readUInt32LE(4)
+      if (rate < SLOWEST_RATE || rate > FASTEST_RATE) return null
       stride = 2 * Math.max(1, chunk.readUInt16LE(2))
     }
     if (name === 'data' && rate > 0) {
-      return { text: textInSamples(chunk, stride), seconds: size / stride / rate }
+      return { text: textInSamples(chunk, stride), seconds: length / stride / rate }
     }
-    at += 8 + size + (size % 2)
+    at += 8 + length + (length % 2)
   }
   return null
 }
 
 /** The tag of a simulated voice; null where there is none. */
-function readId3(bytes: Buffer): RecordingContent | null {
-  if (bytes.toString('latin1', 0, 4) !== 'ID3\x04') return null
-  const size = bytes.subarray(6, ID3_HEADER_BYTES).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
-  const tag = bytes.toString('utf8', ID3_HEADER_BYTES, ID3_HEADER_BYTES + size)
+function readId3(head: Buffer, size: number): RecordingContent | null {
+  if (head.toString('latin1', 0, 4) !== 'ID3\x04') return null
+  const length = head.subarray(6, ID3_HEADER_BYTES).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
+  // Others have pictures in theirs.
+  if (length > 2 * LONGEST_TEXT) return null
+  const tag = head.toString('utf8', ID3_HEADER_BYTES, ID3_HEADER_BYTES + length)
   const at = tag.indexOf(DESCRIPTOR)
-  const [, milliseconds] = /^TLEN\D*(\d+)USLT/.exec(tag) ?? []
+  const [, milliseconds] = /^TLEN\D*(\d{1,9})USLT/.exec(tag) ?? []
   if (at < 0 || milliseconds === undefined) return null
-  return { text: tag.slice(at + DESCRIPTOR.length), seconds: Number(milliseconds) / 1000 }
+  const seconds = Number(milliseconds) / 1000
+  const text = tag.slice(at + DESCRIPTOR.length)
+  return seconds * FEWEST_MP3_BYTES_PER_SECOND > size || text.length > LONGEST_TEXT ? null : { text, seconds }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../gateway/formats/audio.js'
 import { ProseGenerator } from '../answer/prose.js'
 import { RANDOM_LANE, SeededRandom } from '../random.js'
-import { readRecording } from './embedded-text.js'
+import { RECORDING_HEAD_BYTES, readRecording } from './embedded-text.js'
 
 /** Length of a recording that lies elsewhere and is never fetched. */
 const REMOTE_SECONDS = 30
@@ -21,27 +21,29 @@ const WORDS_PER_SECOND = 2.5
 const SPEAKERS = 2
 
 /**
- * What simulated speech has said, and otherwise a text that follows from the bytes: equal recordings get equal
- * ones.
+ * What simulated speech has said, and otherwise a text that follows from the first bytes and the size: equal
+ * recordings get equal ones.
  */
 export async function transcribe(request: TranscriptionRequest, seed: number): Promise<Transcript> {
   const { audio } = request
   if (audio.kind === 'url') {
     return transcriptOf(inventText(audio.url, REMOTE_SECONDS, seed), REMOTE_SECONDS, request)
   }
-  const bytes = await readAll(audio)
-  const { text, seconds } = readRecording(bytes, audio.format)
-  return transcriptOf(text ?? inventText(bytes, seconds, seed), seconds, request)
+  const head = await readHead(audio)
+  const { text, seconds } = readRecording(head, audio.bytes.size, audio.format)
+  return transcriptOf(text ?? inventText(head, seconds, seed), seconds, request)
 }
 
-async function readAll({ bytes }: AudioSource & { readonly kind: 'bytes' }): Promise<Buffer> {
-  const all = Buffer.allocUnsafe(bytes.size)
+/** The rest may be a hundred megabytes, and says nothing that is needed. */
+async function readHead({ bytes }: AudioSource & { readonly kind: 'bytes' }): Promise<Buffer> {
+  const head = Buffer.allocUnsafe(Math.min(bytes.size, RECORDING_HEAD_BYTES))
   let at = 0
   for await (const piece of bytes.read()) {
-    all.set(piece, at)
-    at += piece.byteLength
+    head.set(piece.subarray(0, head.byteLength - at), at)
+    at = Math.min(head.byteLength, at + piece.byteLength)
+    if (at === head.byteLength) break
   }
-  return all
+  return head.subarray(0, at)
 }
 
 function inventText(source: string | Uint8Array, seconds: number, seed: number): string {
@@ -59,11 +61,16 @@ function transcriptOf(text: string, duration: number, request: TranscriptionRequ
     end: roundToMilliseconds((duration * end) / text.length),
   })
   const sentences = passagesOf(text, SENTENCE)
-  const speakerOf = ({ start }: TextPassage): SpeakerLabel => {
+  const speakerIn = (sentence: number): SpeakerLabel => {
     if (request.diarize !== true) return {}
-    const sentence = sentences.findIndex(({ end }) => start < end)
-    const speaker = Math.max(0, sentence) % SPEAKERS
+    const speaker = sentence % SPEAKERS
     return { speaker, speaker_label: `speaker_${speaker}` }
+  }
+  let said = 0
+  /** Asked about one word after the other. */
+  const sentenceOf = ({ start }: TextPassage): number => {
+    while (said < sentences.length - 1 && start >= sentences[said]!.end) said++
+    return said
   }
   const keyterms = new Set(request.keyterms?.map((term) => term.toLowerCase()))
   return {
@@ -74,14 +81,14 @@ function transcriptOf(text: string, duration: number, request: TranscriptionRequ
     confidence: 0.97,
     segments: sentences.map((sentence, id) => ({
       ...segmentOf(sentence.text, id, times(sentence)),
-      ...speakerOf(sentence),
+      ...speakerIn(id),
     })),
     words: passagesOf(text, WORD).map((word) => ({
       word: word.text,
       ...times(word),
       confidence: confidenceOf(word.text, keyterms),
       type: 'word',
-      ...speakerOf(word),
+      ...speakerIn(sentenceOf(word)),
     })),
     entities: findEntities(text),
     usage: transcriptionUsage(duration),
@@ -97,9 +104,12 @@ interface TextPassage {
   readonly text: string
 }
 
+// A text may come from anybody, in a crafted recording: each pattern takes a time in proportion to its length.
 const WORD = /\S+/g
 /** Up to a stop that a blank follows, with any closing quotes, or to the end. */
-const SENTENCE = /\S[\s\S]*?(?:[.!?…]+["'”’)\]]*(?=\s|$)|[。！？]+|$)/g
+const SENTENCE = /\S[\s\S]*?(?:[.!?…]{1,4}["'”’)\]]{0,4}(?=\s|$)|[。！？]+|$)/g
+/** A word without what stands around it. */
+const BARE_WORD = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su
 
 function passagesOf(text: string, pattern: RegExp): TextPassage[] {
   return [...text.matchAll(pattern)].map((match) => {
@@ -129,13 +139,13 @@ function segmentOf(
 
 /** A key term is certain; any other word is by what it is made of. */
 function confidenceOf(word: string, keyterms: ReadonlySet<string>): number {
-  const bare = word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '').toLowerCase()
+  const bare = BARE_WORD.exec(word)?.[0].toLowerCase() ?? ''
   if (keyterms.has(bare)) return 1
   return 0.9 + (Buffer.from(bare).reduce((sum, byte) => sum + byte, 0) % 90) / 1000
 }
 
 const ENTITIES: readonly (readonly [type: string, pattern: RegExp])[] = [
-  ['email', /\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g],
+  ['email', /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g],
   ['url', /\bhttps?:\/\/[^\s"'<>]+/g],
   ['date', /\b\d{4}-\d{2}-\d{2}\b/g],
   ['money', /[$€£]\d+(?:[.,]\d+)*/g],
@@ -145,11 +155,14 @@ const ENTITIES: readonly (readonly [type: string, pattern: RegExp])[] = [
 /** Of those that overlap the first kind wins. */
 function findEntities(text: string): TranscriptEntity[] {
   const found: TranscriptEntity[] = []
+  /** By place, whether an entity is there. */
+  const taken = new Uint8Array(text.length)
   for (const [type, pattern] of ENTITIES) {
     for (const match of text.matchAll(pattern)) {
       const start = match.index
       const end = start + match[0].length
-      if (found.some((each) => start < each.end_char && each.start_char < end)) continue
+      if (taken.subarray(start, end).includes(1)) continue
+      taken.fill(1, start, end)
       found.push({ text: match[0], type, start_char: start, end_char: end })
     }
   }
