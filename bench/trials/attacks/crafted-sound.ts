@@ -1,15 +1,16 @@
 import { embedInSamples, encodeForSamples, id3Tag } from '../../../src/simulator/audio/embedded-text.js'
-import { requestBytes } from '../../harness/http/requests.js'
 import { closedLoop } from '../load.js'
 import type { Attack } from './attack.js'
 
 const MIB = 2 ** 20
-const CONNECTIONS = 4
+const CONNECTIONS = 2
+/** Little, so that it is what is inside that costs, and not the way there. */
+const SOUND_BYTES = MIB / 4
 const BOUNDARY = 'sound'
 
-/** 16 MiB of samples, one a second as the head says: half a year of speech. */
+/** Samples of which the head says that one is a second: a day and a half of speech. */
 function slowWav(): Buffer {
-  const file = Buffer.alloc(44 + 16 * MIB)
+  const file = Buffer.alloc(44 + SOUND_BYTES)
   file.write('RIFF')
   file.writeUInt32LE(file.byteLength - 8, 4)
   file.write('WAVEfmt ', 8)
@@ -23,13 +24,13 @@ function slowWav(): Buffer {
     file.writeUInt16LE(value, at)
   file.writeUInt32LE(1, 24)
   file.write('data', 36)
-  file.writeUInt32LE(16 * MIB, 40)
+  file.writeUInt32LE(SOUND_BYTES, 40)
   return file
 }
 
 /** Samples with a text in their lowest bits that no voice could have spoken. */
 function samplesFullOfText(): Buffer {
-  const text = encodeForSamples('a. 1 '.repeat(MIB / 10))
+  const text = encodeForSamples('a. 1 '.repeat(SOUND_BYTES / 80))
   const samples = new Int16Array(text.byteLength * 8)
   embedInSamples(samples, 0, text)
   return Buffer.from(samples.buffer)
@@ -37,29 +38,33 @@ function samplesFullOfText(): Buffer {
 
 function transcription(key: string, format: string, sound: Buffer): Buffer {
   const part = (head: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`
+  const fields = { model: 'sim/transcribe', response_format: 'verbose_json', diarize: 'true' }
   const body = Buffer.concat([
-    Buffer.from(`${part('name="model"')}sim/transcribe\r\n${part('name="diarize"')}true\r\n`),
+    ...Object.entries(fields).map(([name, value]) => Buffer.from(`${part(`name="${name}"`)}${value}\r\n`)),
     Buffer.from(part(`name="file"; filename="a.${format}"`)),
     sound,
     Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
   ])
-  const path = '/api/v1/audio/transcriptions'
-  const headers = {
-    Authorization: `Bearer ${key}`,
-    'Content-Type': `multipart/form-data; boundary=${BOUNDARY}`,
-  }
-  return requestBytes({ method: 'POST', route: path, path, body, headers })
+  const head = [
+    'POST /api/v1/audio/transcriptions HTTP/1.1',
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${key}`,
+    `Content-Type: multipart/form-data; boundary=${BOUNDARY}`,
+    `Content-Length: ${body.byteLength}`,
+  ]
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
 }
 
 /** Recordings whose heads promise far more than their bytes hold. */
 export const craftedSound: Attack = {
   name: 'attack-crafted-sound',
-  summary: 'an ordinary key has a WAV of one sample a second, samples full of text and an MP3 full of lyrics transcribed',
-  play: ({ port, key, seconds }) => {
+  summary:
+    'an organization has a WAV of one sample a second, samples full of text and an MP3 full of lyrics transcribed',
+  play: ({ port, managementKey: key, seconds }) => {
     const requests = [
       transcription(key, 'wav', slowWav()),
       transcription(key, 'pcm', samplesFullOfText()),
-      transcription(key, 'mp3', id3Tag('a. '.repeat(MIB / 3), 100)),
+      transcription(key, 'mp3', id3Tag('a. '.repeat(SOUND_BYTES / 3), 100)),
     ]
     let turn = 0
     const request = (): Buffer => requests[turn++ % requests.length]!
