@@ -1,6 +1,6 @@
 /**
  * The two builds of uWebSockets.js, and which of them serves. Their API is the same, so the edge is one; this file
- * alone loads them. Why there are two: docs/decisions/0028-two-builds-of-the-native-server.md.
+ * alone loads them. Why there are two: docs/decisions/0031-two-builds-of-the-native-server.md.
  */
 import type * as Uws from 'uWebSockets.js'
 import { createRequire } from 'node:module'
