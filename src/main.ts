@@ -131,6 +131,8 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   help: () => writeFully(1, USAGE),
 }
 
+// Otherwise Node opens a port for a debugger, through which every key could be read.
+process.on('SIGUSR1', () => {})
 // Before any command: all of them may be the first to create a file of the store.
 keepNewFilesPrivate()
 

@@ -2,8 +2,6 @@
  * The configuration: the only reader of the environment and of the configuration file. All faults are found at once
  * and named with their source.
  */
-import { readFileSync } from 'node:fs'
-import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import {
   credentialVariables,
@@ -12,6 +10,7 @@ import {
   type GatewayFileReader,
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
+import { type ConfigFileContent, readConfigFile } from './config-file.js'
 import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
 import { isLoopbackPlace } from './values.js'
 
@@ -26,6 +25,7 @@ export interface Config extends Settings {
 
 /** Names the file. */
 const FILE = 'SLUICE_CONFIG'
+const NO_FILE = { content: {}, problem: null }
 
 /** What is wrong with one setting, and where it stands. */
 interface ConfigProblem {
@@ -45,7 +45,6 @@ export class InvalidConfigError extends Error {
 }
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
-type ConfigFileContent = Readonly<Record<string, unknown>>
 
 /**
  * The frozen configuration: environment over file over default. An empty variable counts as unset.
@@ -54,13 +53,18 @@ type ConfigFileContent = Readonly<Record<string, unknown>>
 export function readConfig(environment: EnvironmentVariables, gatewayFile: GatewayFileReader): Config {
   const faults: ConfigProblem[] = []
   const path = environment[FILE] ?? ''
-  const file = path === '' ? {} : readConfigFile(path, faults)
-  faults.push(...findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys)))
+  const { content: file, problem } = path === '' ? NO_FILE : readConfigFile(path)
+  if (problem !== null) faults.push({ source: path, problem })
+  const unknown = findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys))
   const settings = readSettings(environment, file, path, faults)
-  faults.push(...findContradictions(settings))
+  const contradictions = findContradictions(settings)
   const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
-  faults.push(...gatewayFaults.map((fault) => ({ source: `${path}: ${fault.path}`, problem: fault.problem })))
-  if (faults.length > 0 || gateway === null) throw new InvalidConfigError(faults)
+  const inGateway = gatewayFaults.map((fault) => ({
+    source: `${path}: ${fault.path}`,
+    problem: fault.problem,
+  }))
+  const all = [faults, unknown, contradictions, inGateway].flat()
+  if (all.length > 0 || gateway === null) throw new InvalidConfigError(all)
   return Object.freeze({ ...settings, gateway, limits })
 }
 
@@ -117,29 +121,6 @@ function findContradictions(settings: Settings): ConfigProblem[] {
   ].filter((each) => each !== false)
 }
 
-function readConfigFile(path: string, faults: ConfigProblem[]): ConfigFileContent {
-  try {
-    const value: unknown = parseYaml(readFileSync(path, 'utf8'), { logLevel: 'error' }) ?? {}
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as ConfigFileContent
-    faults.push({ source: path, problem: 'must hold one object' })
-  } catch (error) {
-    faults.push({ source: path, problem: `cannot be read: ${fileErrorReason(error)}` })
-  }
-  return {}
-}
-
-/** The parser's own sentences quote the file, where credentials may stand. Its codes do not. */
-function fileErrorReason(error: unknown): string {
-  if (error instanceof YAMLParseError) {
-    const [from] = error.linePos ?? []
-    const place = from === undefined ? '' : ` at line ${from.line}, column ${from.col}`
-    return `${error.code.toLowerCase().replaceAll('_', ' ')}${place}`
-  }
-  if (error instanceof Error && 'syscall' in error) return error.message.split('\n')[0]!
-  return 'it is no valid YAML'
-}
-
 /** A misspelt setting would otherwise be ignored without a word. */
 function findUnknownNames(
   environment: EnvironmentVariables,
@@ -148,14 +129,14 @@ function findUnknownNames(
   gatewayKeys: readonly string[],
 ): ConfigProblem[] {
   const settings = Object.values(SETTINGS)
-  const variables = [...settings.map(({ env }) => env), FILE, ...credentialVariables(file)]
-  const keys = [...settings.map(({ key }) => key), ...gatewayKeys]
+  const variables = new Set([...settings.map(({ env }) => env), FILE, ...credentialVariables(file)])
+  const keys = new Set([...settings.map(({ key }) => key), ...gatewayKeys])
   return [
     ...Object.keys(environment)
-      .filter((name) => name.startsWith('SLUICE_') && !variables.includes(name))
+      .filter((name) => name.startsWith('SLUICE_') && !variables.has(name))
       .map((name) => ({ source: `environment variable ${name}`, problem: 'there is no such setting' })),
     ...Object.keys(file)
-      .filter((key) => !keys.includes(key))
+      .filter((key) => !keys.has(key))
       .map((key) => ({ source: `${path}: ${key}`, problem: 'there is no such setting' })),
   ]
 }

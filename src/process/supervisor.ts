@@ -11,6 +11,7 @@ import type { Config } from '../config/config.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
 import { ConfigRollout } from './config-rollout.js'
+import { lockFolder } from './folder-lock.js'
 import { FanOut } from './ipc/fan-out.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
 import { type LabSupervisor, startLab } from './lab-supervisor.js'
@@ -125,6 +126,8 @@ export class Supervisor {
   async start(): Promise<void> {
     const { config } = this.#rollout
     this.#port = await probePort(config.host, config.port)
+    // Also when a start fails half-way.
+    process.once('exit', lockFolder(config.dataDir))
     this.#restrictStoreAccess()
     // The ledger must be open before workers admit calls: their limits depend on what has been spent.
     await this.#openLedger()

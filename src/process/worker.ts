@@ -239,6 +239,8 @@ process.on('message', (message: MessageToWorker) => {
 })
 // The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
 process.on('SIGINT', () => {})
+// Otherwise Node opens a port for a debugger, through which every key could be read.
+process.on('SIGUSR1', () => {})
 // A reload is the supervisor's business too, when the signal reaches the whole group.
 process.on('SIGHUP', () => {})
 process.on('SIGTERM', () =>

@@ -321,6 +321,35 @@ test('a file that cannot be read is named with the reason, in one line', async (
   }
 })
 
+const EXCESSIVE: Readonly<Record<string, string>> = {
+  'a hundred thousand lists within each other': `a: ${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+  'a hundred thousand objects within each other': `{"a":`.repeat(100_000),
+  'a hundred thousand items within each other': `a:\n  ${'- '.repeat(100_000)}x`,
+  'a hundred thousand anchors of one value': `a: ${'&a '.repeat(100_000)}x`,
+  'a hundred thousand tags of one value': `a: ${'!a '.repeat(100_000)}x`,
+}
+
+test('a file that is nested too deeply is refused before it is parsed', async (t) => {
+  for (const [about, text] of Object.entries(EXCESSIVE)) {
+    const path = fileWith(t, text)
+    const [problem, ...more] = faults({ SLUICE_CONFIG: path })
+    t.match(problem, /: (opens more than 500 brackets within each other|is nested too deeply)$/, about)
+    t.same(more, [])
+  }
+})
+
+test('a file with very many keys is read in time', async (t) => {
+  const keys = 100_000
+  const path = fileWith(t, Array.from({ length: keys }, (_, n) => `k${n}: 1`).join('\n'))
+  t.equal(faults({ SLUICE_CONFIG: path }).length, keys)
+  const models = 30_000
+  const entries = Array.from(
+    { length: models },
+    (_, n) => `  a/m${n}:\n    endpoints:\n      - provider: none`,
+  )
+  t.equal(faults({ SLUICE_CONFIG: fileWith(t, `models:\n${entries.join('\n')}`) }).length, models)
+})
+
 const SPILLING: Readonly<Record<string, RegExp>> = {
   'api_key: *canary-secret': /it is no valid YAML$/,
   'api_key: "\\canary-secret"': /bad dq escape at line 1, column 11$/,

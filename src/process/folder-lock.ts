@@ -1,0 +1,79 @@
+/** One server per folder: a second one would share its data, but give every limit once more. */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isProcessAlive, ownProcessIdentity } from '../base/process-identity.js'
+
+const LOCK = 'server.lock'
+/** A file that is empty this long was left by a process that died while it wrote it. */
+const EMPTY_MS = 200
+const POLL_MS = 10
+
+/**
+ * Takes the folder of a store, which is created when absent, for this process; returns what gives it back. Throws with a
+ * sentence when another server has it. What a server that was killed has left is no obstacle.
+ */
+export function lockFolder(dataDir: string): () => void {
+  const path = join(dataDir, LOCK)
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    return takeLock(dataDir, path)
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new Error(`the data folder ${resolve(dataDir)} cannot be used: ${error.message}`)
+  }
+}
+
+function takeLock(dataDir: string, path: string): () => void {
+  const own = ownProcessIdentity()
+  while (!createLock(path, own)) {
+    const holder = readHolder(path)
+    if (holder !== null && isProcessAlive(holder)) throw new Error(describeHolder(dataDir, holder))
+    removeLock(path, holder)
+  }
+  return () => removeLock(path, own)
+}
+
+function createLock(path: string, holder: string): boolean {
+  try {
+    writeFileSync(path, holder, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** The mark of the process that has the folder; empty when it was left so, null when it has gone. */
+function readHolder(path: string): string | null {
+  const until = performance.now() + EMPTY_MS
+  for (;;) {
+    try {
+      const holder = readFileSync(path, 'utf8')
+      if (holder !== '' || performance.now() >= until) return holder
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS)
+  }
+}
+
+/** Removes the lock of that holder and of nobody else: another process may have taken the folder meanwhile. */
+function removeLock(path: string, holder: string | null): void {
+  if (holder === null) return
+  const taken = `${path}.${ownProcessIdentity()}`
+  try {
+    renameSync(path, taken)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  const found = readFileSync(taken, 'utf8')
+  if (found !== holder) createLock(path, found)
+  rmSync(taken, { force: true })
+}
+
+function describeHolder(dataDir: string, holder: string): string {
+  const [pid] = holder.split('.')
+  return `another server (process ${pid}) works in ${resolve(dataDir)}: end it first, or give this one a folder of its own with SLUICE_DATA_DIR`
+}

@@ -1,0 +1,56 @@
+/** One server per folder. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { ownProcessIdentity } from '../../src/base/process-identity.js'
+import { lockFolder } from '../../src/process/folder-lock.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { runSluice, ServerProcess, serve } from '../support/servers/server-process.js'
+
+const ONE = { SLUICE_WORKERS: '1' }
+
+test('a folder is taken once, and given back', async (t) => {
+  const folder = join(tempFolder(t), 'a', 'b')
+  const unlock = lockFolder(folder)
+  t.throws(() => lockFolder(folder), { message: /another server \(process \d+\) works in .*SLUICE_DATA_DIR/ })
+  unlock()
+  t.same(readdirSync(folder), [])
+  lockFolder(folder)()
+})
+
+for (const [about, left] of [
+  ['a process that has ended', '4194304.1'],
+  ['an earlier process with the number of one that runs', `${process.pid}.1`],
+  ['a process that died while it wrote it', ''],
+] as const) {
+  test(`what was left by ${about} is no obstacle`, async (t) => {
+    const folder = tempFolder(t)
+    writeFileSync(join(folder, 'server.lock'), left)
+    const unlock = lockFolder(folder)
+    t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), ownProcessIdentity())
+    unlock()
+    t.same(readdirSync(folder), [])
+  })
+}
+
+test('a lock that somebody else has taken meanwhile stays theirs', async (t) => {
+  const folder = tempFolder(t)
+  const unlock = lockFolder(folder)
+  writeFileSync(join(folder, 'server.lock'), '1.2')
+  unlock()
+  t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), '1.2')
+})
+
+test('a second server in a folder ends with a sentence, a command works beside the first, and kill -9 leaves no obstacle', async (t) => {
+  const folder = tempFolder(t)
+  const { server } = await serve(t, ONE, folder)
+  const second = ServerProcess.start(t, { folder, env: ONE })
+  t.match(await second.exited(), { code: 1 })
+  t.match(second.stderr, `sluice: another server (process ${server.pid}) works in ${join(folder, 'data')}: `)
+  t.match(await runSluice(t, ['keys', 'list'], { folder }), { code: 0 })
+  server.signal('SIGKILL')
+  await server.exited()
+  const { server: third } = await serve(t, ONE, folder)
+  t.match(await third.stop(), { code: 0 })
+  t.notOk(readdirSync(join(folder, 'data')).some((name) => name.startsWith('server.lock')))
+})
