@@ -11,11 +11,9 @@ import type {
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
 import { type FaultPoint, planningFailure, UnsupportedRequest } from '../faults.js'
+import { LONGEST_SPEECH } from './embedded-text.js'
 import { synthesizeSpeech, VOICES } from './synthesis.js'
 import { transcribe } from './transcript.js'
-
-/** Most characters that are spoken at a time. */
-const MAX_INPUT = 4096
 
 /** How a call is to fail, if it is; `afterSteps` counts pieces of sound. Throws what ends the call as a failure. */
 type ScheduleFault = (call: ProviderCall<RoutedRequest>) => FaultPoint | null
@@ -63,8 +61,8 @@ function checkedVoice({ voice, input }: SpeechRequest): number {
   if (index < 0) {
     throw new UnsupportedRequest(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
   }
-  if (input.length <= MAX_INPUT) return index
-  throw new UnsupportedRequest(`The input has more than ${MAX_INPUT} characters.`)
+  if (input.length <= LONGEST_SPEECH) return index
+  throw new UnsupportedRequest(`The input has more than ${LONGEST_SPEECH} characters.`)
 }
 
 /** Works in later turns of the loop. What the work throws ends the call as a failure. */

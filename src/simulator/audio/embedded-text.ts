@@ -15,8 +15,9 @@ interface RecordingContent {
 
 /** How much of a recording's begin is looked at; enough for the longest text in samples of two channels. */
 export const RECORDING_HEAD_BYTES = 2 ** 20
-/** Most bytes of a spoken text: four thousand characters of three bytes, and some more. */
-const LONGEST_TEXT = 16_384
+/** Most characters that are spoken at a time, and their bytes in UTF-8. */
+export const LONGEST_SPEECH = 4096
+const LONGEST_TEXT_BYTES = 3 * LONGEST_SPEECH
 /** What is longer counts as this long. */
 const MOST_SECONDS = 2 * 60 * 60
 /** Samples per second of headerless PCM that is sent for transcription (contract/gateway 6.1). */
@@ -108,8 +109,13 @@ function textInSamples(bytes: Buffer, stride: number): string | null {
   const header = bytesInSamples(bytes, stride, 0, HEADER_BYTES)
   if (header === null || header.toString('latin1', 0, 4) !== MARK) return null
   const length = header.readUInt32BE(4)
-  const content = length > LONGEST_TEXT ? null : bytesInSamples(bytes, stride, HEADER_BYTES, length)
-  return content !== null && crc32(content) === header.readUInt32BE(8) ? content.toString() : null
+  const content = length > LONGEST_TEXT_BYTES ? null : bytesInSamples(bytes, stride, HEADER_BYTES, length)
+  return content !== null && crc32(content) === header.readUInt32BE(8) ? spokenText(content.toString()) : null
+}
+
+/** What no voice can have said is no text. */
+function spokenText(text: string): string | null {
+  return text.length <= LONGEST_SPEECH ? text : null
 }
 
 function bytesInSamples(bytes: Buffer, stride: number, from: number, count: number): Buffer | null {
@@ -153,12 +159,14 @@ function readId3(head: Buffer, size: number): RecordingContent | null {
   if (head.toString('latin1', 0, 4) !== 'ID3\x04') return null
   const length = head.subarray(6, ID3_HEADER_BYTES).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
   // Others have pictures in theirs.
-  if (length > 2 * LONGEST_TEXT) return null
+  if (length > 2 * LONGEST_TEXT_BYTES) return null
   const tag = head.toString('utf8', ID3_HEADER_BYTES, ID3_HEADER_BYTES + length)
   const at = tag.indexOf(DESCRIPTOR)
   const [, milliseconds] = /^TLEN\D*(\d{1,9})USLT/.exec(tag) ?? []
   if (at < 0 || milliseconds === undefined) return null
   const seconds = Number(milliseconds) / 1000
   const text = tag.slice(at + DESCRIPTOR.length)
-  return seconds * FEWEST_MP3_BYTES_PER_SECOND > size || text.length > LONGEST_TEXT ? null : { text, seconds }
+  return seconds * FEWEST_MP3_BYTES_PER_SECOND > size || text.length > LONGEST_TEXT_BYTES
+    ? null
+    : { text, seconds }
 }

@@ -16,6 +16,8 @@ import { RECORDING_HEAD_BYTES, readRecording } from './embedded-text.js'
 /** Length of a recording that lies elsewhere and is never fetched. */
 const REMOTE_SECONDS = 30
 const WORDS_PER_SECOND = 2.5
+/** Half an hour of speech; of a longer recording the words last longer. */
+const MOST_WORDS = 5_000
 
 /** Speakers take turns, sentence by sentence, where they are asked for. */
 const SPEAKERS = 2
@@ -49,7 +51,7 @@ async function readHead({ bytes }: AudioSource & { readonly kind: 'bytes' }): Pr
 function inventText(source: string | Uint8Array, seconds: number, seed: number): string {
   const digest = createHash('sha256').update(source).digest()
   const from = { low: digest.readInt32LE(0) ^ seed, high: digest.readInt32LE(4) }
-  const count = Math.max(1, Math.round(seconds * WORDS_PER_SECOND))
+  const count = Math.min(MOST_WORDS, Math.max(1, Math.round(seconds * WORDS_PER_SECOND)))
   const prose = new ProseGenerator(new SeededRandom(from, RANDOM_LANE.words), count)
   return Array.from({ length: count }, () => prose.nextToken()).join('')
 }
