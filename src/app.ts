@@ -50,9 +50,8 @@ export interface AppPorts {
 /** Every endpoint of the service, its own document included. */
 export function appEndpoints(ports: AppPorts): Endpoint[] {
   const described = featureEndpoints(ports)
-  let document: string | undefined
   // Made at the first request: it takes a tenth of a second, which every start of a worker would pay otherwise.
-  return [...described, ...docsEndpoints(() => (document ??= JSON.stringify(openApiOf(described))))]
+  return [...described, ...docsEndpoints(() => JSON.stringify(openApiOf(described)))]
 }
 
 /** The document alone. */

@@ -1,6 +1,7 @@
 /** Puts a worker together: the only place that chooses implementations. */
 import { type AppPorts, appEndpoints } from '../app.js'
 import { systemClock } from '../base/clock.js'
+import { shareRounds } from '../base/shared-rounds.js'
 import { CpuPool } from '../cpu-pool/pool.js'
 import { createCors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
@@ -27,6 +28,8 @@ export type ComposedWorker = ReturnType<typeof composeWorker>
 
 /** Silence after which a stream says that it is alive, also before its first event. */
 const KEEP_ALIVE_MS = 15_000
+/** How often the metrics of all workers are gathered at most. */
+const METRICS_MS = 100
 
 export function composeWorker(settings: WorkerSettings) {
   const { config, log } = settings
@@ -106,6 +109,7 @@ function endpointPorts(
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
   const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
+  const metricsText = async () => Buffer.from(formatWorkerMetrics(await collect()))
   return {
     items: store.items,
     derive: pooledKeyDerivation(pool, config.hashSalt),
@@ -117,7 +121,7 @@ function endpointPorts(
       uptimeS: () => stats.uptimeS(),
       draining: () => lifecycle.draining,
       stats: () => formatStatsBody(stats.snapshot()),
-      metrics: config.metrics === 'on' ? async () => formatWorkerMetrics(await collect()) : null,
+      metrics: config.metrics === 'on' ? shareRounds(metricsText, METRICS_MS, clock) : null,
       metricsType: PROMETHEUS_TYPE,
     },
     accounts: store.accounts,

@@ -5,13 +5,13 @@
 import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
 import type { AccessLevel, Principal } from '../base/principal.js'
-import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
+import type { HeaderList, HttpCall, Reply, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
 import type { ErrorDialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
 import type { FieldValues, TextField, TextFields } from './params.js'
 
 /** What a handler sees of a request, for features: they know this folder and not the transport. */
-export type { HttpCall, Reply, ResponseSink, StreamResponseBody }
+export type { HeaderList, HttpCall, Reply, ResponseSink, StreamResponseBody }
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -1,6 +1,6 @@
 /** Replies as values. */
 import { throwFault } from '../base/fault.js'
-import type { HeaderList, Reply } from '../transport/exchange.js'
+import type { HeaderList, Reply, SizedResponseBody } from '../transport/exchange.js'
 
 export const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const JSON_HEADERS: HeaderList = Object.freeze([JSON_TYPE])
@@ -41,11 +41,17 @@ export function noContentReply(): Reply {
   return NO_CONTENT
 }
 
-/** Bytes of a given media type. */
+/** Bytes that stay as they are, as a body: a slow reader costs no copy of them. */
+export function keptBytes(bytes: Uint8Array): SizedResponseBody {
+  const source = { read: () => Promise.resolve(bytes), close: () => {} }
+  return { size: bytes.byteLength, open: () => Promise.resolve(source) }
+}
+
+/** A body of a given media type. */
 export function bytesReply(
   status: number,
   mediaType: string,
-  body: string | Uint8Array,
+  body: string | Uint8Array | SizedResponseBody,
   headers?: HeaderList,
 ): Reply {
   return { status, headers: [['Content-Type', mediaType], ...(headers ?? [])], body }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { bytesReply } from '../../http/reply.js'
+import { type Endpoint, endpointGroup, type HeaderList, type Reply } from '../../http/endpoint.js'
+import { bytesReply, keptBytes } from '../../http/reply.js'
 
 const operation = endpointGroup({ tag: 'service', dialect: practice })
 
@@ -11,7 +11,7 @@ export const docsEndpoints = (document: () => string): Endpoint[] => [
   operation('openapi', 'GET /api/v1/openapi.json', {
     summary: 'This document',
     replies: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
-    handle: () => bytesReply(200, 'application/json', document()),
+    handle: keptReply('application/json', document),
   }),
   pageEndpoint('/docs', 'text/html', () => MARKUP),
   pageEndpoint('/docs/start.js', 'text/javascript', () => START),
@@ -31,24 +31,28 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-function pageEndpoint(path: `/${string}`, type: string, content: () => string | Uint8Array): Endpoint {
+/** Made at the first request, and the same for all that follow. */
+function keptReply(mediaType: string, content: () => string, headers: HeaderList = []): () => Reply {
+  let kept: Reply | null = null
+  return () => (kept ??= bytesReply(200, mediaType, keptBytes(Buffer.from(content())), headers))
+}
+
+function pageEndpoint(path: `/${string}`, type: string, content: () => string): Endpoint {
   const mediaType = `${type}; charset=utf-8`
   return operation('docs', `GET ${path}`, {
     summary: 'The documentation page',
     hidden: true,
     replies: { 200: { description: 'A file of the page', mediaType } },
-    handle: () =>
-      bytesReply(200, mediaType, content(), [
-        ['Content-Security-Policy', POLICY],
-        ['X-Content-Type-Options', 'nosniff'],
-      ]),
+    handle: keptReply(mediaType, content, [
+      ['Content-Security-Policy', POLICY],
+      ['X-Content-Type-Options', 'nosniff'],
+    ]),
   })
 }
 
-/** A file of the viewer's package: read at the first call and kept. */
-function ofPackage(name: string): () => Uint8Array {
-  let kept: Uint8Array | null = null
-  return () => (kept ??= readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+/** A file of the viewer's package. */
+function ofPackage(name: string): () => string {
+  return () => readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`), 'utf8')
 }
 
 const MARKUP = `<!doctype html>

@@ -3,7 +3,7 @@ import { gateway } from '../../http/dialects/gateway.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { bytesReply, jsonReply } from '../../http/reply.js'
+import { bytesReply, keptBytes, serializedJsonReply } from '../../http/reply.js'
 
 const Health = nameSchema(
   'Health',
@@ -87,7 +87,7 @@ export interface ServicePorts {
   /** Counters of this worker, as the body of `/stats`. */
   readonly stats: () => unknown
   /** Metrics of all workers as Prometheus text; null when they are served elsewhere or not at all. */
-  readonly metrics: (() => Promise<string>) | null
+  readonly metrics: (() => Promise<Uint8Array>) | null
   readonly metricsType: string
 }
 
@@ -118,17 +118,37 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
     summary: 'Counters of the worker that answers',
     vital: true,
     replies: { 200: { description: 'Exact counters since the worker started', schema: Stats } },
-    handle: () => jsonReply(200, ports.stats(), [['Cache-Control', 'no-store']]),
+    handle: oncePerTurn(() => {
+      const body = Buffer.from(JSON.stringify(ports.stats()))
+      return serializedJsonReply(200, body, [['Cache-Control', 'no-store']])
+    }),
   }),
   ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
 ]
 
-function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoint {
+/**
+ * Requests that a caller sends ahead run in one turn of the event loop, thousands of them where each is short. None of
+ * them can tell that they share what is made in it: no answer of that turn has reached anybody yet.
+ */
+function oncePerTurn<T>(make: () => T): () => T {
+  let made: T | null = null
+  return () => {
+    if (made === null) {
+      made = make()
+      setImmediate(() => {
+        made = null
+      })
+    }
+    return made
+  }
+}
+
+function metricsEndpoint(text: () => Promise<Uint8Array>, mediaType: string): Endpoint {
   return operation('metrics', 'GET /metrics', {
     summary: 'Counters of all workers for Prometheus',
     dialect: gateway,
     vital: true,
     replies: { 200: { description: 'Prometheus text', mediaType: 'text/plain', schema: { type: 'string' } } },
-    handle: async () => bytesReply(200, mediaType, await text()),
+    handle: async () => bytesReply(200, mediaType, keptBytes(await text())),
   })
 }

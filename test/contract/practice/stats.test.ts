@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'tap'
 import { holdUpload } from '../../support/clients/held-upload.js'
 import { httpClient } from '../../support/clients/http-client.js'
+import { connectRaw, request } from '../../support/clients/raw-http.js'
 import { type SentRequest, sent } from '../../support/clients/sent-requests.js'
 import {
   clientPerWorker,
@@ -286,4 +287,17 @@ test('the pool counts what it has done', async (t) => {
     )
   }
   t.ok(seen.every(({ pool }) => pool.queue === 0 && pool.rejected === 0))
+})
+
+test('requests sent ahead share one text, and who has an answer finds its call counted', async (t) => {
+  const connection = await connectRaw(server.port)
+  t.teardown(() => connection.destroy())
+  const ask = { target: '/api/v1/stats' }
+  await connection.send(Buffer.concat(Array.from({ length: 20 }, () => request(ask))))
+  const bodies: string[] = []
+  for (let i = 0; i < 20; i++) bodies.push((await connection.read()).text)
+  t.equal(new Set(bodies).size, 1, 'none of them could know of another')
+  const later: StatsBody = JSON.parse((await connection.ask(ask)).text)
+  const before: StatsBody = JSON.parse(bodies[0]!)
+  t.ok(later.operations.stats!.count >= before.operations.stats!.count + 20)
 })
