@@ -11,6 +11,7 @@ import {
   boundedString,
   limitOpenValue,
   noteOptions,
+  openObject,
   optional,
   safeInteger,
   stringMatching,
@@ -131,13 +132,24 @@ const providerWishes = optional({
   preferred_min_throughput: cutoff,
   preferred_max_latency: cutoff,
 })
+/** Most models of a fallback list, each of which is looked up and may be tried; and most providers with options. */
+const MOST_NAMES = 32
+
+const providerOptions = z
+  .record(boundedString(1, 256), openObject())
+  .refine((options) => Object.keys(options).length <= MOST_NAMES, noteOptions('must have at most 32 entries'))
+  .nullable()
+
 export const providerPreferences = nameSchema(
   'ProviderPreferences',
   limitOpenValue(z.looseObject(providerWishes)),
 )
 
-/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
-const MOST_NAMES = 32
+/** Where what one provider alone understands reaches it, its entry by short name. */
+export const providerPreferencesWithOptions = nameSchema(
+  'ProviderPreferencesWithOptions',
+  limitDepth(z.looseObject({ ...providerWishes, ...optional({ options: providerOptions }) })),
+)
 
 export const routing = {
   models: z.array(modelId).max(MOST_NAMES),

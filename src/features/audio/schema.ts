@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { boundedNumber, boundedString, limitOpenValue, optional, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { identity, modelId, providerPreferences } from '../../inference-http/request-members.js'
+import { identity, modelId, providerPreferencesWithOptions } from '../../inference-http/request-members.js'
 
 /** Bytes of an encoding, a container or a file ending. */
 const FORMAT = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,15}$/
@@ -39,8 +39,7 @@ const keyterms = z.array(boundedString(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYT
 const transcriptFormat = z.enum(['json', 'verbose_json'])
 const temperature = boundedNumber(0, 1)
 
-/** Wishes about the provider may hold options that only one understands; kept, and of no effect on others. */
-const who = optional({ provider: providerPreferences.nullable(), ...identity })
+const who = optional({ provider: providerPreferencesWithOptions.nullable(), ...identity })
 
 export const TranscriptionIn = nameSchema(
   'TranscriptionRequest',

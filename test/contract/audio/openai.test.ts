@@ -508,3 +508,80 @@ test('a model that only speaks has nothing to say to text', async (t) => {
   t.equal(reply.status, 404)
   t.match(((await reply.json()) as Json).error.message, /does not serve this kind of call/)
 })
+
+// ── Options of one provider, and statuses ─────────────────────────────────────
+
+const OPTIONS = {
+  first: { prompt: 'names: Ada', tags: ['a', 'b'], depth: { most: 2 }, none: null },
+  second: { other: 1 },
+}
+
+test('the options of the provider that serves go into the form of a transcription', async (t) => {
+  upstream.script = (peer) => peer.json(heard)
+  for (const body of [
+    inline({ provider: { options: OPTIONS } }),
+    form({ provider: JSON.stringify({ options: OPTIONS }) }),
+  ]) {
+    t.equal((await transcribe(body)).status, 200)
+    const { fields } = sentForm(upstream.requests.at(-1)!)
+    const sent = fields.filter(([name]) => name !== 'model' && name !== 'response_format')
+    t.same(sent, [
+      ['prompt', 'names: Ada'],
+      ['tags[]', 'a'],
+      ['tags[]', 'b'],
+      ['depth', '{"most":2}'],
+    ])
+  }
+})
+
+test('the options of the provider that serves go into the body of speech, also where another one rescues', async (t) => {
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  const body = { model: 'acme/voice', input: 'hi', voice: 'ada', provider: { options: OPTIONS } }
+  t.equal((await server.post('/audio/speech', body, { key: API_KEY })).status, 200)
+  const { model, input, voice, response_format, ...rest } = JSON.parse(upstream.requests.at(-1)!.body)
+  t.same(rest, OPTIONS.first)
+  upstream.script = (peer) => peer.reset()
+  second.script = (peer) => peer.json(heard)
+  const both = inline({ model: 'acme/both-ears', provider: { order: ['first', 'second'], options: OPTIONS } })
+  t.equal((await transcribe(both)).status, 200)
+  const { fields } = sentForm(second.requests.at(-1)!)
+  t.same(fields.at(-1), ['other', '1'])
+})
+
+const BAD_OPTIONS = [
+  ['a text', 'x'],
+  ['a list', [{}]],
+  ['an entry that is no object', { first: 'x' }],
+  ['another model', { first: { model: 'dearer' } }],
+  ['a form of answer', { first: { response_format: 'srt' } }],
+  ['a person', { first: { user: 'alice' } }],
+  ['something in the account', { first: { file_id: 'file-1' } }],
+  ['something in the account, deep within', { first: { a: [{ file_id: 'file-1' }] } }],
+] as const
+
+for (const [what, options] of BAD_OPTIONS) {
+  test(`options that name ${what} are a 400, and nothing is sent`, async (t) => {
+    const before = upstream.requests.length
+    t.equal((await transcribe(inline({ provider: { options } }))).status, 400)
+    const body = { model: 'acme/voice', input: 'hi', voice: 'ada', provider: { options } }
+    t.equal((await server.post('/audio/speech', body, { key: API_KEY })).status, 400)
+    t.equal(upstream.requests.length, before)
+  })
+}
+
+test('a provider’s 422 on speech and transcription is a 400 with its reason, and stays 422 in the metadata', async (t) => {
+  upstream.script = (peer) => peer.json({ error: { message: 'the sound is too short' } }, 422)
+  const body = { model: 'acme/voice', input: 'hi', voice: 'ada' }
+  const headers = { 'X-Service-Metadata': 'enabled' }
+  const spoken = await server.post('/audio/speech', body, { key: API_KEY, headers })
+  for (const { status, said } of [
+    await transcribe(inline(), headers),
+    { status: spoken.status, said: (await spoken.json()) as Json },
+  ]) {
+    t.equal(status, 400)
+    t.match(said, {
+      error: { code: 400, metadata: { error_type: 'invalid_request', raw: 'the sound is too short' } },
+      service_metadata: { attempts: [{ status: 422 }] },
+    })
+  }
+})

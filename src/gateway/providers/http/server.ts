@@ -207,7 +207,7 @@ const CALLER_JSON: ReadonlySet<string> = new Set([
  * The fault of a body with such a reference, wherever it stands, naming the place; null when there is none. Null as
  * a value refers to nothing. Depth is bounded by validation.
  */
-function refuseAccountReference(body: object): Fault | null {
+export function refuseAccountReference(body: object): Fault | null {
   const path = findAccountReference(body)
   if (path === null) return null
   return new Fault('bad-request', {

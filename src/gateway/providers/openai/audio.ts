@@ -12,7 +12,7 @@ import {
   type TranscriptWord,
   transcriptionUsage,
 } from '../../formats/audio.js'
-import type { Usage } from '../../formats/canonical.js'
+import type { RoutedRequest, Usage } from '../../formats/canonical.js'
 import {
   asList,
   asObject,
@@ -23,8 +23,9 @@ import {
 } from '../../formats/json-values.js'
 import { DocumentExchange, isJsonType, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
-import { rejectCall } from '../port/failure.js'
+import { type FailureSource, rejectCall } from '../port/failure.js'
 import type { ProviderCall, SpeechApi, StreamReceiver, TranscriptionApi } from '../port/provider.js'
+import { formFieldsOf, optionsFor } from './provider-options.js'
 
 // ── Speech ──────────────────────────────────────────────────────────────────
 
@@ -36,16 +37,26 @@ export function openAiSpeech(server: ProviderServer): SpeechApi {
       '*/*',
       speechBody,
       (call, receiver: StreamReceiver<SpeechEvent>) =>
-        new SpeechExchange(server.source(call), receiver, null, call.generationId),
+        new SpeechExchange(audioSource(server, call), receiver, null, call.generationId),
     ),
     complete: (_, receiver) => rejectCall(new Fault('internal', { detail: 'speech is streamed' }), receiver),
   }
 }
 
+function audioSource(server: ProviderServer, call: ProviderCall<RoutedRequest>): FailureSource {
+  return { ...server.source(call), without422: true }
+}
+
+const SPEECH_MEMBERS = new Set(['input', 'voice', 'speed', 'instructions'])
+
 /** The body of a call. `speed` goes only to models that have it; others would refuse it. */
-function speechBody({ request, endpoint }: ProviderCall<SpeechRequest>): WireObject {
+function speechBody(call: ProviderCall<SpeechRequest>): WireObject | Fault {
+  const { request, endpoint } = call
   const { input, voice, response_format, speed, instructions } = request
+  const options = optionsFor(call, SPEECH_MEMBERS)
+  if (options instanceof Fault) return options
   return {
+    ...options,
     model: endpoint.upstreamModel,
     input,
     voice,
@@ -74,6 +85,9 @@ class SpeechExchange extends ProviderExchange<StreamReceiver<SpeechEvent>, never
 
 // ── Transcription ───────────────────────────────────────────────────────────
 
+const TRANSCRIPTION_MEMBERS = new Set([
+  ...['file', 'source_url', 'language', 'temperature', 'timestamp_granularities', 'diarize', 'keyterms'],
+])
 const TRANSCRIPT = { parse: parseTranscript, missing: 'a body without a text' }
 
 export function openAiTranscription(server: ProviderServer): TranscriptionApi {
@@ -83,11 +97,16 @@ export function openAiTranscription(server: ProviderServer): TranscriptionApi {
     stream: (_, receiver) =>
       rejectCall(new Fault('internal', { detail: 'transcripts come whole' }), receiver),
     complete: (call, receiver) => {
-      const refused = refuseUnsupported(call)
-      if (refused !== null) return rejectCall(refused, receiver)
-      const { contentType, length, body } = transcriptionForm(call)
+      const options = refuseUnsupported(call) ?? optionsFor(call, TRANSCRIPTION_MEMBERS)
+      if (options instanceof Fault) return rejectCall(options, receiver)
+      const { contentType, length, body } = transcriptionForm(call, formFieldsOf(options))
       const headers = [...bare, 'content-type', contentType, 'content-length', String(length)]
-      const exchange = new DocumentExchange(server.source(call), receiver, TRANSCRIPT, call.generationId)
+      const exchange = new DocumentExchange(
+        audioSource(server, call),
+        receiver,
+        TRANSCRIPT,
+        call.generationId,
+      )
       return server.send(exchange, { ...template, headers, body }, call)
     },
   }
@@ -201,11 +220,14 @@ interface TranscriptionForm {
   readonly body: StreamedRequestBody
 }
 
-function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
+function transcriptionForm(
+  call: ProviderCall<TranscriptionRequest>,
+  options: readonly (readonly [string, string])[],
+): TranscriptionForm {
   const boundary = `sluice-${randomBytes(18).toString('base64url')}`
   const { audio } = call.request
   const file = audio.kind === 'url' ? null : audio
-  const fields = formFields(call).map(([name, value]) => formField(boundary, name, value))
+  const fields = [...formFields(call), ...options].map(([name, value]) => formField(boundary, name, value))
   const before = Buffer.from(fields.join('') + (file === null ? '' : filePartHead(boundary, file.filename)))
   const after = Buffer.from(`${file === null ? '' : '\r\n'}--${boundary}--\r\n`)
   async function* read(): AsyncIterable<Uint8Array> {
@@ -238,16 +260,16 @@ function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): 
 }
 
 function formField(boundary: string, name: string, value: string): string {
-  return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  return `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"\r\n\r\n${value}\r\n`
 }
 
 function filePartHead(boundary: string, filename: string): string {
-  const disposition = `form-data; name="file"; filename="${escapeFilename(filename)}"`
+  const disposition = `form-data; name="file"; filename="${escapeName(filename)}"`
   return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`
 }
 
 /** As browsers write names: what would end the name or the line is percent-encoded. */
-function escapeFilename(name: string): string {
+function escapeName(name: string): string {
   return name.replace(
     /[\r\n"]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,

@@ -17,6 +17,8 @@ export interface FailureSource {
   readonly name: string
   /** Credentials, cut out of every text that the provider sends. */
   readonly secrets: readonly string[]
+  /** Callers of the operation know no 422: it is told as a 400 (contract/decisions 43). */
+  readonly without422?: true
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -115,7 +117,7 @@ export function refusedCall(
   unixMs: number,
 ): ProviderFailure {
   const error = parseErrorBody(body)
-  return createFailure(mapStatus(status, error), {
+  return createFailure(mapStatus(toldStatus(status, source), error), {
     source,
     class: MAYBE_PROCESSED.has(status) ? 'maybe-processed' : 'refused',
     status,
@@ -133,7 +135,7 @@ export function refusedCall(
 export function errorInAnswer(value: unknown, source: FailureSource, answered: number): ProviderFailure {
   const error = asObject(value) ?? { message: value }
   const status = impliedStatus(error)
-  return createFailure(mapStatus(status, error), {
+  return createFailure(mapStatus(toldStatus(status, source), error), {
     source,
     class: status < 500 ? 'refused' : 'maybe-processed',
     status,
@@ -205,6 +207,10 @@ const STATUS_FAULTS: Readonly<Record<number, FaultMapping>> = {
   522: TIMED_OUT,
   524: TIMED_OUT,
   529: { kind: 'provider-overloaded', type: 'provider_overloaded', waits: true },
+}
+
+function toldStatus(status: number, { without422 }: FailureSource): number {
+  return status === 422 && without422 === true ? 400 : status
 }
 
 function mapStatus(status: number, error: JsonObject): FaultMapping {

@@ -36,7 +36,7 @@ export interface TargetEndpoint {
   /** The same in every process and over reloads. */
   readonly key: string
   readonly model: { readonly id: string }
-  readonly provider: { readonly name: string }
+  readonly provider: { readonly name: string; readonly slug: string }
   /** Name of the model at the provider. */
   readonly upstreamModel: string
   readonly contextLength: number | null

@@ -1,0 +1,47 @@
+/** What a caller says to one provider alone: `provider.options`, a map of objects by provider (contract/gateway 2.7). */
+import { Fault } from '../../../base/fault.js'
+import type { RoutedRequest } from '../../formats/canonical.js'
+import { asObject, type JsonObject } from '../../formats/json-values.js'
+import { refuseAccountReference } from '../http/server.js'
+import type { ProviderCall } from '../port/provider.js'
+
+/** What changes the form of the answer, and what names a person, or state in the operator's account. */
+const REFUSED: ReadonlySet<string> = new Set([
+  ...['model', 'response_format', 'stream', 'stream_format'],
+  ...['user', 'safety_identifier', 'user_profile_id', 'workspace_id', 'session_id', 'metadata', 'store'],
+  ...['conversation', 'previous_response_id', 'thread'],
+])
+
+/**
+ * The members for the provider that is asked; or the fault that names one which is not a caller's to set. `own`: what
+ * the request has members of its own for.
+ */
+export function optionsFor(
+  { request, endpoint }: ProviderCall<RoutedRequest>,
+  own: ReadonlySet<string>,
+): JsonObject | Fault {
+  const { slug } = endpoint.provider
+  const options = asObject(asObject(request.provider?.options)?.[slug]) ?? {}
+  for (const name in options) {
+    const plain = name.replace(/\[\]$/, '')
+    if (!REFUSED.has(plain) && !own.has(plain)) continue
+    const note = `provider.options.${slug}.${name} is not supported: the request itself says it, or it names a person or state`
+    return new Fault('bad-request', { note, metadata: { error_type: 'invalid_request' } })
+  }
+  return refuseAccountReference({ provider: { options: { [slug]: options } } }) ?? options
+}
+
+/** The same as fields of a form: lists as repeated fields, objects as JSON; null says nothing. */
+export function formFieldsOf(options: JsonObject): [string, string][] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    Array.isArray(value)
+      ? value.map((each): [string, string] => [name.endsWith('[]') ? name : `${name}[]`, fieldText(each)])
+      : value === null
+        ? []
+        : [[name, fieldText(value)] as [string, string]],
+  )
+}
+
+function fieldText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
