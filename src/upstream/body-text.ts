@@ -1,31 +1,49 @@
-/** Gathers a body whose pieces are borrowed. */
+/** Bodies that are read as a whole. */
+import { StringDecoder } from 'node:string_decoder'
+
+/**
+ * Gathers a body whose pieces are borrowed, as a text. Of large bodies there is never more than one copy beside the
+ * text: the bytes in one piece where their length is declared, else the text itself as it grows.
+ */
 export class BoundedTextBody {
-  private first: string | null = null
-  private pieces: Buffer[] = []
-  private size = 0
+  readonly #limit: number
+  readonly #expected: number
+  #text = ''
+  #bytes: Buffer | null = null
+  #decoder: StringDecoder | null = null
+  #size = 0
 
   /** `expected` is the declared length, or -1: a body that comes in one piece is then never copied. */
-  constructor(
-    private readonly limit: number,
-    private readonly expected: number,
-  ) {}
+  constructor(limit: number, expected: number) {
+    this.#limit = expected > 0 ? Math.min(limit, expected) : limit
+    this.#expected = expected
+  }
 
   /** False when the body outgrows the limit; what fits has been taken. */
   push(chunk: Uint8Array): boolean {
     const fits = Buffer.from(
       chunk.buffer,
       chunk.byteOffset,
-      Math.min(chunk.byteLength, this.limit - this.size),
+      Math.min(chunk.byteLength, this.#limit - this.#size),
     )
-    if (this.size === 0 && fits.length === this.expected) this.first = fits.toString()
-    else if (fits.length > 0) this.pieces.push(Buffer.from(fits))
-    this.size += fits.length
+    if (this.#size === 0 && fits.length === this.#expected) this.#text = fits.toString()
+    else if (this.#expected === this.#limit) {
+      this.#bytes ??= Buffer.allocUnsafe(this.#expected)
+      this.#bytes.set(fits, this.#size)
+    } else {
+      this.#decoder ??= new StringDecoder()
+      this.#text += this.#decoder.write(fits)
+    }
+    this.#size += fits.length
     return fits.length === chunk.byteLength
   }
 
-  /** What has come, as text; bytes that are no UTF-8 become replacement characters. */
+  /** What has come, as text; bytes that are no UTF-8 become replacement characters. Once. */
   text(): string {
-    return this.first ?? Buffer.concat(this.pieces, this.size).toString()
+    const bytes = this.#bytes
+    if (bytes === null) return this.#text + (this.#decoder?.end() ?? '')
+    this.#bytes = null
+    return bytes.toString('utf8', 0, this.#size)
   }
 }
 

@@ -3,6 +3,7 @@
  * document or a stream of events.
  */
 import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
+import { ContentDecoder, canDecode, type DecodedReceiver } from '../../../upstream/content-decoder.js'
 import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
 import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from '../../../upstream/port.js'
 import { asObject, type JsonObject, parseJson } from '../../formats/json-values.js'
@@ -29,7 +30,7 @@ const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 /** Is the receiver of its upstream call and the handle of its caller: one object per call. */
 export abstract class ProviderExchange<T extends FailureReceiver, A>
   extends CallAdapter<UpstreamCall>
-  implements UpstreamReceiver
+  implements UpstreamReceiver, DecodedReceiver
 {
   /** Nothing is told any more. */
   protected over = false
@@ -41,6 +42,8 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   #headers: ResponseHeaders = {}
   /** A body that is read as a whole: that of a refusal, or a document. */
   #whole: BoundedTextBody | null = null
+  /** Of a body in a content coding, which comes although none was asked for (contract/decisions 43). */
+  #decoder: ContentDecoder | null = null
 
   /** `document`: how an answer in a document is read; null where none may come. */
   constructor(source: FailureSource, receiver: T, document: DocumentFormat<A> | null, generationId: string) {
@@ -63,7 +66,18 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   override cancel(): void {
     if (this.over) return
     this.over = true
+    this.#decoder?.stop()
     super.cancel()
+  }
+
+  override pause(): void {
+    if (this.#decoder === null) super.pause()
+    else this.#decoder.pause()
+  }
+
+  override resume(): void {
+    if (this.#decoder === null) super.resume()
+    else this.#decoder.resume()
   }
 
   get #isRefused(): boolean {
@@ -72,10 +86,14 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
 
   onHead(status: number, headers: ResponseHeaders): void {
     this.#status = status
-    this.#headers = headers
+    const coding = contentCodingOf(headers)
+    const isDecoded = coding !== '' && canDecode(coding)
+    // The length is that of the coded body.
+    this.#headers = isDecoded ? { ...headers, 'content-length': undefined } : headers
+    if (isDecoded) this.#decoder = new ContentDecoder(coding, this, this.call!)
     if (this.#isRefused) this.#readWhole(MAX_ERROR_BYTES)
-    else if (isUncompressed(headers)) this.onSuccessHead(mediaTypeOf(headers))
-    else this.failMalformed('an answer in a content coding that was not asked for')
+    else if (coding === '' || isDecoded) this.onSuccessHead(mediaTypeOf(headers))
+    else this.failMalformed('an answer in a content coding that nobody here knows')
   }
 
   /** The body is a document. */
@@ -88,13 +106,28 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   }
 
   onData(chunk: Uint8Array): void {
+    if (this.#decoder === null) this.onDecoded(chunk)
+    else this.#decoder.push(chunk)
+  }
+
+  onEnd(): void {
+    if (this.#decoder === null) this.onDecodedEnd()
+    else this.#decoder.end()
+  }
+
+  onUndecodable(detail: string): void {
+    if (this.#isRefused) this.#refuse()
+    else this.failMalformed(detail)
+  }
+
+  onDecoded(chunk: Uint8Array): void {
     if (this.#whole === null) this.onPiece(chunk)
     else if (this.#whole.push(chunk)) return
     else if (this.#isRefused) this.#refuse()
     else this.failMalformed('an answer over 64 MiB')
   }
 
-  onEnd(): void {
+  onDecodedEnd(): void {
     if (this.over) return
     if (this.#isRefused) this.#refuse()
     else if (this.#whole === null) this.onLastPiece()
@@ -126,6 +159,7 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   #fail(failure: ProviderFailure): void {
     if (this.over) return
     this.over = true
+    this.#decoder?.stop()
     this.call?.cancel()
     this.beforeFailure()
     this.receiver.onFailure(failure)
@@ -137,6 +171,7 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   /** The answer is whole; later bytes are dropped, and the connection may serve again. */
   protected finish(): void {
     this.over = true
+    this.#decoder?.stop()
     this.call?.release()
   }
 
@@ -292,9 +327,12 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
 
 // ── Headers ─────────────────────────────────────────────────────────────────
 
-function isUncompressed(headers: ResponseHeaders): boolean {
-  const coding = headers['content-encoding']
-  return coding === undefined || coding === '' || coding === 'identity'
+/** In lower case; `''` where there is none. */
+function contentCodingOf(headers: ResponseHeaders): string {
+  const header = headers['content-encoding']
+  if (header === undefined) return ''
+  const coding = String(header).trim().toLowerCase()
+  return coding === 'identity' ? '' : coding
 }
 
 /** Media type without parameters, lower case; `''` when there is none. */
