@@ -132,6 +132,7 @@ const providerWishes = optional({
   preferred_min_throughput: cutoff,
   preferred_max_latency: cutoff,
 })
+
 /** Most models of a fallback list, each of which is looked up and may be tried; and most providers with options. */
 const MOST_NAMES = 32
 
@@ -148,7 +149,7 @@ export const providerPreferences = nameSchema(
 /** Where what one provider alone understands reaches it, its entry by short name. */
 export const providerPreferencesWithOptions = nameSchema(
   'ProviderPreferencesWithOptions',
-  limitDepth(z.looseObject({ ...providerWishes, ...optional({ options: providerOptions }) })),
+  limitOpenValue(z.looseObject({ ...providerWishes, ...optional({ options: providerOptions }) })),
 )
 
 export const routing = {
