@@ -16,7 +16,6 @@ export type FaultKind =
   | 'request-timeout' // the caller took too long to send
   | 'conflict'
   | 'unprocessable' // the provider understood the request and cannot carry it out
-  | 'length-required' // Transfer-Encoding where a length is due
   | 'payload-too-large'
   | 'headers-too-large'
   | 'rate-limited'

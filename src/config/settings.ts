@@ -114,7 +114,11 @@ export const SETTINGS = nameSettings({
     'on',
     '`on` serves /metrics beside the API, `off` not at all, host:port elsewhere.',
   ),
-  allowChunked: setting(onOrOff, false, 'Accept chunked request bodies; only behind a strict proxy.'),
+  allowChunked: setting(
+    onOrOff,
+    false,
+    'Keep connections behind chunked request bodies; only where a strict proxy has parsed them.',
+  ),
   trustedProxies: setting(
     addresses,
     [],

@@ -120,7 +120,6 @@ function faultKindsOf(endpoint: Endpoint): FaultKind[] {
     ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
     [hasBody, 'request-timeout'],
     [endpoint.limit !== undefined, 'rate-limited'],
-    [true, 'length-required'],
     [true, 'payload-too-large'],
     [takesInput, 'invalid-input'],
     [endpoint.vital !== true, 'unavailable'],

@@ -86,7 +86,7 @@ class WorkerProcess {
       host,
       port,
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
-      allowChunked,
+      strictProxy: allowChunked,
       trusted: createTrustedProxies(this.#config.trustedProxies),
       onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
       onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),

@@ -1,17 +1,10 @@
 /**
- * How an answer goes on the wire: its head, then a body that is whole, of known size or of unknown size. Part of the
+ * How an answer goes on the wire: its head, then a body that is whole or of known size. Part of the
  * native edge; only types of uWebSockets.js.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
-import type {
-  Reply,
-  ResponseBody,
-  ResponseSink,
-  SizedResponseBody,
-  StreamMeter,
-  StreamResponseBody,
-} from './exchange.js'
+import type { Reply, ResponseBody, SizedResponseBody } from './exchange.js'
 import { PacedAnswer } from './paced-answer.js'
 
 // ── Heads and whole answers ─────────────────────────────────────────────────
@@ -65,6 +58,10 @@ export interface SendingOwner {
   readonly arrivedAt: number
   /** Nothing may touch the native response any more. */
   isOver(): boolean
+  /** The connection ends with this answer, and uWS does not know it. */
+  readonly endsConnection: boolean
+  /** Ends the connection, and with it the call: the socket has taken all of the answer. */
+  endConnection(): void
   /** So many bytes of a body of known size were handed to the socket so far. */
   onBytesSent(bytes: number): void
   /** The answer has ended; `aborted` when not all of it was handed to the socket. */
@@ -77,6 +74,8 @@ export interface SendingOwner {
 }
 
 // ── Bodies of known size ────────────────────────────────────────────────────
+
+const NO_BYTES = new Uint8Array(0)
 
 /** Sends a body of known size as its reader takes it, and keeps one piece of it at most. */
 export class SizedSender extends PacedAnswer {
@@ -116,13 +115,17 @@ export class SizedSender extends PacedAnswer {
   async sendFrom(body: SizedResponseBody): Promise<void> {
     const owner = this.#owner
     owner.onAbort(() => this.#dropRest())
+    if (owner.endsConnection) this.res.tryEnd(NO_BYTES, this.#size)
     const source = await body.open()
     try {
       while (!owner.isOver()) {
-        const piece = await source.read()
+        const complete = owner.endsConnection && this.res.getWriteOffset() === this.#size
+        const piece = complete ? NO_BYTES : await source.read()
         if (owner.isOver()) return
-        if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
-        this.#sendPiece(piece)
+        if (piece.byteLength === 0 && !complete) throw new Error('a body ended before its announced size')
+        if (!complete) this.#sendPiece(piece)
+        else if (this.#offer(NO_BYTES)) return owner.endConnection()
+        else this.#keep(NO_BYTES)
         if (this.#rest !== null) {
           await new Promise<void>((resolve) => {
             this.#readOn = resolve
@@ -158,9 +161,12 @@ export class SizedSender extends PacedAnswer {
     this.waitForReader()
   }
 
-  /** Hands bytes over and reports how far the body is; true when the socket has taken all of them. */
+  /**
+   * Hands bytes over and reports how far the body is; true when the socket has taken all of them. Where we end the
+   * connection, uWS is told of one byte more than was announced: it would call the answer ended, and keep the connection.
+   */
   #offer(bytes: Uint8Array): boolean {
-    const [ok, done] = this.res.tryEnd(bytes, this.#size)
+    const [ok, done] = this.res.tryEnd(bytes, this.#owner.endsConnection ? this.#size + 1 : this.#size)
     this.#owner.onBytesSent(done ? this.#size : this.res.getWriteOffset())
     if (done) this.#owner.settle(false)
     return ok || done
@@ -171,175 +177,5 @@ export class SizedSender extends PacedAnswer {
     this.onCaughtUp()
     this.#readOn?.()
     this.#readOn = null
-  }
-}
-
-// ── Streams ─────────────────────────────────────────────────────────────────
-
-/** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
-const WAITING_BYTES = 1024 * 1024
-
-/** A stream of so many bytes is never the first that a socket cannot take. */
-const SURELY_TAKEN_BYTES = 16 * 1024
-/** A silence after which it is asked whether what was written last was taken, in milliseconds. */
-const QUIET_MS = 4_000
-
-/** The sink of one stream, with its backpressure, its heartbeat and its times. */
-export class StreamSender extends PacedAnswer implements ResponseSink {
-  bytes = 0
-  readonly #body: StreamResponseBody
-  readonly #owner: SendingOwner
-  readonly #meter: StreamMeter | undefined
-  /** Bytes written although the reader is behind. */
-  #waiting = 0
-  /** What was written last is known to be taken. */
-  #asked = false
-  /** The producer is done, and the end waits for the reader. */
-  #ending = false
-  #resume: (() => void) | null = null
-  #lastWriteAt = performance.now()
-  #chunks = 0
-  #chunkAt = 0
-
-  constructor(
-    res: HttpResponse,
-    body: StreamResponseBody,
-    owner: SendingOwner,
-    meter: StreamMeter | undefined,
-  ) {
-    super(res)
-    this.#body = body
-    this.#owner = owner
-    this.#meter = meter
-  }
-
-  start(): void {
-    // Rule 6: with a handler set, uWS pushes out kept bytes only when the handler itself writes.
-    this.res.onWritable(() => {
-      this.#owner.guarded(() => this.#onWritable())
-      return !this.waitsForReader
-    })
-    this.#body.start(this)
-  }
-
-  write(chunk: string | Uint8Array): boolean {
-    if (this.#owner.isOver()) return true
-    if (this.waitsForReader && (this.#waiting += byteLength(chunk)) > WAITING_BYTES) {
-      this.res.close()
-      return true
-    }
-    this.#meterChunk()
-    this.res.cork(() => this.#write(chunk))
-    return !this.waitsForReader
-  }
-
-  /** The end waits for a reader that is behind: behind it uWS gives what is left ten seconds, and us no say. */
-  end(): void {
-    if (this.#owner.isOver()) return
-    this.#ending = true
-    if (!this.waitsForReader && this.#isTaken()) this.#finish()
-  }
-
-  onDrain(resume: () => void): void {
-    this.#resume = resume
-  }
-
-  onAbort(callback: () => void): void {
-    this.#owner.onAbort(callback)
-  }
-
-  /**
-   * Breaks a silence that has lasted too long. A reader that is slow has bytes on the way already; whether it is shows
-   * when something is written behind what was written last.
-   */
-  keepAlive(now: number, silenceMs: number): void {
-    if (this.waitsForReader) return
-    const { heartbeat } = this.#body
-    const quietMs = now - this.#lastWriteAt
-    if (quietMs >= silenceMs && heartbeat !== '') this.res.cork(() => this.#write(heartbeat))
-    else if (quietMs >= QUIET_MS) this.#isTaken()
-  }
-
-  protected override offerAgain(): void {
-    if (this.#body.padding !== '' && this.#isTaken()) this.#goOn()
-  }
-
-  /** Ends the body ahead of time with its closing frame. False for a slow reader, which could not be told anything. */
-  cut(): boolean {
-    if (this.waitsForReader) return false
-    const { closingFrame } = this.#body
-    this.res.cork(() => {
-      if (closingFrame !== '') this.#write(closingFrame)
-      this.res.end()
-    })
-    return true
-  }
-
-  /** Tells the meter that the stream is over. */
-  meterEnd(): void {
-    this.#meterStall()
-    this.#meter?.onEnd(this.#owner.arrivedAt, this.#chunks)
-  }
-
-  #onWritable(): void {
-    this.onClockStopped()
-    const { padding } = this.#body
-    const before = this.bytes
-    this.#goOn()
-    if (!this.#owner.isOver() && this.bytes === before && padding !== '') this.#write(padding)
-  }
-
-  /** The reader has caught up: the end goes out, or the producer is told. */
-  #goOn(): void {
-    this.#meterStall()
-    this.#waiting = 0
-    this.onCaughtUp()
-    if (!this.#ending) this.#resume?.()
-    else if (this.#isTaken()) this.#finish()
-  }
-
-  #finish(): void {
-    // Never with uWS's own close: it would write a header line into the middle of the body.
-    this.res.cork(() => this.res.end())
-    this.#owner.settle(false)
-  }
-
-  /**
-   * Whether the socket has taken everything. A write inside a cork is called taken although the socket refuses it when
-   * the cork is drawn; the next write shows it. Where there is nothing to write, the end itself pushes out what is kept.
-   */
-  #isTaken(): boolean {
-    const { padding } = this.#body
-    if (padding === '' || (!this.waitsForReader && (this.#asked || this.bytes <= SURELY_TAKEN_BYTES)))
-      return true
-    let taken = true
-    this.res.cork(() => {
-      taken = this.#write(padding)
-    })
-    this.#asked = taken
-    return taken
-  }
-
-  #write(chunk: string | Uint8Array): boolean {
-    this.#lastWriteAt = performance.now()
-    this.#asked = false
-    this.bytes += byteLength(chunk)
-    if (this.res.write(chunk)) return true
-    this.waitForReader()
-    return false
-  }
-
-  /** Heartbeats and closing frames are no chunks. The time is read once more, so that it leaves out our own cork. */
-  #meterChunk(): void {
-    if (this.#meter === undefined) return
-    const { arrivedAt } = this.#owner
-    const first = this.#chunks++ === 0
-    const now = performance.now()
-    this.#meter.onChunk(arrivedAt, now - (first ? arrivedAt : this.#chunkAt), first)
-    this.#chunkAt = now
-  }
-
-  #meterStall(): void {
-    if (this.waitsForReader) this.#meter?.onStall(this.#owner.arrivedAt, this.stalledMs(performance.now()))
   }
 }

@@ -2,56 +2,67 @@
  * The framing of a request. uWebSockets.js calls a handler before it has validated Content-Length and
  * Transfer-Encoding, and hands over repeated headers one by one, so this stands in front of everything.
  * The server feeds it the header fields of a request in order and asks for a verdict.
- * Rules: contract/decisions 21; RFC 9112 sections 3.2 and 6.3. Part of the native edge.
+ * Rules: contract/decisions 21 and 47; RFC 9112 sections 3.2 and 6.3. Part of the native edge.
  */
 
-/** How a caller asks for the connection to be closed: not at all, with the one word, or within a list. */
-export type CloseRequest = 'none' | 'word' | 'listed'
-
-export type FramingVerdict = 'ok' | 'bad-request' | 'length-required'
+/**
+ * Who ends the connection behind the answer: nobody, uWS, which has read the caller's wish by itself, or we, because
+ * the wish stands where uWS does not look, or because a body in chunks is the last thing that is read.
+ */
+export type ConnectionEnd = 'none' | 'native' | 'ours'
 
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i
 const LENGTH = /^[0-9]{1,15}$/
 /** What an authority may be made of (RFC 3986 section 3.2.2); it may be empty. */
 const HOST = /^[\w.\-~!$&'()*+,;=%:[\]]*$/
+/** What a method or a field name may be made of (RFC 9110 section 5.6.2). */
+export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
 export class FramingGuard {
-  readonly #allowChunked: boolean
+  readonly #behindStrictProxy: boolean
   #hosts = 0
   #types = 0
   #credentials = 0
+  #apiKeys = 0
+  #connections = 0
   #length = ''
   #coding = ''
   #codings = 0
   #malformed = false
-  #closeRequest: CloseRequest = 'none'
+  #closeAsked: ConnectionEnd = 'none'
 
-  /** `allowChunked`: the operator declares that a strict proxy stands in front. */
-  constructor(allowChunked: boolean) {
-    this.#allowChunked = allowChunked
+  /** `behindStrictProxy`: the operator declares that bodies in chunks come from a proxy that has parsed them. */
+  constructor(behindStrictProxy: boolean) {
+    this.#behindStrictProxy = behindStrictProxy
   }
 
   reset(): void {
     this.#hosts = 0
     this.#types = 0
     this.#credentials = 0
+    this.#apiKeys = 0
+    this.#connections = 0
     this.#codings = 0
     this.#length = ''
     this.#coding = ''
     this.#malformed = false
-    this.#closeRequest = 'none'
+    this.#closeAsked = 'none'
   }
 
   /** Takes one header field; `name` in lower case. Told apart by length first: this runs per field. */
   addField(name: string, value: string): void {
     switch (name.length) {
+      case 0:
+        this.#malformed = true
+        return
       case 4:
         if (name === 'host') this.#addHost(value)
         return
+      case 9:
+        if (name === 'x-api-key') this.#apiKeys++
+        return
       case 10:
-        if (name === 'connection' && value !== 'keep-alive' && CLOSE.test(value)) {
-          this.#closeRequest = value.length === 5 ? 'word' : 'listed'
-        }
+        if (name === 'connection') this.#addConnection(value)
         return
       case 12:
         if (name === 'content-type') this.#types++
@@ -70,6 +81,15 @@ export class FramingGuard {
     }
   }
 
+  /** uWS looks at the first of these fields, and takes any five letters for the word. */
+  #addConnection(value: string): void {
+    const first = this.#connections++ === 0
+    if (first && value.length === 5) this.#closeAsked = 'native'
+    else if (this.#closeAsked === 'none' && value !== 'keep-alive' && CLOSE.test(value)) {
+      this.#closeAsked = 'ours'
+    }
+  }
+
   #addHost(value: string): void {
     this.#hosts++
     if (!HOST.test(value)) this.#malformed = true
@@ -81,19 +101,18 @@ export class FramingGuard {
     this.#length = value
   }
 
-  verdict(): FramingVerdict {
-    if (this.#malformed || this.#hosts !== 1 || this.#types > 1 || this.#credentials > 1) return 'bad-request'
-    if (this.#codings > 0) {
-      if (this.#length !== '') return 'bad-request'
-      if (!this.#allowChunked) return 'length-required'
-      if (this.#codings > 1 || this.#coding.toLowerCase() !== 'chunked') return 'bad-request'
-    }
-    return 'ok'
+  /** The request may not be answered but with 400, and nothing behind it may be read. */
+  isBroken(): boolean {
+    if (this.#malformed || this.#hosts !== 1 || this.#types > 1) return true
+    if (this.#credentials > 1 || this.#apiKeys > 1) return true
+    if (this.#codings === 0) return false
+    return this.#length !== '' || this.#codings > 1 || this.#coding.toLowerCase() !== 'chunked'
   }
 
-  /** The caller wants the connection closed behind the answer (RFC 9112 section 9.6). */
-  get closeRequest(): CloseRequest {
-    return this.#closeRequest
+  /** How the connection ends behind the answer (RFC 9112 section 9.6; contract/decisions 47). */
+  get connectionEnd(): ConnectionEnd {
+    if (this.#closeAsked === 'none' && this.#codings > 0 && !this.#behindStrictProxy) return 'ours'
+    return this.#closeAsked
   }
 
   /**

@@ -5,18 +5,12 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { newRequestId } from '../base/ids.js'
 import { type LinkedList, LinkedNode } from '../base/linked-list.js'
-import {
-  byteLength,
-  lengthWithoutBody,
-  type SendingOwner,
-  SizedSender,
-  StreamSender,
-  writeHead,
-} from './answer-sending.js'
+import { byteLength, lengthWithoutBody, type SendingOwner, SizedSender, writeHead } from './answer-sending.js'
 import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
-import type { CloseRequest } from './framing.js'
+import type { ConnectionEnd } from './framing.js'
 import type { PacedAnswer } from './paced-answer.js'
+import { StreamSender } from './stream-sending.js'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 export const NO_BYTES = new Uint8Array(0)
@@ -33,8 +27,8 @@ abstract class CopiedRequest extends LinkedNode {
   headers = NO_HEADERS
   body: Uint8Array = NO_BYTES
   admission: unknown = null
-  /** The caller asked for the connection to be closed behind the answer. */
-  closeRequest: CloseRequest = 'none'
+  /** Who ends the connection behind the answer. */
+  connectionEnd: ConnectionEnd = 'none'
   #id = ''
 
   constructor(readonly arrivedAt: number) {
@@ -125,6 +119,7 @@ type CallPhase =
   | 'sending'
   | 'lingering' // refused, and the rest of the body is thrown away; the refusal is not on the wire yet
   | 'closing' // the whole answer is on the wire, and the native response stays ours until the connection closes
+  | 'cutting' // the same of an answer that ends ahead of time
   | 'over' // answered, aborted or closed: nothing may touch the native response any more
 
 /** Last answers of a connection, up to this size, are handed to uWS together with the close. */
@@ -192,7 +187,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
    * Writes an answer. With `close` the connection ends behind it (rule 12); what uWS has already read behind it is not
    * run. Also for an answer that was promised: what a handler awaits may be there before uWS has parsed on.
    */
-  protected send(reply: Reply, close = this.closeRequest !== 'none' || this.server.draining): void {
+  protected send(reply: Reply, close = this.connectionEnd !== 'none' || this.server.draining): void {
     this.phase = 'sending'
     // The reader may have left it paused; the connection may not stay held back.
     this.queue?.discard()
@@ -215,10 +210,10 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
       sender.sendFrom(body).catch((error: unknown) => this.onDefect(error))
     } else if (
       body.length === 0 ||
-      (close && (this.closeRequest === 'listed' || body.length <= WHOLE_BODY_BYTES))
+      (close && (this.connectionEnd === 'ours' || body.length <= WHOLE_BODY_BYTES))
     ) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
-      if (this.closeRequest === 'word') this.res.writeHeader('Connection', 'close')
+      if (this.connectionEnd === 'native') this.res.writeHeader('Connection', 'close')
       if (close) this.server.cutoff.closeBehind(this.res)
       this.bytesOut = byteLength(body)
       this.res.end(body, close)
@@ -232,16 +227,12 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   #sendWithoutBody(length: string | null, close: boolean): void {
     const res = this.res
     if (length !== null) res.writeHeader('Content-Length', length)
-    if (close && this.closeRequest !== 'word') {
+    if (close && this.connectionEnd !== 'native') {
       // `endWithoutBody` cannot close, and `end` would add a length. So the head ends by hand, which leaves the native
       // response open: `writeHeader` passes its value on as it is, blank line included.
       this.trackUntilEnd()
       res.writeHeader('Connection', 'close\r\n')
-      this.phase = 'closing'
-      // Not in this turn: closing throws away what is still corked.
-      setImmediate(() => {
-        if (!this.isOver()) res.close()
-      })
+      this.endConnection()
       return
     }
     if (close) {
@@ -261,7 +252,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     const res = this.res
     const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
-    if (this.closeRequest === 'word') this.server.cutoff.closeBehind(this.res)
+    if (this.connectionEnd === 'native') this.server.cutoff.closeBehind(this.res)
     const [, done] = res.tryEnd(body, total)
     if (done) {
       this.bytesOut = total
@@ -273,6 +264,18 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     const sender = new SizedSender(res, total, this)
     this.paced = sender
     sender.sendRest(typeof body === 'string' ? Buffer.from(body) : body)
+  }
+
+  get endsConnection(): boolean {
+    return this.connectionEnd === 'ours'
+  }
+
+  endConnection(): void {
+    this.phase = 'closing'
+    // Not in this turn: closing throws away what is still corked, and uWS may be parsing on.
+    setImmediate(() => {
+      if (!this.isOver()) this.res.close()
+    })
   }
 
   onBytesSent(bytes: number): void {

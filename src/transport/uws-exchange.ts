@@ -38,7 +38,9 @@ export class UwsExchange extends NativeCall {
     const refusal = route.admit(this)
     if (refusal instanceof Promise) this.#awaitAdmission(refusal)
     else if (refusal !== null) {
-      this.send(refusal)
+      // The end of a body in chunks is known when it has come.
+      if (length < 0 && this.endsConnection) this.refuseAndClose(refusal, length)
+      else this.send(refusal)
       return
     }
     if (length !== 0 || route.readsBody) this.#receive(length)
@@ -127,7 +129,7 @@ export class UwsExchange extends NativeCall {
 
   onUnwantedPiece(last: boolean): void {
     if (!last && this.bytesIn < LINGER_BYTES) return
-    if (this.phase === 'closing') this.res.close()
+    if (this.phase === 'closing') this.endConnection()
     else if (this.#refusal !== null) this.send(this.#refusal, true)
   }
 
@@ -211,8 +213,10 @@ export class UwsExchange extends NativeCall {
     this.guarded(() => {
       this.notifyAborted()
       if (this.isOver()) return
-      if (this.stream?.cut() === true) this.settle(true)
-      else if (this.phase === 'answering') this.#refuseNow('unavailable')
+      if (this.stream?.cut() === true) {
+        if (this.endsConnection) this.phase = 'cutting'
+        else this.settle(true)
+      } else if (this.phase === 'answering') this.#refuseNow('unavailable')
       else this.res.close() // fires onAborted, which settles
     })
   }
@@ -296,12 +300,24 @@ class BodyReceiver implements FlowControl {
     this.#lastCame = last
     this.#take(chunk, last)
     if (!last || exchange.isOver()) return
-    // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
-    if (this.#length >= 0 && exchange.bytesIn !== this.#length) {
-      this.#res.close()
-      return
-    }
-    exchange.onBodyComplete()
+    if (this.#length >= 0) {
+      // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
+      if (exchange.bytesIn !== this.#length) this.#res.close()
+      else exchange.onBodyComplete()
+    } else this.#completeChunked()
+  }
+
+  /**
+   * Rule 14: what uWS takes for the end of the chunks need not be one: its parser knows neither extensions nor
+   * trailers. In the turn that follows, whatever stood behind in the same read has made uWS close the connection.
+   */
+  #completeChunked(): void {
+    const exchange = this.#exchange
+    if (!exchange.endsConnection) exchange.onBodyComplete()
+    else
+      setImmediate(() => {
+        if (exchange.isReading()) exchange.guarded(() => this.#res.cork(() => exchange.onBodyComplete()))
+      })
   }
 
   #take(chunk: ArrayBuffer, last: boolean): void {

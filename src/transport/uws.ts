@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
-import { FramingGuard } from './framing.js'
+import { FramingGuard, TOKEN } from './framing.js'
 import { PipelineCutoff, type ServerState } from './native-call.js'
 import type { NativeServer } from './native-server.js'
 import { UwsExchange } from './uws-exchange.js'
@@ -17,8 +17,8 @@ export interface UwsOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null
-  /** A strict proxy stands in front, so chunked request bodies are let through. */
-  readonly allowChunked: boolean
+  /** A strict proxy stands in front, so the connection is kept behind a body in chunks. */
+  readonly strictProxy: boolean
   readonly trusted: TrustedProxies
   /** Silence after which a stream says its heartbeat, in milliseconds; 15 000 when absent. */
   readonly keepAliveMs?: number
@@ -164,6 +164,10 @@ const HEAD_BY_METHOD: Readonly<Record<string, IsHead>> = {
   '*': (req) => req.getCaseSensitiveMethod() === 'HEAD',
 }
 
+const isAMethod = (): boolean => true
+/** uWS takes all up to the first blank for the method. */
+const isToken = (req: HttpRequest): boolean => TOKEN.test(req.getCaseSensitiveMethod())
+
 type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
 
 /** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
@@ -173,7 +177,7 @@ function nativeHandler(
   options: UwsOptions,
   isHead: IsHead,
 ): NativeHandler {
-  const guard = new FramingGuard(options.allowChunked)
+  const guard = new FramingGuard(options.strictProxy)
   const declared = new Set(route.headers)
   /** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
   let headers: Record<string, string> = Object.create(null)
@@ -185,6 +189,7 @@ function nativeHandler(
           if (declared.has(name)) headers[name] ??= value
         }
   const copy = requestCopier(route, options)
+  const isMethod = route.method === '*' ? isToken : isAMethod
   const { cutoff } = server
   return (res, req) => {
     // Rule 12: not even counted.
@@ -197,10 +202,9 @@ function nativeHandler(
       // Each call gets an object of its own: it outlives the turn.
       if (declared.size > 0) headers = Object.create(null)
       req.forEach(see)
-      exchange.closeRequest = guard.closeRequest
-      const verdict = guard.verdict()
-      if (verdict !== 'ok') {
-        exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)
+      exchange.connectionEnd = guard.connectionEnd
+      if (guard.isBroken() || !isMethod(req)) {
+        exchange.refuseAndClose(route.refuse('bad-request', exchange), guard.bodyLength)
         return
       }
       exchange.headers = headers

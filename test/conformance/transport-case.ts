@@ -16,7 +16,7 @@ export interface Case {
   readonly name: string
   readonly request: CarriedRequest
   /** The transport was told that a strict proxy stands in front. */
-  readonly allowChunked?: true
+  readonly strictProxy?: true
   readonly status: number
   /** The exact body. */
   readonly body?: string | Uint8Array

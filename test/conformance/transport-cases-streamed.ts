@@ -15,11 +15,14 @@ const echoes: Case[] = ['', '/late', '/pauses'].flatMap((path): Case[] => [
     body: '0 ',
     bytesIn: 0,
   }),
-  answered(
-    `a body is read as a stream${path}: in chunks of unknown number`,
-    postChunked(`/streamed${path}`, filled(5_000)),
-    200,
-    { allowChunked: true, body: `null ${filled(5_000)}`, bytesIn: 5_000 },
+  ...[{ close: true } as const, { strictProxy: true } as const].map(
+    (how): Case =>
+      answered(
+        `a body is read as a stream${path}: in chunks of unknown number${'close' in how ? '' : ', behind a strict proxy'}`,
+        postChunked(`/streamed${path}`, filled(5_000)),
+        200,
+        { ...how, body: `null ${filled(5_000)}`, bytesIn: 5_000 },
+      ),
   ),
 ])
 
@@ -33,11 +36,14 @@ const refusals: Case[] = [
     413,
     { sees: { fault: 'payload-too-large' }, close: true },
   ),
-  answered(
-    'a stream in chunks that gets beyond the limit is 413 and closes',
-    postChunked('/streamed', filled(STREAMED_LIMIT + 1)),
-    413,
-    { allowChunked: true, close: true },
+  ...[{}, { strictProxy: true } as const].map(
+    (how): Case =>
+      answered(
+        `a stream in chunks that gets beyond the limit is 413 and closes${'strictProxy' in how ? ', also behind a strict proxy' : ''}`,
+        postChunked('/streamed', filled(STREAMED_LIMIT + 1)),
+        413,
+        { ...how, close: true },
+      ),
   ),
   ...['early', 'early-late'].map(
     (when): Case =>

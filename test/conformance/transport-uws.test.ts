@@ -33,10 +33,10 @@ interface Bound extends Stage {
   readonly port: number
 }
 
-async function bind(t: Test, allowChunked: boolean): Promise<Bound> {
+async function bind(t: Test, strictProxy: boolean): Promise<Bound> {
   const ledger = new Ledger()
   const bound = stage(ledger)
-  const { port } = await startEdge(t, bound.routes, { allowChunked })
+  const { port } = await startEdge(t, bound.routes, { strictProxy })
   return { ...bound, ledger, port }
 }
 
@@ -94,7 +94,7 @@ test('the native transport conforms', async (t) => {
   const strict = await bind(t, false)
   const behindProxy = await bind(t, true)
   for (const one of CASES) {
-    await t.test(one.name, (t) => check(t, one, one.allowChunked ? behindProxy : strict))
+    await t.test(one.name, (t) => check(t, one, one.strictProxy ? behindProxy : strict))
   }
   const names = new Set(CASES.map(({ name }) => name))
   t.equal(names.size, CASES.length, 'every case has a name of its own')

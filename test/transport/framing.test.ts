@@ -1,10 +1,11 @@
 import { test } from 'tap'
-import { FramingGuard, type FramingVerdict } from '../../src/transport/framing.js'
+import { type ConnectionEnd, FramingGuard } from '../../src/transport/framing.js'
 
+type Verdict = 'ok' | 'bad-request'
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** The declared length, NaN where it is broken; and the verdict behind a strict proxy where that is another. */
-type Case = readonly [fields: Fields, verdict: FramingVerdict, length: number, behindProxy?: FramingVerdict]
+/** The declared length, NaN where it is broken, -1 where the body comes in chunks. */
+type Case = readonly [fields: Fields, verdict: Verdict, length: number]
 
 const HOST = ['host', 'a'] as const
 const length = (value: string) => ['content-length', value] as const
@@ -27,29 +28,19 @@ const CASES: Record<string, Case> = {
   'a Host with user information is refused': [[['host', 'user@a']], 'bad-request', 0],
   'a Host may be an IPv6 address with a port': [[['host', '[::1]:80']], 'ok', 0],
   'two Hosts are refused': [[HOST, HOST], 'bad-request', 0],
-  'chunks are refused where no strict proxy is declared': [
-    [HOST, coding('chunked')],
-    'length-required',
-    -1,
-    'ok',
-  ],
-  'the name of the coding has no case': [[HOST, coding('CHUNKED')], 'length-required', -1, 'ok'],
-  'a second coding is refused everywhere': [
-    [HOST, coding('gzip, chunked')],
-    'length-required',
-    -1,
-    'bad-request',
-  ],
-  'a repeated coding is refused everywhere': [
-    [HOST, coding('chunked'), coding('chunked')],
-    'length-required',
-    -1,
-    'bad-request',
-  ],
-  'a coding with a length is refused everywhere': [[HOST, coding('chunked'), length('5')], 'bad-request', 5],
+  'chunks are taken': [[HOST, coding('chunked')], 'ok', -1],
+  'the name of the coding has no case': [[HOST, coding('CHUNKED')], 'ok', -1],
+  'a second coding is refused': [[HOST, coding('gzip, chunked')], 'bad-request', -1],
+  'another coding is refused': [[HOST, coding('identity')], 'bad-request', -1],
+  'a coding with a byte of 0x80 and above is refused': [[HOST, coding('chunked\xff')], 'bad-request', -1],
+  'a repeated coding is refused': [[HOST, coding('chunked'), coding('chunked')], 'bad-request', -1],
+  'a coding with a length is refused': [[HOST, coding('chunked'), length('5')], 'bad-request', 5],
   'a broken length is worse than a coding': [[HOST, coding('chunked'), length('abc')], 'bad-request', NaN],
   'two credentials are refused': [[HOST, ['authorization', 'a'], ['authorization', 'a']], 'bad-request', 0],
   'two media types are refused': [[HOST, ['content-type', 'a'], ['content-type', 'a']], 'bad-request', 0],
+  'two API keys are refused': [[HOST, ['x-api-key', 'a'], ['x-api-key', 'b']], 'bad-request', 0],
+  'a credential and an API key are not': [[HOST, ['authorization', 'a'], ['x-api-key', 'b']], 'ok', 0],
+  'a field without a name is refused': [[HOST, ['', 'a']], 'bad-request', 0],
   'names of the same length are other fields': [
     [
       HOST,
@@ -68,19 +59,53 @@ const CASES: Record<string, Case> = {
   ],
 }
 
-function judge(guard: FramingGuard, fields: Fields): FramingVerdict {
+function feed(guard: FramingGuard, fields: Fields): void {
   guard.reset()
   for (const [name, value] of fields) guard.addField(name, value)
-  return guard.verdict()
 }
 
 test('the framing guard', async (t) => {
   // One guard for all cases, as on a route: what one request did must not reach the next.
-  const strict = new FramingGuard(false)
-  const behindProxy = new FramingGuard(true)
-  for (const [name, [fields, verdict, length, proxied = verdict]] of Object.entries(CASES)) {
-    t.equal(judge(strict, fields), verdict, name)
-    t.ok(Object.is(strict.bodyLength, length), `${name}: length ${strict.bodyLength}`)
-    t.equal(judge(behindProxy, fields), proxied, `${name}, behind a strict proxy`)
+  for (const guard of [new FramingGuard(false), new FramingGuard(true)]) {
+    for (const [name, [fields, verdict, length]] of Object.entries(CASES)) {
+      feed(guard, fields)
+      t.equal(guard.isBroken(), verdict === 'bad-request', name)
+      t.ok(Object.is(guard.bodyLength, length), `${name}: length ${guard.bodyLength}`)
+    }
+  }
+})
+
+const connection = (...values: string[]): Fields => [
+  HOST,
+  ...values.map((value) => ['connection', value] as const),
+]
+const CHUNKED: Fields = [HOST, coding('chunked')]
+
+const ENDS: Record<string, readonly [fields: Fields, end: ConnectionEnd, behindProxy?: ConnectionEnd]> = {
+  'a request that says nothing keeps the connection': [[HOST], 'none'],
+  'keep-alive keeps it': [connection('keep-alive'), 'none'],
+  'the word is read by uWS as well': [connection('close'), 'native'],
+  'any five letters are the word for uWS': [connection('abcde'), 'native'],
+  'within a list it is ours to end': [connection('TE, close'), 'ours'],
+  'in a second field it is ours to end, because uWS reads the first': [
+    connection('keep-alive', 'close'),
+    'ours',
+  ],
+  'the word is not taken back': [connection('close', 'keep-alive'), 'native'],
+  'a word that only begins so is another': [connection('closed'), 'none'],
+  'a body in chunks is the last, unless a strict proxy has parsed it': [CHUNKED, 'ours', 'none'],
+  'a body in chunks with the word': [[...CHUNKED, ['connection', 'close']], 'native'],
+}
+
+test('who ends the connection', async (t) => {
+  for (const [name, [fields, end, behindProxy = end]] of Object.entries(ENDS)) {
+    for (const [strictProxy, expected] of [
+      [false, end],
+      [true, behindProxy],
+    ] as const) {
+      const guard = new FramingGuard(strictProxy)
+      feed(guard, fields)
+      t.equal(guard.connectionEnd, expected, name)
+    }
   }
 })

@@ -51,7 +51,7 @@ async function bench(t: Test, more: Partial<Route> = {}, prepare: (upload: Uploa
     testRoute(ledger, 'POST', '/upload', answer, streamed),
     testRoute(new Ledger(), 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),
   ]
-  return { ...(await startEdge(t, routes, { allowChunked: true })), ledger, uploads }
+  return { ...(await startEdge(t, routes, { strictProxy: true })), ledger, uploads }
 }
 
 const head = (length: number): string =>

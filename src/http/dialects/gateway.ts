@@ -15,7 +15,6 @@ const ERRORS = {
   'request-timeout': { code: 408, message: 'Request timed out' },
   conflict: { code: 409, message: 'Resource conflict' },
   unprocessable: { code: 422, message: 'Unprocessable request' },
-  'length-required': { code: 411, message: 'Length required' },
   'payload-too-large': { code: 413, message: 'Request payload too large' },
   'headers-too-large': { code: 431, message: 'Request header fields too large' },
   'rate-limited': { code: 429, message: 'Rate limit exceeded' },

@@ -25,7 +25,6 @@ const ERRORS = {
   'request-timeout': { ...INVALID_REQUEST, status: 408 },
   conflict: { ...INVALID_REQUEST, status: 409 },
   unprocessable: { ...INVALID_REQUEST, status: 422 },
-  'length-required': { ...INVALID_REQUEST, status: 411 },
   'payload-too-large': { ...INVALID_REQUEST, status: 413, description: 'The request is too large' },
   'headers-too-large': { ...INVALID_REQUEST, status: 431 },
   'rate-limited': { ...INVALID_REQUEST, status: 429, description: 'Too many requests' },

@@ -14,7 +14,6 @@ const ERRORS = {
   'request-timeout': { status: 408, detail: 'Request Timeout' },
   conflict: { status: 409, detail: 'Conflict' },
   unprocessable: { status: 422, detail: 'Unprocessable Content' },
-  'length-required': { status: 411, detail: 'Length Required' },
   'payload-too-large': { status: 413, detail: 'Request payload too large' },
   'headers-too-large': { status: 431, detail: 'Request Header Fields Too Large' },
   'rate-limited': { status: 429, detail: 'Too Many Requests' },

@@ -27,7 +27,6 @@ export const WIRE: Readonly<Record<FaultKind, Wire>> = {
   'request-timeout': wire(408, 408, 408, 'invalid_request', 'timeout_error'),
   conflict: wire(409, 409, 409, 'invalid_request', 'invalid_request_error'),
   unprocessable: wire(422, 422, 422, 'invalid_request', 'invalid_request_error'),
-  'length-required': wire(411, 411, 411, 'invalid_request', 'invalid_request_error'),
   'payload-too-large': wire(413, 413, 413, 'invalid_request', 'invalid_request_error'),
   'headers-too-large': wire(431, 431, 431, 'invalid_request', 'invalid_request_error'),
   'rate-limited': wire(429, 429, 429, 'invalid_request', 'rate_limit_error'),

@@ -32,7 +32,7 @@ export async function serveEdge(routes: readonly Route[], options: Partial<UwsOp
     host: '127.0.0.1',
     port: 0,
     tls: null,
-    allowChunked: false,
+    strictProxy: false,
     trusted: () => false,
     onDefect: (error) => defects.push(error),
     ...options,

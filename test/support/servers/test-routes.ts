@@ -39,7 +39,6 @@ export class Ledger {
 const STATUS: Partial<Record<FaultKind, number>> = {
   'bad-request': 400,
   'request-timeout': 408,
-  'length-required': 411,
   'payload-too-large': 413,
   'deadline-exceeded': 504,
 }
