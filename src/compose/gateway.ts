@@ -51,6 +51,7 @@ export function composeInference(
     random: routing.random,
     deadlineMs: config.limits.inferenceDeadlineMs,
     admit: (generation) => accounting.admit(generation),
+    admitCount: (generation) => accounting.admitCount(generation),
     observe: (generation, outcome) => {
       const line = callLine(generation, outcome)
       // A provider that fails is worth a look; a caller's own mistake is not.
@@ -142,6 +143,7 @@ function callLine(
     completionTokens: consumption?.usage.completion ?? null,
     costNanos: consumption?.cost.total ?? null,
     estimated: consumption?.estimated ?? false,
+    guessed: consumption?.guessed ?? false,
   }
 }
 

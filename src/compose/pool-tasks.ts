@@ -1,33 +1,59 @@
 /** Work of the server that the CPU pool does. */
-import { NEVER_ABORTED } from '../base/cancellation.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { CountTokens } from '../gateway/metering/format.js'
 import { addressBucket } from '../limits/address-limit.js'
 
-/** Cost of counting in the pool's unit, PBKDF2 rounds, per character: both take about a quarter of a microsecond. */
-const ROUNDS_PER_CHARACTER = 1
+/**
+ * Cost of counting in the pool's unit, PBKDF2 rounds of a quarter of a microsecond: one for a character, and six more
+ * for each byte that its UTF-8 has besides. Measured: 0.05 to 0.9 µs for ASCII, 1 to 3 for Cyrillic, CJK, Thai, emoji.
+ */
+const ROUNDS_PER_FURTHER_BYTE = 6
 const MIN_COST = 100
+/** Most that one count may cost, a twentieth of a second: of texts that would cost more, samples are counted. */
+const MAX_COST = 200_000
+/** Characters of a sample's pieces, which lie at equal distances. */
+const PIECE_CHARS = 2_000
 /** Characters of a token in common text; the guess where counting is not possible. */
 const CHARACTERS_PER_TOKEN = 4
 
 /** Counts in the pool. A full pool, or a defect in it, leaves a guess by length: an estimate must not fail a call. */
 export function pooledTokenCounter(pool: CpuPool): CountTokens {
-  return async (texts) => {
-    const characters = texts.reduce((sum, text) => sum + text.length, 0)
+  return async (texts, caller, cancellation) => {
     try {
-      const cost = Math.max(MIN_COST, characters * ROUNDS_PER_CHARACTER)
-      // An inference is counted whether or not its caller is still there.
-      const { value } = await pool.run(
-        'count-tokens',
-        { texts },
-        { cost, caller: '', cancellation: NEVER_ABORTED },
+      const total = texts.reduce((sum, text) => sum + countingCost(text), 0)
+      const samples = texts.map((text) => sampleText(text, MAX_COST / total))
+      const cost = Math.min(MAX_COST, Math.max(MIN_COST, total))
+      const { value } = await pool.run('count-tokens', { texts: samples }, { cost, caller, cancellation })
+      const counts = value.counts.map((count, at) =>
+        scaleCount(count, samples[at]!.length, texts[at]!.length),
       )
-      return value.counts
+      return { counts, areGuessed: false }
     } catch {
-      return texts.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN))
+      return { counts: texts.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN)), areGuessed: true }
     }
   }
+}
+
+function countingCost(text: string): number {
+  return text.length + ROUNDS_PER_FURTHER_BYTE * (Buffer.byteLength(text) - text.length)
+}
+
+/** That share of a text, or all of it: pieces from its begin to its end. */
+export function sampleText(text: string, share: number): string {
+  if (share >= 1 || text.length <= PIECE_CHARS) return text
+  const pieces = Math.max(1, Math.floor((text.length * share) / PIECE_CHARS))
+  const distance = text.length / pieces
+  let sample = ''
+  for (let piece = 0; piece < pieces; piece++) {
+    const from = Math.floor(piece * distance)
+    sample += text.slice(from, from + PIECE_CHARS)
+  }
+  return sample
+}
+
+function scaleCount(count: number, counted: number, length: number): number {
+  return counted === length ? count : Math.round((count * length) / counted)
 }
 
 /**

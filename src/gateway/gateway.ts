@@ -10,7 +10,7 @@ import type { Catalog } from './catalog/catalog.js'
 import type { RoutedRequest } from './formats/canonical.js'
 import type { MessagesRequest } from './formats/messages.js'
 import type { InferenceFormat } from './metering/format.js'
-import { estimateInputTokens } from './metering/messages-format.js'
+import { countInputTokens } from './metering/messages-format.js'
 import type { CallHandle } from './providers/port/provider.js'
 import { planFor } from './routing/plan.js'
 import type { SessionAffinity } from './routing/session.js'
@@ -36,9 +36,13 @@ interface GatewayPorts extends RunPorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly sessions: SessionAffinity
+  /** Before the tokens of an input are counted: limits and credit. Rejects with what refuses; else gives what frees. */
+  readonly admitCount: (generation: Generation<RoutedRequest>) => Promise<() => void>
   /** From 0 to 1. */
   readonly random: () => number
 }
+
+const NO_TIME_TO_COUNT = new Fault('unavailable', { retryAfter: 1, detail: 'no time to count tokens' })
 
 /** A whole answer, or why there is none. */
 type CompletionResult<A> =
@@ -99,17 +103,32 @@ export class Gateway {
 
   /**
    * Input tokens of a messages request (contract/gateway 5.9): the count of the provider that would be asked first,
-   * where it offers one, otherwise a tokenizer's. Nothing is generated and nothing settled. Rejects with the
-   * provider's fault.
+   * where it offers one, otherwise a tokenizer's. Admitted like a call; nothing is generated and nothing settled. Ends
+   * with its caller. Rejects with what refuses, with the provider's fault, or with `unavailable` where there was no time
+   * to count.
    */
-  async countInput(generation: Generation<MessagesRequest>): Promise<number> {
+  async countInput(generation: Generation<MessagesRequest>, caller: Cancellation): Promise<number> {
+    const release = await this.#ports.admitCount(generation)
+    try {
+      const counted = await this.#countInput(generation, caller)
+      if (typeof counted === 'number') return counted
+      throw counted.withGeneration({ id: generation.id, serviceMetadata: null })
+    } finally {
+      release()
+    }
+  }
+
+  async #countInput(generation: Generation<MessagesRequest>, caller: Cancellation): Promise<number | Fault> {
     const { countTokens, deadlineMs } = this.#ports
     const endpoint = generation.plan.endpoints[0]!
     const { provider } = endpoint.provider
-    if (provider.countMessages === undefined) return estimateInputTokens(generation.request, countTokens)
-    const counted = await provider.countMessages(createProviderCall(generation, endpoint, deadlineMs, true))
-    if (counted instanceof Fault) throw counted.withGeneration({ id: generation.id, serviceMetadata: null })
-    return counted
+    if (provider.countMessages !== undefined)
+      return provider.countMessages(createProviderCall(generation, endpoint, deadlineMs, true), caller)
+    const { organizationId } = generation.caller
+    const { tokens, areGuessed } = await countInputTokens(generation.request, (texts) =>
+      countTokens(texts, organizationId, caller),
+    )
+    return areGuessed ? NO_TIME_TO_COUNT : tokens
   }
 }
 

@@ -73,6 +73,8 @@ interface LedgerRowDetail {
   readonly sessionId: string | null
   /** The figures are ours, not the provider's. */
   readonly estimated: boolean
+  /** Nor were they counted: they follow from lengths. */
+  readonly guessed: boolean
   /** Kind of the fault that ended it; null when none did. */
   readonly fault: string | null
   /** Why the answer ended, in the words of its format and in the provider's own; null when it did not. */

@@ -102,7 +102,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/metering/',
     'how each format is run and what an answer consumed, counted or estimated',
-    'src/gateway/formats/ type:src/gateway/providers/port/provider.ts type:src/gateway/catalog/',
+    'type:src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts type:src/gateway/catalog/',
   ),
   rule(
     'src/gateway/pricing/',

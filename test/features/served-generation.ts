@@ -22,6 +22,6 @@ export function servedGeneration<R extends RoutedRequest>(request: R, usage: Usa
   const endpoint = endpoints[0]!
   generation.served = endpoint
   generation.attempts.push(attempt(endpoint, 200))
-  generation.consumption = { usage, cost: costOf(usage, endpoint.prices), estimated: false }
+  generation.consumption = { usage, cost: costOf(usage, endpoint.prices), estimated: false, guessed: false }
   return generation
 }

@@ -82,13 +82,14 @@ function bench(more: Partial<ConstructorParameters<typeof Gateway>[0]> = {}): Be
     ...routingState(),
     countTokens: async (texts) => {
       counted.push(texts)
-      return texts.map(({ length }) => length)
+      return { counts: texts.map(({ length }) => length), areGuessed: false }
     },
     clock: systemClock,
     deadlineMs: 1000,
     onDefect: (error) => defects.push(error),
     observe: (generation, outcome) => records.push({ generation, outcome }),
     admit: () => admission({}),
+    admitCount: async () => () => {},
     ...more,
   })
   return { gateway, first, second, records, counted, defects }
@@ -113,7 +114,7 @@ test('a provider without figures is estimated, and says so in the metadata', asy
   first.last.complete!.onEnd(completion('hi', null))
   const { generation } = await answer
   t.same(counted, [['hello', '', 'hi', '']])
-  t.match(generation.consumption, { estimated: true, usage: { completion: 2 } })
+  t.match(generation.consumption, { estimated: true, guessed: false, usage: { completion: 2 } })
   t.equal(serviceMetadata(generation, performance.now()).usage_estimated, true)
 })
 
@@ -334,7 +335,7 @@ const defective = (): Bench =>
     },
   })
 
-const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
+const GUESSED = { consumption: { estimated: true, guessed: true, usage: { prompt: 6 } } }
 
 test('a whole answer that cannot be counted is given, and settled with a guess; the log hears once', async (t) => {
   const { gateway, first, records, defects } = defective()

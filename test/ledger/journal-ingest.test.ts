@@ -49,6 +49,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       firstEventMs: null,
       sessionId: null,
       estimated: false,
+      guessed: false,
       fault: null,
       finish: 'stop',
       nativeFinish: 'stop',

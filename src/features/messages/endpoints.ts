@@ -60,7 +60,9 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
     handle: ({ body, caller }, call) => {
       const request = decodeCount(body, call.header(SESSION_HEADER))
       const generation = prepareGeneration(ports.gateway, messagesFormat, request, caller, call)
-      return ports.gateway.countInput(generation).then((tokens) => jsonReply(200, { input_tokens: tokens }))
+      return ports.gateway
+        .countInput(generation, call)
+        .then((tokens) => jsonReply(200, { input_tokens: tokens }))
     },
   }),
 ]

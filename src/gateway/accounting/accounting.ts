@@ -9,16 +9,12 @@ import type { AccountStore } from '../../store/account-store.js'
 import {
   type ClosedLedgerEntry,
   type LedgerJournal,
-  type LedgerOutcome,
-  type LedgerRow,
   type LimitCoverage,
-  type LostAttemptEntry,
   NO_LIMIT_COVERAGE,
-  type OpenLedgerEntry,
 } from '../../store/ledger-store.js'
-import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
+import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import { type Reservation, reservationFor } from '../pricing/price.js'
-import type { Generation, LostAttempt } from '../run/generation.js'
+import type { Generation } from '../run/generation.js'
 import type { Admission } from '../run/ports.js'
 import {
   limitCoverageFor,
@@ -27,6 +23,7 @@ import {
   quotaClaimsFor,
   refusalFault,
 } from './claims.js'
+import { closedLedgerEntry, lostAttemptEntry, openLedgerEntry } from './ledger-rows.js'
 
 type RoutedGeneration = Generation<RoutedRequest>
 
@@ -48,6 +45,15 @@ interface HeldPermits {
 }
 
 const NOTHING_HELD: HeldPermits = Object.freeze({ coverage: NO_LIMIT_COVERAGE, claims: [], permits: [] })
+
+/** A count of tokens costs nothing; whoever has nothing left may not have tokens counted. */
+const COUNT_RESERVATION: Reservation = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cost: 1,
+  fixed: 1,
+  perMillion: 0,
+}
 
 /** The ledger takes no rows: nothing may run that could not be written down. */
 const JOURNAL_FULL = new Fault('unavailable', {
@@ -90,18 +96,40 @@ export class Accounting {
     }
     const claims = quotaClaimsFor(caller, organization, reservation, generation.created * 1000)
     const coverage = limitCoverageFor(caller, credits)
+    const permits = this.#takeAtOnce(claims)
+    if (permits !== null) return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
+    return this.#take(claims, generation, reservation).then((taken) =>
+      this.#recordAdmission(generation, reservation, { coverage, claims, permits: taken }),
+    )
+  }
+
+  /**
+   * Lets a count of input tokens begin: a request among those of the key, which costs nothing but needs something left.
+   * Rejects as `admit` does; otherwise resolves to what gives its place back. It leaves no row.
+   */
+  async admitCount(generation: RoutedGeneration): Promise<() => void> {
+    const { caller } = generation
+    const organization = this.#ports.accounts.organization(caller.organizationId)
+    const claims = quotaClaimsFor(caller, organization, COUNT_RESERVATION, generation.created * 1000)
+    const permits = this.#takeAtOnce(claims) ?? (await this.#take(claims, generation, COUNT_RESERVATION))
+    return () => {
+      for (const [at, permit] of permits.entries())
+        this.#ports.leases.release(permit, claims[at]!.kind === 'requests' ? 1 : 0)
+    }
+  }
+
+  /** Null when the quota server has to be asked: nothing is kept meanwhile that was taken at once. */
+  #takeAtOnce(claims: readonly QuotaClaim[]): QuotaPermit[] | null {
     const permits: QuotaPermit[] = []
-    const held = { coverage, claims, permits }
     for (const { quota, amount } of claims) {
       const permit = this.#ports.leases.tryAcquire(quota, amount)
-      // The quota server has to be asked. Nothing is kept meanwhile that was taken at once.
       if (permit === null) {
-        this.#releaseAll(permits.splice(0))
-        return this.#acquireThenAdmit(generation, reservation, held)
+        this.#releaseAll(permits)
+        return null
       }
       permits.push(permit)
     }
-    return this.#recordAdmission(generation, reservation, held)
+    return permits
   }
 
   #admission(holding: HeldPermits): Admission {
@@ -130,25 +158,26 @@ export class Accounting {
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
-  async #acquireThenAdmit(
-    generation: RoutedGeneration,
+  async #take(
+    claims: readonly QuotaClaim[],
+    { caller }: RoutedGeneration,
     reservation: Reservation,
-    held: HeldPermits & { readonly permits: QuotaPermit[] },
-  ): Promise<Admission> {
+  ): Promise<QuotaPermit[]> {
     const { leases, clock, creditsUrl } = this.#ports
-    for (const claim of held.claims) {
+    const permits: QuotaPermit[] = []
+    for (const claim of claims) {
       const { quota, amount } = claim
       const outcome = leases.tryAcquire(quota, amount) ?? (await leases.acquire(quota, amount))
       if (outcome !== NO_ANSWER && isPermit(outcome)) {
-        held.permits.push(outcome)
+        permits.push(outcome)
         continue
       }
-      this.#releaseAll(held.permits)
+      this.#releaseAll(permits)
       if (outcome === NO_ANSWER) throw QUOTA_SERVER_SILENT
       const unixMs = clock.unixSeconds() * 1000
-      throw refusalFault(claim, outcome, { caller: generation.caller, reservation, creditsUrl, unixMs })
+      throw refusalFault(claim, outcome, { caller, reservation, creditsUrl, unixMs })
     }
-    return this.#recordAdmission(generation, reservation, held)
+    return permits
   }
 
   #releaseAll(permits: readonly QuotaPermit[]): void {
@@ -170,158 +199,3 @@ function spentAmount(kind: QuotaClaimKind, row: ClosedLedgerEntry): number {
       return row.cost
   }
 }
-
-// ── The rows that an inference leaves in the ledger ───────────────────────────
-
-/** Public names of the kinds of work (contract/gateway 11.4). */
-const API_NAMES: Readonly<Record<RoutedGeneration['operation'], string>> = {
-  chat: 'completions',
-  messages: 'completions',
-  speech: 'tts',
-  transcription: 'stt',
-}
-const NO_UNITS: LedgerRow['units'] = Object.freeze({})
-
-function openLedgerEntry(
-  generation: RoutedGeneration,
-  estimate: number,
-  coverage: LimitCoverage,
-): OpenLedgerEntry {
-  const { id, caller, plan, operation } = generation
-  const first = plan.endpoints[0]!
-  return {
-    id,
-    keyHash: caller.keyHash,
-    organizationId: caller.organizationId,
-    workspaceId: caller.workspaceId,
-    estimate,
-    coverage,
-    model: first.model.id,
-    provider: first.provider.slug,
-    api: API_NAMES[operation],
-  }
-}
-
-function lostAttemptEntry({ id, caller }: RoutedGeneration, attempt: LostAttempt): LostAttemptEntry {
-  const { endpoint, status, error, startedAt, endedAt, lost } = attempt
-  return {
-    id,
-    keyHash: caller.keyHash,
-    organizationId: caller.organizationId,
-    workspaceId: caller.workspaceId,
-    model: endpoint.model.id,
-    provider: endpoint.provider.name,
-    status,
-    fault: error ?? '',
-    upstreamCost: lost.cost,
-    promptTokens: lost.promptTokens,
-    completionTokens: lost.completionTokens,
-    estimated: lost.estimated,
-    durationMs: Math.round(endedAt - startedAt),
-  }
-}
-
-/** `now`: `performance.now()` */
-function closedLedgerEntry(
-  generation: RoutedGeneration,
-  outcome: InferenceOutcome,
-  coverage: LimitCoverage,
-  now: number,
-): ClosedLedgerEntry {
-  const { id, caller, consumption, request, finish } = generation
-  const media = countMedia(request)
-  return {
-    id,
-    keyHash: caller.keyHash,
-    organizationId: caller.organizationId,
-    workspaceId: caller.workspaceId,
-    coverage,
-    outcome: ledgerOutcome(generation, outcome),
-    cost: consumption?.cost.total ?? 0,
-    promptTokens: consumption?.usage.prompt ?? 0,
-    completionTokens: consumption?.usage.completion ?? 0,
-    units: consumption === null ? NO_UNITS : ledgerUnits(consumption.usage),
-    detail: {
-      model: generation.model,
-      requested: generation.plan.requested,
-      provider: generation.providerName,
-      api: API_NAMES[generation.operation],
-      streamed: request.stream === true,
-      attempts: generation.attempts.length,
-      durationMs: Math.round(now - generation.startedAt),
-      firstEventMs:
-        generation.firstEventAt === 0 ? null : Math.round(generation.firstEventAt - generation.startedAt),
-      sessionId: request.session_id ?? null,
-      estimated: consumption?.estimated ?? false,
-      fault: outcome.kind === 'failed' ? outcome.fault.kind : null,
-      finish: finish?.reason ?? null,
-      nativeFinish: finish?.native ?? null,
-      serviceTier: generation.serviceTier,
-      mediaParts: media.all,
-      audioParts: media.audio,
-    },
-  }
-}
-
-/** Confirmed is what a provider has said, and that nobody was asked. */
-function ledgerOutcome(
-  { consumption, attempts }: RoutedGeneration,
-  { kind }: InferenceOutcome,
-): LedgerOutcome {
-  if (kind === 'completed') return 'settled'
-  if (kind === 'failed') return 'failed'
-  const known = consumption === null ? attempts.length === 0 : !consumption.estimated
-  return known ? 'aborted-confirmed' : 'aborted-estimated'
-}
-
-/** What the two sums of a usage hold and what is no token, each with its name in the ledger. */
-const UNITS = [
-  ['cached', 'cached_tokens'],
-  ['cacheWrite', 'cache_write_tokens'],
-  ['reasoning', 'reasoning_tokens'],
-  ['promptAudio', 'prompt_audio_tokens'],
-  ['completionAudio', 'completion_audio_tokens'],
-  ['milliseconds', 'audio_milliseconds'],
-  ['characters', 'input_characters'],
-] as const satisfies readonly (readonly [kind: keyof Usage, name: string])[]
-
-/** Most calls have nothing of it. */
-function ledgerUnits(usage: Usage): LedgerRow['units'] {
-  let units: Record<string, number> | null = null
-  for (const [kind, name] of UNITS) {
-    const amount = usage[kind] ?? 0
-    if (amount === 0) continue
-    units ??= {}
-    units[name] = amount
-  }
-  return units ?? NO_UNITS
-}
-
-/** The names are the same in all formats. */
-interface RequestWithMessages {
-  readonly messages?: readonly { readonly content?: unknown }[]
-}
-
-/** Parts of a question that are no text: all of them, and those that are sound. */
-function countMedia(request: RoutedRequest): { all: number; audio: number } {
-  const media = { all: 0, audio: 0 }
-  for (const { content } of (request as RequestWithMessages).messages ?? []) {
-    if (!Array.isArray(content)) continue
-    for (const { type } of content as readonly { readonly type?: unknown }[]) {
-      if (typeof type !== 'string' || !MEDIA_TYPES.has(type)) continue
-      media.all++
-      if (type === 'input_audio') media.audio++
-    }
-  }
-  return media
-}
-
-const MEDIA_TYPES = new Set([
-  'image_url',
-  'input_audio',
-  'video_url',
-  'input_video',
-  'file',
-  'image',
-  'document',
-])

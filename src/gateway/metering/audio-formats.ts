@@ -28,7 +28,7 @@ export const speechFormat: InferenceFormat<SpeechRequest, SpeechEvent, NoSpeechA
   finishOf: () => NO_FINISH,
   sampleOf: () => new OutputSample(),
   // All of it is paid, also where the caller left early: providers bill the input.
-  estimate: async (request) => speechUsage(request.input),
+  estimate: async (request) => ({ usage: speechUsage(request.input), isGuessed: false }),
 } satisfies InferenceFormat<SpeechRequest, SpeechEvent, NoSpeechAnswer>)
 
 export const transcriptionFormat: InferenceFormat<TranscriptionRequest, never, Transcript> = Object.freeze({
@@ -41,5 +41,5 @@ export const transcriptionFormat: InferenceFormat<TranscriptionRequest, never, T
     usage === 'unbelievable' ? null : (usage ?? transcriptionUsage(duration ?? 0)),
   finishOf: () => NO_FINISH,
   sampleOf: () => new OutputSample(),
-  estimate: async ({ audio }) => maxTranscriptionUsage(audio),
+  estimate: async ({ audio }) => ({ usage: maxTranscriptionUsage(audio), isGuessed: false }),
 } satisfies InferenceFormat<TranscriptionRequest, never, Transcript>)

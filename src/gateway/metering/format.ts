@@ -1,4 +1,5 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it, and chat, its own format. */
+import type { Cancellation } from '../../base/cancellation.js'
 import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
 import {
   type AnswerFinish,
@@ -46,7 +47,7 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
   finishOf(answer: A): { readonly finish: AnswerFinish | null; readonly serviceTier: string | null }
   sampleOf(answer: A): OutputSample
   /** Usage of a call whose provider gave none. */
-  estimate(request: R, said: OutputSample, count: CountTokens): Promise<Usage>
+  estimate(request: R, said: OutputSample, count: CountTexts): Promise<EstimatedUsage>
 }
 
 /** Models that only speak or only transcribe have nothing to say to text. */
@@ -56,8 +57,32 @@ export function producesText({ model }: ModelEndpoint): boolean {
 
 // ── Counting, where a provider sends no figures ─────────────────────────────
 
-/** Counts the tokens of each text. Never rejects: what cannot be counted is guessed from its length. */
-export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>
+/** Tokens of each text. */
+interface TokenCounts {
+  readonly counts: readonly number[]
+  /** They follow from the lengths: there was no time to count. */
+  readonly areGuessed: boolean
+}
+
+/**
+ * Counts the tokens of each text, of long ones from samples. `organizationId`: whose share of the work it is. Never
+ * rejects: what cannot be counted in time, or for a caller that has gone, is guessed.
+ */
+export type CountTokens = (
+  texts: readonly string[],
+  organizationId: string,
+  caller: Cancellation,
+) => Promise<TokenCounts>
+
+/** The same for one call. */
+export type CountTexts = (texts: readonly string[]) => Promise<TokenCounts>
+
+/** What a call has consumed as far as we can tell. */
+export interface EstimatedUsage {
+  readonly usage: Usage
+  /** Its figures follow from lengths alone. */
+  readonly isGuessed: boolean
+}
 
 /** Tokens of framing around each message, as the common chat templates have it. */
 export const MESSAGE_TOKENS = 4
@@ -147,17 +172,19 @@ function countAttachments(messages: PromptMembers['messages']): number {
 export async function estimateUsage(
   { text, tools, framing }: PromptSample,
   output: OutputSample,
-  count: CountTokens,
-): Promise<Usage> {
+  count: CountTexts,
+): Promise<EstimatedUsage> {
   const texts = [text, tools, output.content.kept, output.reasoning.kept]
-  const [prompt = 0, offered = 0, content = 0, thought = 0] = await count(texts)
+  const { counts, areGuessed } = await count(texts)
+  const [prompt = 0, offered = 0, content = 0, thought = 0] = counts
   const reasoning = output.reasoning.extrapolate(thought)
-  return {
+  const usage = {
     ...NO_USAGE,
     prompt: prompt + offered + framing,
     completion: output.content.extrapolate(content) + reasoning,
     reasoning,
   }
+  return { usage, isGuessed: areGuessed }
 }
 
 // ── The chat format (contract/gateway 2 to 4) ────────────────────────────────

@@ -11,7 +11,7 @@ import type {
   StopInfo,
 } from '../formats/messages.js'
 import {
-  type CountTokens,
+  type CountTexts,
   estimateUsage,
   type InferenceFormat,
   OutputSample,
@@ -76,10 +76,11 @@ export function sampleBlocks(content: readonly ContentBlock[]): OutputSample {
 }
 
 /** Tokens of a request's input: text counted, images and documents at a flat rate, framing per message. */
-export async function estimateInputTokens(request: MessagesRequest, count: CountTokens): Promise<number> {
+export async function countInputTokens(request: MessagesRequest, count: CountTexts) {
   const { text, tools, framing } = sampleMessages(request)
-  const [prompt = 0, offered = 0] = await count([text, tools])
-  return prompt + offered + framing
+  const { counts, areGuessed } = await count([text, tools])
+  const [prompt = 0, offered = 0] = counts
+  return { tokens: prompt + offered + framing, areGuessed }
 }
 
 function sampleMessages(request: MessagesRequest): PromptSample {

@@ -227,6 +227,16 @@ function noHealthyEndpoint(of: Generation<RoutedRequest>, health: HealthRegistry
   return { fault, class: 'not-sent', status: 0 }
 }
 
+/** A provider that ends properly without a single event has answered nothing. */
+export function emptyAnswerFailure({ provider }: ModelEndpoint): ProviderFailure {
+  const metadata = { error_type: 'provider_unavailable', provider_name: provider.name } as const
+  return {
+    fault: new Fault('provider-failed', { metadata, detail: 'the stream ended without an event' }),
+    class: 'maybe-processed',
+    status: 200,
+  }
+}
+
 // ── What a provider is told ────────────────────────────────────────────────────
 
 /** The call of one endpoint; `deadlineMs` is the total time of the inference. */

@@ -47,6 +47,8 @@ export interface Consumption {
   readonly cost: CallCost
   /** The provider sent no figures, so ours were counted with a tokenizer. */
   readonly estimated: boolean
+  /** Nor was there time to count: they follow from the lengths of the texts. */
+  readonly guessed: boolean
 }
 
 /** How an inference arrived. */

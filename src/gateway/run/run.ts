@@ -1,8 +1,10 @@
 /** One inference: admission, the attempts, the events of its answer, and the end that comes once. */
+import { NEVER_ABORTED } from '../../base/cancellation.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
-import { type InferenceFormat, OutputSample, type StreamTotals } from '../metering/format.js'
+import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
+import type { CountTexts, EstimatedUsage, InferenceFormat, StreamTotals } from '../metering/format.js'
+import { OutputSample } from '../metering/format.js'
 import { chargeableCost, costOf, guessUsage } from '../pricing/price.js'
 import type {
   CallHandle,
@@ -11,7 +13,7 @@ import type {
   ProviderFailure,
   StreamReceiver,
 } from '../providers/port/provider.js'
-import { type AttemptSender, Attempts } from './attempts.js'
+import { type AttemptSender, Attempts, emptyAnswerFailure } from './attempts.js'
 import type { Generation, LostAttempt, LostCost } from './generation.js'
 import type { Admission, RunPorts, StreamListener } from './ports.js'
 import { lostCostOf } from './rescue.js'
@@ -274,13 +276,13 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     const { usage } = this.#totals
     const cost = usage && chargeableCost(usage, this.#attempts.endpoint.prices)
     if (usage === null || cost === null) return false
-    this.#generation.consumption = { usage, cost, estimated: false }
+    this.#generation.consumption = { usage, cost, estimated: false, guessed: false }
     return true
   }
 
-  #chargeEstimated(usage: Usage): void {
+  #chargeEstimated({ usage, isGuessed }: EstimatedUsage): void {
     const cost = costOf(usage, this.#attempts.endpoint.prices)
-    this.#generation.consumption = { usage, cost, estimated: true }
+    this.#generation.consumption = { usage, cost, estimated: true, guessed: isGuessed }
   }
 
   /**
@@ -288,14 +290,18 @@ export class InferenceRun<R extends RoutedRequest, E, A>
    * told and the generation is settled with a guess.
    */
   async #estimate(): Promise<void> {
-    const { operation, request } = this.#generation
+    const { operation, request, caller } = this.#generation
+    const { countTokens, onDefect } = this.#ports
     let sample: OutputSample | null = null
     try {
       sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
-      this.#chargeEstimated(await this.#format.estimate(request, sample, this.#ports.countTokens))
+      // What is charged is counted whether or not the caller is still there.
+      const count: CountTexts = (texts) => countTokens(texts, caller.organizationId, NEVER_ABORTED)
+      this.#chargeEstimated(await this.#format.estimate(request, sample, count))
     } catch (error) {
-      this.#ports.onDefect(error)
-      this.#chargeEstimated(guessUsage(operation, request, this.#attempts.endpoint, sample))
+      onDefect(error)
+      const usage = guessUsage(operation, request, this.#attempts.endpoint, sample)
+      this.#chargeEstimated({ usage, isGuessed: true })
     }
   }
 
@@ -336,15 +342,5 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     } catch (another) {
       onDefect(another)
     }
-  }
-}
-
-/** A provider that ends properly without a single event has answered nothing. */
-function emptyAnswerFailure({ provider }: ModelEndpoint): ProviderFailure {
-  const metadata = { error_type: 'provider_unavailable', provider_name: provider.name } as const
-  return {
-    fault: new Fault('provider-failed', { metadata, detail: 'the stream ended without an event' }),
-    class: 'maybe-processed',
-    status: 200,
   }
 }

@@ -87,7 +87,7 @@ function encodeDetail({ units, detail }: LedgerRowContent): string {
   const names = `${quoteCached(model)},${asked},${quoteCached(provider)},${quoteCached(api)}`
   const counts = `${detail.streamed ? 1 : 0},${detail.attempts},${durationMs},${firstEventMs}`
   const session = sessionId === null ? 'null' : JSON.stringify(sessionId)
-  const end = `${detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
+  const end = `${detail.guessed ? GUESSED : detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
   const native = nativeFinish === finish ? SAME_TEXT : quoteCached(nativeFinish)
   const more = `${native},${quoteCached(serviceTier)},${mediaParts},${audioParts}`
   return `[${encodeUnits(units)},${names},${counts},${session},${end},${more}]`
@@ -112,6 +112,9 @@ function quoteCached(text: string | null): string {
   }
   return json
 }
+
+/** In place of the 1 of figures that are ours: they were guessed. */
+const GUESSED = 2
 
 /** Members of a row's detail behind its units, in the order in which they stand. New ones go to the end. */
 const DETAIL_MEMBERS: readonly (keyof LedgerRow['detail'])[] = [
@@ -230,6 +233,7 @@ export function closeAbandonedLine(open: string): string {
       firstEventMs: null,
       sessionId: null,
       estimated: true,
+      guessed: true,
       fault: 'internal',
       finish: null,
       nativeFinish: null,
@@ -308,7 +312,8 @@ function decodeDetail(values: readonly unknown[]): LedgerRow['detail'] {
     ...detail,
     requested: detail.requested === SAME_TEXT ? detail.model : detail.requested,
     streamed: detail.streamed === 1,
-    estimated: detail.estimated === 1,
+    estimated: detail.estimated === 1 || detail.estimated === GUESSED,
+    guessed: detail.estimated === GUESSED,
     nativeFinish: detail.nativeFinish === SAME_TEXT ? detail.finish : detail.nativeFinish,
   } as LedgerRow['detail']
 }

@@ -110,3 +110,26 @@ test('a count of tokens costs nothing', async (t) => {
   t.equal(counted.status, 200)
   t.equal((await read('/key', key)).data.usage, 0)
 })
+
+function count(key: string): Promise<Asked> {
+  const { max_tokens: _, ...body } = message({ model: PRICED })
+  return askMessages(server, body, { 'x-api-key': key, Connection: 'close' }, '/messages/count_tokens')
+}
+
+test('a count is a request among those of the key, and gives its place back', async (t) => {
+  const one = await keyWith({ rate_limit: { requests_per_minute: 2 } })
+  t.same([(await count(one)).status, (await count(one)).status], [200, 200])
+  const refused = await count(one)
+  t.equal(refused.status, 429)
+  t.match(refused.json(), { error: { type: 'rate_limit_error' } })
+  t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/)
+  const single = await keyWith({ rate_limit: { concurrent: 1 } })
+  for (let call = 0; call < 5; call++) t.equal((await count(single)).status, 200)
+})
+
+test('whoever has nothing left may not have tokens counted', async (t) => {
+  const key = await keyWith({ limit: 0 })
+  const { status, json } = await count(key)
+  t.equal(status, 402)
+  t.match(json(), { error: { type: 'billing_error' } })
+})

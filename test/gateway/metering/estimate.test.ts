@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
+import type { CountTexts } from '../../../src/gateway/metering/format.js'
 import { chatFormat, OutputSample, TextSample } from '../../../src/gateway/metering/format.js'
 import { completion } from '../../support/providers/scripted-provider.js'
 
@@ -8,8 +9,10 @@ const FRAMING = 4
 const ATTACHMENT = 256
 
 /** One token per character: every sum can be checked by eye. */
-const byLength = (texts: readonly string[]): Promise<number[]> =>
-  Promise.resolve(texts.map((text) => text.length))
+const byLength: CountTexts = async (texts) => ({
+  counts: texts.map(({ length }) => length),
+  areGuessed: false,
+})
 
 function saying(content: string, reasoning = ''): OutputSample {
   const said = new OutputSample()
@@ -19,7 +22,7 @@ function saying(content: string, reasoning = ''): OutputSample {
 }
 
 async function promptOf(request: ChatRequest): Promise<number> {
-  return (await chatFormat.estimate(request, saying(''), byLength)).prompt
+  return (await chatFormat.estimate(request, saying(''), byLength)).usage.prompt
 }
 
 const AB = { type: 'text', text: 'ab' } as const
@@ -60,7 +63,7 @@ test('offered tools count as part of the prompt', async (t) => {
 
 test('reasoning is part of the completion and told apart; what cannot be known is 0', async (t) => {
   const request = { messages: [{ role: 'user' as const, content: '' }] }
-  t.same(await chatFormat.estimate(request, saying('abcd', 'xyz'), byLength), {
+  t.same((await chatFormat.estimate(request, saying('abcd', 'xyz'), byLength)).usage, {
     prompt: FRAMING,
     completion: 7,
     cached: 0,

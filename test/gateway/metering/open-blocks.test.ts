@@ -11,7 +11,8 @@ import {
   forEachContentLeaf,
 } from '../../../src/gateway/formats/content-parts.js'
 import type { ContentBlock, MessagesRequest } from '../../../src/gateway/formats/messages.js'
-import { estimateInputTokens, sampleBlocks } from '../../../src/gateway/metering/messages-format.js'
+import type { CountTexts } from '../../../src/gateway/metering/format.js'
+import { countInputTokens, sampleBlocks } from '../../../src/gateway/metering/messages-format.js'
 import { reservationFor } from '../../../src/gateway/pricing/price.js'
 import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/provider.js'
 import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
@@ -25,7 +26,10 @@ import { PRICES } from '../../support/providers/scripted-provider.js'
 const ENDPOINT = endpointOf({}, { prices: PRICES })
 
 /** One token per character: every sum can be checked by eye. */
-const byLength = async (texts: readonly string[]): Promise<number[]> => texts.map(({ length }) => length)
+const byLength: CountTexts = async (texts) => ({
+  counts: texts.map(({ length }) => length),
+  areGuessed: false,
+})
 
 const MEMBERS = [
   ...['type', 'text', 'thinking', 'name', 'input', 'content', 'source', 'data', 'url', 'file_id', 'id'],
@@ -114,7 +118,7 @@ function refusedAtMost(read: () => unknown): void {
 const deaf = { onEvent: () => {}, onFlush: () => {}, onEnd: () => {}, onFailure: () => {} }
 
 async function readByAll(request: MessagesRequest): Promise<void> {
-  await estimateInputTokens(request, byLength)
+  await countInputTokens(request, byLength)
   reservationFor('messages', request, [ENDPOINT])
   buildMessagesBody(callOf(request), true)
   refusedAtMost(() => toChatRequest(callOf(request), new Translation([])))

@@ -113,7 +113,8 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
         retryBudget: 1,
       }),
       health,
-      countTokens: async (texts) => texts.map(({ length }) => length),
+      countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
+      admitCount: async () => () => {},
       clock,
       deadlineMs: 60_000,
       onDefect: (error) => {

@@ -108,7 +108,7 @@ test('estimated usage is said, and only that', async (t) => {
   const cost = { total: 1, prompt: 1, completion: 0 }
   const consumed = (estimated: boolean): ServiceMetadata =>
     told((generation) => {
-      generation.consumption = { usage: usage(1, 1), cost, estimated }
+      generation.consumption = { usage: usage(1, 1), cost, estimated, guessed: false }
     })
   t.equal(consumed(true).usage_estimated, true)
   t.notOk('usage_estimated' in consumed(false))

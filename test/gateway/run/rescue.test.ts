@@ -38,7 +38,8 @@ function bench(more: Partial<RoutingConfig> = {}, deadlineMs = 1_000) {
   const gateway = new Gateway({
     catalog: () => catalog,
     ...routingState(systemClock, undefined, config),
-    countTokens: async (texts) => texts.map(({ length }) => length),
+    countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
+    admitCount: async () => () => {},
     clock: systemClock,
     deadlineMs,
     onDefect: (error) => {

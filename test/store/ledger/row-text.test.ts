@@ -48,6 +48,7 @@ const row: fc.Arbitrary<LedgerRow> = fc
       firstEventMs: fc.option(fc.nat()),
       sessionId: fc.option(words),
       estimated: fc.boolean(),
+      guessed: fc.boolean(),
       fault: fc.option(words),
       finish: fc.option(words),
       nativeFinish: fc.option(words),
@@ -57,7 +58,12 @@ const row: fc.Arbitrary<LedgerRow> = fc
     }),
     lost: fc.constant([]),
   })
-  .map((each) => ({ ...each, createdAt: lineTime(`C ${each.id} `) }))
+  .map((each) => ({
+    ...each,
+    // What is guessed is estimated as well.
+    detail: { ...each.detail, estimated: each.detail.estimated || each.detail.guessed },
+    createdAt: lineTime(`C ${each.id} `),
+  }))
 
 test('rows are what they were before they became lines, whoever pays for them', (t) => {
   fc.assert(
@@ -155,6 +161,7 @@ test('a call that nobody lives to tell about is charged what was estimated', (t)
           provider: 'acme_eu',
           api: 'completions',
           estimated: true,
+          guessed: true,
           fault: 'internal',
         },
       })

@@ -34,6 +34,8 @@ const TOKEN_COUNT = {
   missing: 'a body without input_tokens',
 }
 
+const CALLER_GONE = new Fault('unavailable', { detail: 'the caller left while tokens were counted' })
+
 type MessagesCall = ProviderCall<MessagesRequest>
 
 /**
@@ -53,9 +55,13 @@ export function anthropicProvider(options: ServerOptions): Provider {
   return {
     ...chatOverMessages(messages),
     messages,
-    countMessages: (call) =>
+    countMessages: (call, caller) =>
       new Promise((resolve) => {
-        count(call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
+        const handle = count(call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })
+        caller.onAbort(() => {
+          handle.cancel()
+          resolve(CALLER_GONE)
+        })
       }),
   }
 }

@@ -1,4 +1,5 @@
 /** The port to a model provider. One implementation per wire format, and the simulated one. */
+import type { Cancellation } from '../../../base/cancellation.js'
 import type { Fault } from '../../../base/fault.js'
 import type { Principal } from '../../../base/principal.js'
 import type {
@@ -145,7 +146,7 @@ export interface Provider extends ChatApi {
    * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
    * estimated. Resolves to a fault when the provider refuses or fails; never rejects.
    */
-  countMessages?(call: ProviderCall<MessagesRequest>): Promise<number | Fault>
+  countMessages?(call: ProviderCall<MessagesRequest>, caller: Cancellation): Promise<number | Fault>
 }
 
 // ── Between a call and the receiver of its answer ───────────────────────────

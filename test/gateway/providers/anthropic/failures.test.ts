@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../../../src/base/cancellation.js'
 import { messagesCall, streamedMessages, textBlock } from '../../../support/clients/messages-face-calls.js'
 import { BROKEN, checkFailure } from '../../../support/providers/expected-failures.js'
 import { anthropicBench, breakingOff, wireEvents } from '../../../support/providers/mock-anthropic.js'
@@ -87,5 +88,5 @@ test('figures that came before a failure are told before it, once something was 
 test('a count that nobody takes is a fault', async (t) => {
   const baseUrl = `http://127.0.0.1:${await freePort()}`
   const { provider } = await anthropicBench(t, () => {}, { baseUrl })
-  t.match(await provider.countMessages(messagesCall()), { kind: 'provider-failed' })
+  t.match(await provider.countMessages(messagesCall(), NEVER_ABORTED), { kind: 'provider-failed' })
 })

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../../../src/base/cancellation.js'
 import { Fault } from '../../../../src/base/fault.js'
 import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
 import { buildCountBody, buildMessagesBody } from '../../../../src/gateway/providers/anthropic/provider.js'
@@ -143,7 +144,7 @@ test('a tool that a gateway would have to run is refused before anything is sent
     }
     t.match(await wholeMessage(provider.messages, call), expected)
     t.match(await streamedMessages(provider.messages, call).end.opened, expected)
-    t.match(await provider.countMessages(call), expected.fault)
+    t.match(await provider.countMessages(call, NEVER_ABORTED), expected.fault)
   }
   t.equal(mock.requests.length, 0)
 })
@@ -153,7 +154,7 @@ test('the headers are ours and the operator’s, and the path stands below the b
   const { mock, provider } = await anthropicBench(t, speaking({ content: [textBlock('x')] }), { headers })
   await wholeMessage(provider.messages)
   await streamedMessages(provider.messages).end.opened
-  t.equal(await provider.countMessages(messagesCall()), 42)
+  t.equal(await provider.countMessages(messagesCall(), NEVER_ABORTED), 42)
   t.same(
     mock.requests.map(({ path }) => path),
     ['/v1/messages', '/v1/messages', '/v1/messages/count_tokens'],
@@ -211,9 +212,12 @@ test('a count takes what the operation takes', async (t) => {
 
 test('a count that fails is a fault, and one that is none as well', async (t) => {
   const { mock, provider } = await anthropicBench(t, (peer) => peer.json({ input_tokens: -1 }))
-  const broken = await provider.countMessages(messagesCall())
+  const broken = await provider.countMessages(messagesCall(), NEVER_ABORTED)
   t.ok(broken instanceof Fault && broken.kind === 'provider-failed')
   mock.script = (peer) =>
     peer.json({ type: 'error', error: { type: 'rate_limit_error' } }, 429, { 'retry-after': '7' })
-  t.match(await provider.countMessages(messagesCall()), { kind: 'rate-limited', retryAfter: 7 })
+  t.match(await provider.countMessages(messagesCall(), NEVER_ABORTED), {
+    kind: 'rate-limited',
+    retryAfter: 7,
+  })
 })

@@ -1,0 +1,168 @@
+/** The rows that an inference leaves in the ledger. */
+import type {
+  ClosedLedgerEntry,
+  LedgerOutcome,
+  LedgerRow,
+  LimitCoverage,
+  LostAttemptEntry,
+  OpenLedgerEntry,
+} from '../../store/ledger-store.js'
+import type { InferenceOperation, InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Generation, LostAttempt } from '../run/generation.js'
+
+/** Public names of the kinds of work (contract/gateway 11.4). */
+const API_NAMES: Readonly<Record<InferenceOperation, string>> = {
+  chat: 'completions',
+  messages: 'completions',
+  speech: 'tts',
+  transcription: 'stt',
+}
+const NO_UNITS: LedgerRow['units'] = Object.freeze({})
+
+export function openLedgerEntry(
+  generation: Generation<RoutedRequest>,
+  estimate: number,
+  coverage: LimitCoverage,
+): OpenLedgerEntry {
+  const { id, caller, plan, operation } = generation
+  const first = plan.endpoints[0]!
+  return {
+    id,
+    keyHash: caller.keyHash,
+    organizationId: caller.organizationId,
+    workspaceId: caller.workspaceId,
+    estimate,
+    coverage,
+    model: first.model.id,
+    provider: first.provider.slug,
+    api: API_NAMES[operation],
+  }
+}
+
+export function lostAttemptEntry(
+  { id, caller }: Generation<RoutedRequest>,
+  attempt: LostAttempt,
+): LostAttemptEntry {
+  const { endpoint, status, error, startedAt, endedAt, lost } = attempt
+  return {
+    id,
+    keyHash: caller.keyHash,
+    organizationId: caller.organizationId,
+    workspaceId: caller.workspaceId,
+    model: endpoint.model.id,
+    provider: endpoint.provider.name,
+    status,
+    fault: error ?? '',
+    upstreamCost: lost.cost,
+    promptTokens: lost.promptTokens,
+    completionTokens: lost.completionTokens,
+    estimated: lost.estimated,
+    durationMs: Math.round(endedAt - startedAt),
+  }
+}
+
+/** `now`: `performance.now()` */
+export function closedLedgerEntry(
+  generation: Generation<RoutedRequest>,
+  outcome: InferenceOutcome,
+  coverage: LimitCoverage,
+  now: number,
+): ClosedLedgerEntry {
+  const { id, caller, consumption, request, finish } = generation
+  const media = countMedia(request)
+  return {
+    id,
+    keyHash: caller.keyHash,
+    organizationId: caller.organizationId,
+    workspaceId: caller.workspaceId,
+    coverage,
+    outcome: ledgerOutcome(generation, outcome),
+    cost: consumption?.cost.total ?? 0,
+    promptTokens: consumption?.usage.prompt ?? 0,
+    completionTokens: consumption?.usage.completion ?? 0,
+    units: consumption === null ? NO_UNITS : ledgerUnits(consumption.usage),
+    detail: {
+      model: generation.model,
+      requested: generation.plan.requested,
+      provider: generation.providerName,
+      api: API_NAMES[generation.operation],
+      streamed: request.stream === true,
+      attempts: generation.attempts.length,
+      durationMs: Math.round(now - generation.startedAt),
+      firstEventMs:
+        generation.firstEventAt === 0 ? null : Math.round(generation.firstEventAt - generation.startedAt),
+      sessionId: request.session_id ?? null,
+      estimated: consumption?.estimated ?? false,
+      guessed: consumption?.guessed ?? false,
+      fault: outcome.kind === 'failed' ? outcome.fault.kind : null,
+      finish: finish?.reason ?? null,
+      nativeFinish: finish?.native ?? null,
+      serviceTier: generation.serviceTier,
+      mediaParts: media.all,
+      audioParts: media.audio,
+    },
+  }
+}
+
+/** Confirmed is what a provider has said, and that nobody was asked. */
+function ledgerOutcome(
+  { consumption, attempts }: Generation<RoutedRequest>,
+  { kind }: InferenceOutcome,
+): LedgerOutcome {
+  if (kind === 'completed') return 'settled'
+  if (kind === 'failed') return 'failed'
+  const known = consumption === null ? attempts.length === 0 : !consumption.estimated
+  return known ? 'aborted-confirmed' : 'aborted-estimated'
+}
+
+/** What the two sums of a usage hold and what is no token, each with its name in the ledger. */
+const UNITS = [
+  ['cached', 'cached_tokens'],
+  ['cacheWrite', 'cache_write_tokens'],
+  ['reasoning', 'reasoning_tokens'],
+  ['promptAudio', 'prompt_audio_tokens'],
+  ['completionAudio', 'completion_audio_tokens'],
+  ['milliseconds', 'audio_milliseconds'],
+  ['characters', 'input_characters'],
+] as const satisfies readonly (readonly [kind: keyof Usage, name: string])[]
+
+/** Most calls have nothing of it. */
+function ledgerUnits(usage: Usage): LedgerRow['units'] {
+  let units: Record<string, number> | null = null
+  for (const [kind, name] of UNITS) {
+    const amount = usage[kind] ?? 0
+    if (amount === 0) continue
+    units ??= {}
+    units[name] = amount
+  }
+  return units ?? NO_UNITS
+}
+
+/** The names are the same in all formats. */
+interface RequestWithMessages {
+  readonly messages?: readonly { readonly content?: unknown }[]
+}
+
+/** Parts of a question that are no text: all of them, and those that are sound. */
+function countMedia(request: RoutedRequest): { all: number; audio: number } {
+  const media = { all: 0, audio: 0 }
+  for (const { content } of (request as RequestWithMessages).messages ?? []) {
+    if (!Array.isArray(content)) continue
+    for (const { type } of content as readonly { readonly type?: unknown }[]) {
+      if (typeof type !== 'string' || !MEDIA_TYPES.has(type)) continue
+      media.all++
+      if (type === 'input_audio') media.audio++
+    }
+  }
+  return media
+}
+
+const MEDIA_TYPES = new Set([
+  'image_url',
+  'input_audio',
+  'video_url',
+  'input_video',
+  'file',
+  'image',
+  'document',
+])
