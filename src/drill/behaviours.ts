@@ -134,6 +134,18 @@ export const stallMidway: ProviderBehaviour = byMode(
   (call, model) => writeEvents(call, textChunks(model, HALF_TEXT)),
 )
 
+/** Begins as a success and says nothing: a chunk with a role, or half of a whole answer. */
+const beginWithoutContent: ProviderBehaviour = byMode(stallMidway, (call, model) =>
+  writeEvents(call, textChunks(model, '')),
+)
+
+/** The same, then silence on a connection that stays; the connection closes; or something that is no JSON comes. */
+export const stallBeforeContent = beginWithoutContent
+export const closeBeforeContent: ProviderBehaviour = (call) => {
+  beginWithoutContent(call)
+  call.closeConnection()
+}
+
 /** Closes the connection in the middle of the answer. */
 export const closeMidway: ProviderBehaviour = (call) => {
   stallMidway(call)
@@ -147,6 +159,16 @@ export const sendMalformedJson = byMode(
   (call) => call.writeSizedJson(200, MALFORMED),
   (call, model) => {
     writeEvents(call, textChunks(model, HALF_TEXT))
+    call.writeEvent(MALFORMED)
+    endStream(call)
+  },
+)
+
+/** The same before anything was said. */
+export const sendMalformedFirst = byMode(
+  (call) => call.writeSizedJson(200, MALFORMED),
+  (call, model) => {
+    writeEvents(call, textChunks(model, ''))
     call.writeEvent(MALFORMED)
     endStream(call)
   },

@@ -130,8 +130,11 @@ async function observeCall(
     mode,
     response,
     answer: parseAnswer(response),
-    attempts: calls.map(({ request, status }) => [request.role, status] as const),
-    heldConnections: step.closesConnection ? await countHeldConnections(calls) : 0,
+    attempts: withoutRepeats(calls).map(({ request, status }) => [request.role, status] as const),
+    // The connection of the call that has served stays open.
+    heldConnections: step.closesConnection
+      ? await countHeldConnections(step.ending.kind === 'served' ? calls.slice(0, -1) : calls)
+      : 0,
     ledgerRow,
   }
 }
@@ -145,6 +148,18 @@ function providerCallsOf(
     ({ request }) =>
       request.streamed === (mode === 'streamed') && models.some(({ id }) => id === request.model),
   )
+}
+
+/**
+ * A call that got no byte of an answer on a connection used before may be sent once more to the same endpoint: a
+ * server that closes idle connections looks the same (contract/decisions 42). Both are one attempt.
+ */
+function withoutRepeats(calls: readonly ProviderCall[]): readonly ProviderCall[] {
+  return calls.filter(({ status, closed, onReused, request }, at) => {
+    const next = calls[at + 1]
+    const isRepeated = next !== undefined && next.request.role === request.role && !next.onReused
+    return !(isRepeated && onReused && closed && status === 0)
+  })
 }
 
 /** Milliseconds after the end of an answer in which the gateway has to have let go. */

@@ -26,6 +26,7 @@ export async function startFaultyProvider(
   selectBehaviour: BehaviourSelector,
 ): Promise<FaultyProvider> {
   const calls: ProviderCall[] = []
+  const used = new WeakSet<object>()
   const server = createServer(async (incoming, response) => {
     // The gateway may let go whenever it likes; its close is what counts.
     const body = await text(incoming).catch(() => '')
@@ -36,7 +37,8 @@ export async function startFaultyProvider(
       return
     }
     // Answers are written past the response, byte by byte.
-    const call = new ProviderCall(request, incoming.socket)
+    const call = new ProviderCall(request, incoming.socket, used.has(incoming.socket))
+    used.add(incoming.socket)
     calls.push(call)
     behaviour(call)
   })

@@ -114,6 +114,7 @@ function ledgerUntruths(
     ['the ledger’s attempts', numberMember(row, 'attempts'), path.length],
     ['the ledger’s streamed', row.streamed, mode === 'streamed'],
   ])
+  untruths.push(...lostAttemptUntruths(row, { ending, path }))
   if (ending.kind === 'refused') {
     return [...untruths, ...costUntruth('the cost of a call that was not answered', cost, 0)]
   }
@@ -135,6 +136,28 @@ function ledgerUntruths(
         ]),
     ...costUntruth('the ledger’s cost', cost, dollarCost(last, prompt, completion)),
   ]
+}
+
+/** Each attempt that got no answer although it may be billed has to be told, with a cost that nobody was charged. */
+function lostAttemptUntruths(
+  row: JsonMembers,
+  { ending, path }: Pick<KnownCall, 'ending' | 'path'>,
+): string[] {
+  const tried = ending.kind === 'refused' ? path : path.slice(0, -1)
+  const due = tried.filter(([role, status]) => role !== 'dead' && (status === 0 || status === 200))
+  // What a provider has counted before it turned a call away is told as well, with its own figures.
+  const told = listMember(row, 'lost_attempts').filter((each) => each.upstream_cost_basis === 'estimated')
+  const costs = told.every((each) => numberMember(each, 'upstream_cost') > 0)
+  const free = told.every((each) => numberMember(each, 'charged') === 0)
+  return disagreements([
+    [
+      'the ledger’s lost attempts',
+      describeAttempts(told.map((each) => [textMember(each, 'provider_name'), numberMember(each, 'status')])),
+      describeAttempts(due.map(([role, status]) => [ROLES[role].name, status])),
+    ],
+    ['that lost attempts may cost something', costs, true],
+    ['that nobody is charged for them', free, true],
+  ])
 }
 
 function dollarCost(role: EndpointRole, prompt: number, completion: number): number {

@@ -60,7 +60,8 @@ function findHarms(step: ScenarioStep, { response, answer, attempts }: CallObser
     harms.push(`${quoteValue(answer.text)} is passed off as a complete answer`)
   }
   const paid = countBillableAttempts(attempts)
-  if (paid > 1)
+  // A rescue may cost twice; after the answer had begun, or beyond what a rescue needs, nobody may be asked.
+  if (paid > Math.max(1, ...step.paths.map(countBillableAttempts)))
     harms.push(`${paid} endpoints were asked that may all bill it (${describeAttempts(attempts)})`)
   return harms
 }

@@ -19,7 +19,12 @@ export class ProviderCall {
   readonly request: ProviderRequest
   readonly #socket: Socket
 
-  constructor(request: ProviderRequest, socket: Socket) {
+  /** `onReused`: its connection has served a call before. */
+  constructor(
+    request: ProviderRequest,
+    socket: Socket,
+    readonly onReused: boolean,
+  ) {
     this.request = request
     this.#socket = socket
   }

@@ -4,6 +4,7 @@ import {
   answerAfter,
   answerAndFinish,
   answerFully,
+  closeBeforeContent,
   closeMidway,
   countTokensThenRefuse,
   FILTERED_TEXT,
@@ -13,7 +14,9 @@ import {
   omitTerminator,
   refuse,
   resetConnection,
+  sendMalformedFirst,
   sendMalformedJson,
+  stallBeforeContent,
   stallMidway,
 } from './behaviours.js'
 import { type EndpointRole, PATIENCE_MS } from './roles.js'
@@ -41,8 +44,6 @@ const GIVEN_UP = { least: PATIENCE_MS - 50, most: PATIENCE_MS + SLACK_MS }
 const LATE_MS = 17_000
 
 const SERVED_ENDING: ServedEnding = { kind: 'served', text: FULL_TEXT, finish: 'stop' }
-const FAILED_ENDING = refused(502, 'provider_unavailable')
-const TIMEOUT_ENDING = refused(524, 'timeout')
 const BROKEN_ENDING: BrokenEnding = {
   kind: 'broken',
   code: 502,
@@ -81,7 +82,10 @@ function expectAttempts(
 }
 
 /** The provider falls silent, so the gateway has to close the connection when it gives the provider up. */
-function expectGivenUp(attempts: readonly AttemptText[], ending: ExpectedEnding): ScenarioStep {
+function expectGivenUp(
+  attempts: readonly AttemptText[],
+  ending = SERVED_ENDING as ExpectedEnding,
+): ScenarioStep {
   return { ...expectAttempts(attempts, ending, GIVEN_UP), closesConnection: true }
 }
 
@@ -90,24 +94,29 @@ function inBothModes(...steps: readonly ScenarioStep[]): Record<DeliveryMode, re
   return { whole: steps, streamed: steps }
 }
 
-function wholeOrStreamed(
-  whole: ScenarioStep,
-  streamed: ScenarioStep,
+/**
+ * Two calls that fail at the first endpoint, each in its way. A whole answer is rescued both times; of a stream the
+ * first has begun to speak, so that it ends with an error, and the second has not.
+ */
+function rescuedUntilContent(
+  broken: Partial<BrokenEnding>,
+  rescued: ScenarioStep,
+  ms?: ScenarioStep['ms'],
 ): Record<DeliveryMode, readonly ScenarioStep[]> {
-  return { whole: [whole], streamed: [streamed] }
+  const { closesConnection } = rescued
+  const ended = expectAttempts(['first 200'], { ...BROKEN_ENDING, ...broken }, ms)
+  return {
+    whole: [rescued, rescued],
+    streamed: [{ ...ended, ...(closesConnection && { closesConnection }) }, rescued],
+  }
 }
 
 function drillModel(id: string, ...endpoints: readonly EndpointRole[]): DrillModel {
   return { id: `drill/${id}`, endpoints }
 }
 
-/** A first endpoint that has begun to answer and fails: no other may be asked, for it may be paid already. */
-const ONLY_FIRST: readonly AttemptText[] = ['first 200']
-
-const FAILED_OR_BROKEN = wholeOrStreamed(
-  expectAttempts(ONLY_FIRST, FAILED_ENDING),
-  expectAttempts(ONLY_FIRST, BROKEN_ENDING),
-)
+/** The first endpoint has begun with a success and came to nothing; the second serves. */
+const AFTER_200: readonly AttemptText[] = ['first 200', 'second 200']
 
 const ALL_DOWN: readonly AttemptText[] = ['first 500', 'dead 0', 'second 503']
 
@@ -147,18 +156,18 @@ export const SCENARIOS: readonly DrillScenario[] = [
   {
     id: 'S04',
     name: 'reset before the head',
-    about: 'the request was read and may be billed: a clean 502, and nobody else is asked',
+    about: 'the request was read and got no answer: the second serves, and the ledger tells what was lost',
     models: [drillModel('s04', 'first', 'second')],
     behaviours: { first: [resetConnection], second: [answerFully] },
-    steps: inBothModes(expectAttempts(['first 0'], FAILED_ENDING)),
+    steps: inBothModes(expectAttempts(['first 0', 'second 200'])),
   },
   {
     id: 'S05',
     name: 'never answers',
-    about: 'the request is read and nothing comes: a 524 in time, and nobody else is asked',
+    about: 'the request is read and nothing comes: given up in time, and the second serves',
     models: [drillModel('s05', 'first', 'second')],
     behaviours: { first: [neverAnswer], second: [answerFully] },
-    steps: inBothModes(expectGivenUp(['first 0'], TIMEOUT_ENDING)),
+    steps: inBothModes(expectGivenUp(['first 0', 'second 200'])),
   },
   {
     id: 'S06',
@@ -174,40 +183,37 @@ export const SCENARIOS: readonly DrillScenario[] = [
   {
     id: 'S07',
     name: 'cut in the middle',
-    about: 'the connection closes midway: an error instead of a truncated answer, what came is billed',
+    about:
+      'the connection closes midway: rescued; once a stream has spoken, an error, and what came is billed',
     models: [drillModel('s07', 'first', 'second')],
-    behaviours: { first: [closeMidway], second: [answerFully] },
-    steps: FAILED_OR_BROKEN,
+    behaviours: { first: [closeMidway, closeBeforeContent], second: [answerFully] },
+    steps: rescuedUntilContent({}, expectAttempts(AFTER_200)),
   },
   {
     id: 'S08',
     name: 'stall in the middle',
-    about: 'the connection stays and nothing more comes: an error in time, what came is billed',
+    about: 'nothing more comes: rescued in time; once a stream has spoken, an error, and what came is billed',
     models: [drillModel('s08', 'first', 'second')],
-    behaviours: { first: [stallMidway], second: [answerFully] },
-    steps: wholeOrStreamed(
-      expectGivenUp(ONLY_FIRST, TIMEOUT_ENDING),
-      expectGivenUp(ONLY_FIRST, { ...BROKEN_ENDING, code: 524, errorType: 'timeout' }),
-    ),
+    behaviours: { first: [stallMidway, stallBeforeContent], second: [answerFully] },
+    steps: rescuedUntilContent({ code: 524, errorType: 'timeout' }, expectGivenUp(AFTER_200), GIVEN_UP),
   },
   {
     id: 'S09',
     name: 'malformed body or event',
-    about: 'what should be JSON is none: an error, and never a part that looks like a whole',
+    about:
+      'what should be JSON is none: rescued; once a stream has spoken, an error, and no part looks whole',
     models: [drillModel('s09', 'first', 'second')],
-    behaviours: { first: [sendMalformedJson], second: [answerFully] },
-    steps: FAILED_OR_BROKEN,
+    behaviours: { first: [sendMalformedJson, sendMalformedFirst], second: [answerFully] },
+    steps: rescuedUntilContent({}, expectAttempts(AFTER_200)),
   },
   {
     id: 'S10',
     name: 'missing terminator',
-    about: 'all is said but the end: it may not be passed off as complete; the provider’s count is billed',
+    about:
+      'all is said but the end: rescued; a stream is not passed off as complete, and is billed as counted',
     models: [drillModel('s10', 'first', 'second')],
-    behaviours: { first: [omitTerminator], second: [answerFully] },
-    steps: wholeOrStreamed(
-      expectAttempts(ONLY_FIRST, FAILED_ENDING),
-      expectAttempts(ONLY_FIRST, { ...BROKEN_ENDING, textSoFar: FULL_TEXT, counted: true }),
-    ),
+    behaviours: { first: [omitTerminator, closeBeforeContent], second: [answerFully] },
+    steps: rescuedUntilContent({ textSoFar: FULL_TEXT, counted: true }, expectAttempts(AFTER_200)),
   },
   {
     id: 'S11',

@@ -219,6 +219,60 @@ for (const [id, good, cases] of [
   }
 }
 
+// ── A whole answer that is lost and rescued ──────────────────────────────────
+
+const LOST = {
+  provider_name: 'Drill First',
+  status: 0,
+  charged: 0,
+  upstream_cost: 0.000016,
+  upstream_cost_basis: 'estimated',
+}
+const RESCUED_COST = 0.000123
+const RESCUED: CallObservation = {
+  ...GOOD,
+  mode: 'whole',
+  ...response({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
+  ...answer({
+    model: 'drill/s04',
+    provider: 'Drill Second',
+    usage: { ...USAGE, cost: RESCUED_COST },
+    metadata: routingOf(
+      'drill/s04',
+      [
+        ['Drill First', 'drill/s04', 0],
+        ['Drill Second', 'drill/s04', 200],
+      ],
+      'Drill Second',
+    ),
+  }),
+  attempts: [
+    ['first', 0],
+    ['second', 200],
+  ],
+}
+const rescuedRow = (lost: readonly object[]): Partial<CallObservation> =>
+  row({
+    ...{ streamed: false, attempts: 2, total_cost: RESCUED_COST, lost_attempts: lost },
+    ...{ provider_name: 'Drill Second', model: 'drill/s04' },
+  })
+
+for (const [about, lost, said] of [
+  ['a loss that is told', [LOST], ''],
+  ['a loss that is not told', [], 'lost attempts is "" instead of "Drill First without a status"'],
+  ['a loss that costs nothing', [{ ...LOST, upstream_cost: 0 }], 'may cost something is false'],
+  ['a loss that is charged', [{ ...LOST, charged: 0.1 }], 'nobody is charged for them is false'],
+  ['a loss of another', [{ ...LOST, provider_name: 'Drill Third' }], 'is "Drill Third without'],
+] as const) {
+  test(`${about}: ${said === '' ? 'pass' : 'partial'}`, async (t) => {
+    const scenario = scenarioById('S04')
+    const step = scenario.steps.whole[0]!
+    const complaints = judgeCall(scenario, step, { ...RESCUED, ...rescuedRow(lost) })
+    t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
+    t.equal(weighComplaints(complaints), said === '' ? 'pass' : 'partial')
+  })
+}
+
 test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', async (t) => {
   const flapping = scenarioById('S15')
   const step = flapping.steps.whole[0] as ScenarioStep
