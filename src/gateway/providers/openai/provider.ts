@@ -125,7 +125,7 @@ export function buildChatBody(call: ProviderCall, stream: boolean): WireObject {
   setTokenLimit(body, request)
   setReasoning(body, request)
   if (typeof request.prompt_cache_key === 'string')
-    body.prompt_cache_key = hashCacheKey(request.prompt_cache_key)
+    body.prompt_cache_key = hashCacheKey(call.caller.organizationId, request.prompt_cache_key)
   if (call.serviceTier !== undefined) body.service_tier = call.serviceTier
   body.user = call.endUser
   return body
@@ -150,9 +150,12 @@ function setReasoning(body: WireObject, request: ChatRequest): void {
 
 const REASONING_MEMBERS: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
 
-/** A cache key is the caller's own word and may name a person or a session. Equal keys stay equal. */
-function hashCacheKey(key: string): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 32)
+/**
+ * A cache key is the caller's own word and may name a person or a session. Equal keys of one organization stay equal;
+ * those of two differ, so that nobody finds out by a cache what others ask.
+ */
+function hashCacheKey(organizationId: string, key: string): string {
+  return createHash('sha256').update(`cache\n${organizationId}\n${key}`).digest('base64url').slice(0, 32)
 }
 
 // ── Messages ────────────────────────────────────────────────────────────────

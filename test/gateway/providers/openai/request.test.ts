@@ -96,10 +96,14 @@ test('what is meant for the gateway or names somebody never goes', async (t) => 
   t.same(Object.keys(JSON.parse(text)).sort(), ['messages', 'model', 'prompt_cache_key', 'stream', 'user'])
 })
 
-test('equal cache keys stay equal and others differ', async (t) => {
-  const key = (text: string): unknown => body({ prompt_cache_key: text }).prompt_cache_key
+test('equal cache keys of an organization stay equal, others differ', async (t) => {
+  const key = (text: string, organizationId = 'org-a'): unknown => {
+    const call = providerCall({ prompt_cache_key: text })
+    return buildChatBody({ ...call, caller: { ...call.caller, organizationId } }, false).prompt_cache_key
+  }
   t.equal(key('a'), key('a'))
   t.not(key('a'), key('b'))
+  t.not(key('a'), key('a', 'org-b'))
   t.match(key('a'), /^[\w-]{32}$/)
 })
 
