@@ -10,6 +10,7 @@ import { FirstEventTimers } from '../http/event-stream.js'
 import { createAuthority } from '../identity/authenticate.js'
 import { wrapWithFaults } from '../lab/faults/faulty-route.js'
 import { limitByAddress } from '../limits/address-limit.js'
+import { DiskReserve, type TakeRoom } from '../store/disk-reserve.js'
 import { fileSpool } from '../store/files/spool.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import { formatStatsBody } from '../telemetry/counters/stats-body.js'
@@ -81,7 +82,25 @@ export function composeWorker(settings: WorkerSettings) {
 function composeParts(settings: WorkerSettings) {
   const { config, worker, poolThreads, log, connections, listeningUrl } = settings
   const clock = systemClock
-  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
+  const { dataDir, diskReserveBytes } = config
+  const reserve = new DiskReserve({
+    folder: dataDir,
+    bytes: diskReserveBytes,
+    clock,
+    onRefused: (freeBytes) =>
+      log.warn(
+        { freeBytes, diskReserveBytes },
+        'the disk is full but for its reserve: uploads and new items are refused',
+      ),
+  })
+  const takeRoom: TakeRoom = (bytes, isReuse) => reserve.take(bytes, isReuse)
+  const limits = {
+    itemBytes: config.itemStorageBytes,
+    files: config.fileStorageFiles,
+    fileBytes: config.fileStorageBytes,
+    takeRoom,
+  }
+  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds, limits })
   const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
   const accounting = new WorkerAccounting(context)
@@ -101,7 +120,8 @@ function composeParts(settings: WorkerSettings) {
   })
   const lab = new LabAgent({ worker, config, log })
   const lifecycle = { draining: false }
-  return { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle }
+  const spool = fileSpool(dataDir, takeRoom)
+  return { clock, store, spool, pool, accounting, routing, inference, federation, stats, lab, lifecycle }
 }
 
 function endpointPorts(
@@ -134,7 +154,7 @@ function endpointPorts(
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
-    audio: { spool: fileSpool(config.dataDir), uploadBytes: config.limits.uploadBodyBytes },
+    audio: { spool: parts.spool, uploadBytes: config.limits.uploadBodyBytes },
     oauth: federation.oauth,
     federationAdmin: federation.admin,
     files: {

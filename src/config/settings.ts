@@ -47,6 +47,7 @@ function nameSettings<T extends Readonly<Record<string, SettingRow<unknown>>>>(r
 
 const KIB = 1024
 const MIB = KIB * KIB
+const GIB = KIB * MIB
 
 /** Every setting, in the order of the table in docs/guide/settings.md. */
 export const SETTINGS = nameSettings({
@@ -97,6 +98,26 @@ export const SETTINGS = nameSettings({
     integerBetween(1, 1_000_000),
     10_000,
     'Calls in flight per worker beyond which new ones get 503.',
+  ),
+  itemStorageBytes: setting(
+    integerBetween(0, Number.MAX_SAFE_INTEGER),
+    4 * GIB,
+    'Most bytes of all items together, as JSON; beyond it new ones get 503.',
+  ),
+  fileStorageFiles: setting(
+    integerBetween(0, Number.MAX_SAFE_INTEGER),
+    100_000,
+    'Most files of an organization.',
+  ),
+  fileStorageBytes: setting(
+    integerBetween(0, Number.MAX_SAFE_INTEGER),
+    10 * GIB,
+    'Most bytes of an organization’s files together.',
+  ),
+  diskReserveBytes: setting(
+    integerBetween(0, Number.MAX_SAFE_INTEGER),
+    256 * MIB,
+    'Bytes of the disk that stay free: uploads and new items that would need them get 503; 0 for none.',
   ),
   hashSalt: setting(nonEmptyText, 'load-test', 'Salt of the hash operation.'),
   hashQueueRounds: setting(

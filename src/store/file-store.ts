@@ -34,7 +34,10 @@ export interface FileWriter {
    * rejects with `unavailable` when the disk cannot take them.
    */
   write(piece: Uint8Array): void | Promise<void>
-  /** Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it. */
+  /**
+   * Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it, with
+   * `forbidden` when the organization has no room for it.
+   */
   commit(file: NewFileDetails): Promise<FileRecord>
   /** Removes what was written. Harmless after `commit`, and while a `write` is under way. */
   abandon(): Promise<void>
@@ -79,6 +82,8 @@ export interface FileStore {
   /** Null for what is no id as well. */
   file(id: string): FileRecord | null
   filesOf(workspaceId: string, page: FileListQuery): FileListPage
+  /** Fails with `forbidden` when the organization has as many files, or bytes in them, as it may have. */
+  requireRoom(organizationId: string): void
   /** Begins a file. The disk is asked when there are bytes for it. */
   beginFile(): FileWriter
   /** Stores bytes that are at hand: for files that the server makes. */

@@ -27,6 +27,7 @@ export async function receiveUpload(
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
+  files.requireRoom(organizationId)
   const { fields, file } = await readFileForm(call, { fileBytes }, () => files.beginFile())
   try {
     const purpose = readPurpose(fields)

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { noRoomFault, type TakeRoom } from '../disk-reserve.js'
 
 const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while no writer needs them: 8 MiB. */
@@ -44,6 +45,7 @@ export async function openNewFile(folder: string, name: string, flags: 'wx' | 'w
 export class BlockWriter {
   readonly #blocks: BlockPool
   readonly #open: () => Promise<FileHandle>
+  readonly #takeRoom: TakeRoom
   #opening: Promise<FileHandle> | null = null
   /** Null until it is open. */
   #file: FileHandle | null = null
@@ -60,9 +62,10 @@ export class BlockWriter {
   #isReleased = false
 
   /** `open` is called when the first block is full, or at `flush`. */
-  constructor(blocks: BlockPool, open: () => Promise<FileHandle>) {
+  constructor(blocks: BlockPool, open: () => Promise<FileHandle>, takeRoom: TakeRoom) {
     this.#blocks = blocks
     this.#open = open
+    this.#takeRoom = takeRoom
   }
 
   get size(): number {
@@ -118,6 +121,8 @@ export class BlockWriter {
     if (this.#filled > 0) this.#writeBlock()
     const at = this.#at
     this.#at += piece.byteLength
+    this.#requireRoom(piece.byteLength)
+    if (this.#failure !== null) return
     try {
       for (let done = 0; done < piece.byteLength; ) {
         done += writeSync(file, piece, done, piece.byteLength - done, at + done)
@@ -143,6 +148,7 @@ export class BlockWriter {
     this.#filled = 0
     this.#at += bytes
     this.#pending++
+    this.#requireRoom(bytes)
     this.#openOnce().catch(() => {})
     this.#writtenBefore = this.#written
     this.#written = this.#written
@@ -164,6 +170,11 @@ export class BlockWriter {
       const { bytesWritten } = await file.write(block, done, bytes - done, at + done)
       done += bytesWritten
     }
+  }
+
+  #requireRoom(bytes: number): void {
+    if (!this.#takeRoom(bytes))
+      this.#failure ??= { cause: noRoomFault('the disk is full but for its reserve') }
   }
 
   #failIfRefused(): void {

@@ -1,5 +1,6 @@
 import { contentTypeOf, SNIFFED_BYTES } from '../../base/content-type.js'
 import { Fault } from '../../base/fault.js'
+import type { TakeRoom } from '../disk-reserve.js'
 import type { FileRecord, FileWriter } from '../file-store.js'
 import { type BlockPool, BlockWriter } from './block-writer.js'
 import type { ContentFolder } from './content-folder.js'
@@ -11,14 +12,15 @@ interface ContentWriterPorts {
   /** Puts the record on the disk. */
   readonly record: (file: FileRecord) => Promise<void>
   readonly unixMs: () => number
+  readonly takeRoom: TakeRoom
 }
 
 /** Writes one content, into a file among those to come that is made when the first block is full. */
 export function createContentWriter(
   id: string,
-  { contents, blocks, record, unixMs }: ContentWriterPorts,
+  { contents, blocks, record, unixMs, takeRoom }: ContentWriterPorts,
 ): FileWriter {
-  const bytes = new BlockWriter(blocks, () => contents.createIncoming(id))
+  const bytes = new BlockWriter(blocks, () => contents.createIncoming(id), takeRoom)
   let head = Buffer.alloc(0)
   let busy: Promise<unknown> = Promise.resolve()
   let isOver = false

@@ -1,6 +1,7 @@
 import { type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
+import { NO_LIMITS, type TakeRoom } from '../disk-reserve.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../spool.js'
 import { BlockPool, BlockWriter, openNewFile } from './block-writer.js'
 import { createContentReader } from './content-reader.js'
@@ -9,7 +10,7 @@ import { createContentReader } from './content-reader.js'
  * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
  * as soon as it is open, so nothing stays behind, however the process ends.
  */
-export function fileSpool(dataDir: string): Spool {
+export function fileSpool(dataDir: string, takeRoom: TakeRoom = NO_LIMITS.takeRoom): Spool {
   const folder = join(dataDir, 'spool')
   const blocks = new BlockPool()
   let last = 0
@@ -19,7 +20,7 @@ export function fileSpool(dataDir: string): Spool {
     await unlink(join(folder, name))
     return file
   }
-  return { beginWrite: () => createSpoolWriter(new BlockWriter(blocks, openUnlinked)) }
+  return { beginWrite: () => createSpoolWriter(new BlockWriter(blocks, openUnlinked, takeRoom)) }
 }
 
 function createSpoolWriter(bytes: BlockWriter): SpoolWriter {
@@ -50,6 +51,7 @@ function createSpoolWriter(bytes: BlockWriter): SpoolWriter {
 }
 
 function failWithSpoolFault(cause: unknown): never {
+  if (cause instanceof Fault) throw cause
   throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
 }
 

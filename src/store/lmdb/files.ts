@@ -3,18 +3,23 @@
  *
  *     'f' id                 ->  record
  *     'w' workspace, id      ->  id       lists: ids sort by time
+ *     'q' and 'counted'      ->           see FileUsage
  */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
+import type { StoreLimits } from '../disk-reserve.js'
 import type { FileListQuery, FileRecord, FileStore, FileWriter } from '../file-store.js'
 import { BlockPool } from '../files/block-writer.js'
 import { ContentFolder, isFileId, newFileId } from '../files/content-folder.js'
 import { createContentReader } from '../files/content-reader.js'
 import { createContentWriter } from '../files/content-writer.js'
 import type { KeyRange, LmdbEnvironment } from './environment.js'
+import { FileUsage } from './file-usage.js'
 import { isId, ownerPrefix, RecordTable } from './record-table.js'
 
+/** Begins the keys of records. */
+const RECORDS = Buffer.from('f')
 /** Sorts behind every id: they are ASCII. */
 const LAST = Buffer.of(0xff)
 
@@ -23,9 +28,11 @@ export function createLmdbFileStore(
   env: LmdbEnvironment,
   dataDir: string,
   unixSeconds: () => number,
+  { files: mostFiles, fileBytes, takeRoom }: StoreLimits,
 ): FileStore {
   const records = new RecordTable(env, 'files')
   const index = records.table
+  const usage = new FileUsage(records, { files: mostFiles, bytes: fileBytes }, () => records.list(RECORDS))
   const contents = new ContentFolder(dataDir)
   const blocks = new BlockPool()
   const unixMs = (): number => Math.floor(unixSeconds() * 1000)
@@ -33,17 +40,29 @@ export function createLmdbFileStore(
   const read = (id: string): FileRecord | null => records.get(recordKey(id))
 
   /** Looks for the content inside the transaction: a record never speaks of one that has gone meanwhile. */
-  const record = (file: FileRecord): Promise<void> =>
-    env.writeDurably(() => {
+  const record = async (file: FileRecord): Promise<void> => {
+    const fits = await env.writeDurably(() => {
+      if (!usage.hasRoom(file.organizationId, file.sizeBytes)) return false
       if (!existsSync(contents.pathOf(file.id))) {
         throw new Fault('unavailable', { detail: 'the content of a new file has gone' })
       }
+      usage.count(file, 1)
       records.put(recordKey(file.id), file)
       index.put(indexKey(file.workspaceId, file.id), Buffer.from(file.id))
+      return true
+    })
+    if (fits) return
+    await contents.remove(file.id)
+    throw tooManyFiles()
+  }
+
+  const tooManyFiles = (): Fault =>
+    new Fault('forbidden', {
+      note: `The organization's files may be ${mostFiles} and hold ${fileBytes} bytes: delete some first`,
     })
 
   const beginFile = (): FileWriter =>
-    createContentWriter(newFileId(unixMs()), { contents, blocks, record, unixMs })
+    createContentWriter(newFileId(unixMs()), { contents, blocks, record, unixMs, takeRoom })
 
   return {
     file: (id) => (isFileId(id) ? env.inSnapshot(() => read(id)) : null),
@@ -56,6 +75,9 @@ export function createLmdbFileStore(
         if (query.before !== null) kept.reverse()
         return { files: kept.map((id) => read(id.toString())!), hasMore: ids.length > query.limit }
       })
+    },
+    requireRoom: (organizationId) => {
+      if (!env.inSnapshot(() => usage.hasRoom(organizationId))) throw tooManyFiles()
     },
     beginFile,
     createFile: async (details, content) => {
@@ -72,6 +94,7 @@ export function createLmdbFileStore(
       const removed = await env.writeDurably(() => {
         const file = read(id)
         if (file === null) return false
+        usage.count(file, -1)
         records.remove(recordKey(id))
         records.remove(indexKey(file.workspaceId, id))
         return true

@@ -9,7 +9,7 @@ import type { SlottedPageShape } from './slotted-page.js'
  *  texts      the same items, 64 a page, as `name FF description FF`: what a search scans. FF never occurs in
  *             UTF-8, so a match cannot reach across fields or items
  *  directory  live items per page, one byte each, 4096 pages a row: lets an offset skip without reading pages
- *  counter    key 0: the last id given, as a double
+ *  counter    key 0: the last id given; bytes of all items as JSON, key 1: now, key 2: the most there ever were; doubles
  *
  * Item `id` stands in slot (id − 1) mod 16 of page ⌊(id − 1) / 16⌋, and likewise for texts.
  */
@@ -27,7 +27,9 @@ export type ItemTables = ReturnType<typeof openItemTables>
 export const JSON_PAGE: SlottedPageShape = { slots: 16, separator: ',' }
 export const TEXT_PAGE: SlottedPageShape = { slots: 64, separator: '' }
 export const DIRECTORY_PAGES = 4096
-const COUNTER_KEY = 0
+const LAST_ID_KEY = 0
+const TOTAL_BYTES_KEY = 1
+const PEAK_BYTES_KEY = 2
 const FIELD_END = 0xff
 
 /** The JSON answer of an item, in the contract's key order. `createdAt` is Unix time in seconds. */
@@ -53,14 +55,40 @@ export function encodeTextRow({ name, description }: ItemFields): Buffer {
 }
 
 export function readLastId(env: LmdbEnvironment, counter: LmdbTable): number {
-  const bytes = env.get(counter, COUNTER_KEY)
-  return bytes === undefined ? 0 : Buffer.from(bytes).readDoubleLE(0)
+  return readCounter(env, counter, LAST_ID_KEY) ?? 0
 }
 
 export function putLastId(counter: LmdbTable, id: number): void {
+  putCounter(counter, LAST_ID_KEY, id)
+}
+
+/** Null in a store of an earlier version. */
+export function readTotalBytes(env: LmdbEnvironment, counter: LmdbTable): number | null {
+  return readCounter(env, counter, TOTAL_BYTES_KEY)
+}
+
+export function putTotalBytes(counter: LmdbTable, bytes: number): void {
+  putCounter(counter, TOTAL_BYTES_KEY, bytes)
+}
+
+/** How far the file has grown for items; 0 in a store of an earlier version. */
+export function readPeakBytes(env: LmdbEnvironment, counter: LmdbTable): number {
+  return readCounter(env, counter, PEAK_BYTES_KEY) ?? 0
+}
+
+export function putPeakBytes(counter: LmdbTable, bytes: number): void {
+  putCounter(counter, PEAK_BYTES_KEY, bytes)
+}
+
+function readCounter(env: LmdbEnvironment, counter: LmdbTable, key: number): number | null {
+  const bytes = env.get(counter, key)
+  return bytes === undefined ? null : Buffer.from(bytes).readDoubleLE(0)
+}
+
+function putCounter(counter: LmdbTable, key: number, value: number): void {
   const bytes = Buffer.alloc(8)
-  bytes.writeDoubleLE(id)
-  counter.put(COUNTER_KEY, bytes)
+  bytes.writeDoubleLE(value)
+  counter.put(key, bytes)
 }
 
 const OPEN_BRACKET = 0x5b

@@ -1,3 +1,4 @@
+import type { StoreLimits } from '../../disk-reserve.js'
 import type { ItemStore } from '../../store.js'
 import type { LmdbEnvironment } from '../environment.js'
 import { DIRECTORY_PAGES, JSON_PAGE, JsonArrayWriter, openItemTables, readLastId } from './item-layout.js'
@@ -17,10 +18,14 @@ interface LmdbItemStore extends ItemStore {
 }
 
 /** Items in LMDB. Reads neither parse nor serialise an item; searches and changes are queued. */
-export function createLmdbItemStore(env: LmdbEnvironment, unixSeconds: () => number): LmdbItemStore {
+export function createLmdbItemStore(
+  env: LmdbEnvironment,
+  unixSeconds: () => number,
+  limits: StoreLimits,
+): LmdbItemStore {
   const tables = openItemTables(env)
   const { pages, texts, directory, counter } = tables
-  const writer = createItemWriter(env, tables, unixSeconds)
+  const writer = createItemWriter(env, tables, unixSeconds, limits)
   /** Reused by every list: its bytes are only promised for the turn they were asked in. */
   const listed = new JsonArrayWriter()
 

@@ -1,3 +1,5 @@
+import type { Fault } from '../../../base/fault.js'
+import { noRoomFault, type StoreLimits } from '../../disk-reserve.js'
 import type { ItemFields } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import {
@@ -7,11 +9,19 @@ import {
   type ItemTables,
   JSON_PAGE,
   putLastId,
+  putPeakBytes,
+  putTotalBytes,
   readCreatedAt,
   readLastId,
+  readPeakBytes,
+  readTotalBytes,
   TEXT_PAGE,
 } from './item-layout.js'
 import { emptyPage, pageWithRow, rowEnd, rowStart, type SlottedPageShape } from './slotted-page.js'
+
+/** An item stands twice, in pages that are not full. */
+const DISK_BYTES_PER_BYTE = 4
+const NO_ROOM = 'items have all the room they may have'
 
 /** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
 export class ItemTransaction {
@@ -22,11 +32,25 @@ export class ItemTransaction {
   readonly #texts: ReturnType<typeof createPageCache>
   /** By how many rows a page of items has grown. */
   readonly #growth = new Map<number, number>()
+  readonly #limits: StoreLimits
   readonly #lastIdBefore: number
   #lastId: number
+  /** Null in a store of an earlier version. */
+  readonly #bytesBefore: number | null
+  /** Of all items as JSON. */
+  #bytes: number
+  /** The most there ever were: the file keeps the place of what was deleted. */
+  readonly #peakBefore: number
 
-  constructor(env: LmdbEnvironment, tables: ItemTables, unixSeconds: () => number, arena: PageArena) {
+  constructor(
+    env: LmdbEnvironment,
+    tables: ItemTables,
+    unixSeconds: () => number,
+    arena: PageArena,
+    limits: StoreLimits,
+  ) {
     this.#env = env
+    this.#limits = limits
     this.#tables = tables
     this.#unixSeconds = unixSeconds
     // The store copies what it is given during `put`, so the last transaction's pages are done with.
@@ -35,22 +59,36 @@ export class ItemTransaction {
     this.#texts = createPageCache(env, tables.texts, TEXT_PAGE, arena)
     this.#lastIdBefore = readLastId(env, tables.counter)
     this.#lastId = this.#lastIdBefore
+    this.#bytesBefore = readTotalBytes(env, tables.counter)
+    this.#bytes = this.#bytesBefore ?? this.#countBytes()
+    this.#peakBefore = readPeakBytes(env, tables.counter)
   }
 
-  create(fields: ItemFields): { id: number; json: Uint8Array } {
-    const id = ++this.#lastId
-    const json = this.#put(id, fields, this.#unixSeconds())
+  /** A fault when there is no room for it. */
+  create(fields: ItemFields): { id: number; json: Uint8Array } | Fault {
+    const id = this.#lastId + 1
+    const json = Buffer.from(encodeItem(id, fields, this.#unixSeconds()))
+    if (!this.#takeRoom(json.length)) return noRoomFault(NO_ROOM)
+    this.#lastId = id
+    this.#put(id, fields, json)
     this.#grow(id, 1)
     return { id, json }
   }
 
-  replace(id: number, fields: ItemFields): Uint8Array | null {
+  /** Null when there is no such item, a fault when there is no room for what it has grown by. */
+  replace(id: number, fields: ItemFields): Uint8Array | null | Fault {
     const old = this.#json(id)
-    return old === null ? null : this.#put(id, fields, readCreatedAt(old))
+    if (old === null) return null
+    const json = Buffer.from(encodeItem(id, fields, readCreatedAt(old)))
+    if (!this.#takeRoom(json.length - old.length)) return noRoomFault(NO_ROOM)
+    this.#put(id, fields, json)
+    return json
   }
 
   remove(id: number): boolean {
-    if (this.#json(id) === null) return false
+    const old = this.#json(id)
+    if (old === null) return false
+    this.#bytes -= old.length
     this.#pages.put(id, null)
     this.#texts.put(id, null)
     this.#grow(id, -1)
@@ -63,17 +101,42 @@ export class ItemTransaction {
     this.#texts.store()
     this.#storeGrowth()
     if (this.#lastId !== this.#lastIdBefore) putLastId(this.#tables.counter, this.#lastId)
+    if (this.#bytes !== this.#bytesBefore) putTotalBytes(this.#tables.counter, this.#bytes)
+    if (this.#bytes > this.#peakBefore) putPeakBytes(this.#tables.counter, this.#bytes)
   }
 
   #json(id: number): Uint8Array | null {
     return id >= 1 && id <= this.#lastId ? this.#pages.row(id) : null
   }
 
-  #put(id: number, fields: ItemFields, createdAt: number): Buffer {
-    const json = Buffer.from(encodeItem(id, fields, createdAt))
+  #put(id: number, fields: ItemFields, json: Buffer): void {
     this.#pages.put(id, json)
     this.#texts.put(id, encodeTextRow(fields))
-    return json
+  }
+
+  /** What makes items smaller is always taken. */
+  #takeRoom(growth: number): boolean {
+    const bytes = this.#bytes + growth
+    const { itemBytes, takeRoom } = this.#limits
+    const isReuse = bytes <= this.#peakBefore
+    if (growth > 0 && (bytes > itemBytes || !takeRoom(growth * DISK_BYTES_PER_BYTE, isReuse))) return false
+    this.#bytes = bytes
+    return true
+  }
+
+  /** Once in a store of an earlier version. */
+  #countBytes(): number {
+    let bytes = 0
+    const pages = Math.ceil(this.#lastId / JSON_PAGE.slots)
+    for (let number = 0; number < pages; number++) {
+      const page = this.#env.getUnbounded(this.#tables.pages, number)
+      if (page === undefined) continue
+      for (let slot = 0; slot < JSON_PAGE.slots; slot++) {
+        const start = rowStart(JSON_PAGE, page, slot)
+        if (start >= 0) bytes += rowEnd(JSON_PAGE, page, slot) - start
+      }
+    }
+    return bytes
   }
 
   #grow(id: number, by: number): void {

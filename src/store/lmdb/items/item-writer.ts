@@ -1,3 +1,5 @@
+import { Fault } from '../../../base/fault.js'
+import type { StoreLimits } from '../../disk-reserve.js'
 import type { LmdbEnvironment } from '../environment.js'
 import type { ItemTables } from './item-layout.js'
 import { ItemTransaction, PageArena } from './item-transaction.js'
@@ -19,8 +21,8 @@ const MAX_BATCH_MS = 3
 const MAX_BATCH_CHANGES = 512
 
 interface ItemWriter {
-  /** Resolves with what `apply` returned when its transaction is on disk. */
-  change<T>(apply: (transaction: ItemTransaction) => T): Promise<T>
+  /** Resolves with what `apply` returned when its transaction is on disk; rejects with a fault that it returned. */
+  change<T>(apply: (transaction: ItemTransaction) => T | Fault): Promise<T>
   /** Resolves when nothing waits and everything is on disk. */
   idle(): Promise<void>
 }
@@ -34,6 +36,7 @@ export function createItemWriter(
   env: LmdbEnvironment,
   tables: ItemTables,
   unixSeconds: () => number,
+  limits: StoreLimits,
 ): ItemWriter {
   const arena = new PageArena()
   const waiting: QueuedChange[] = []
@@ -41,7 +44,7 @@ export function createItemWriter(
 
   /** Applies changes from the front, as many as the bounds allow; how many that were. */
   const applyWaiting = (): number => {
-    const transaction = new ItemTransaction(env, tables, unixSeconds, arena)
+    const transaction = new ItemTransaction(env, tables, unixSeconds, arena, limits)
     const until = performance.now() + MAX_BATCH_MS
     let applied = 0
     while (applied < Math.min(MAX_BATCH_CHANGES, waiting.length)) {
@@ -62,7 +65,10 @@ export function createItemWriter(
     })
     durable.then(
       () => {
-        for (const change of batch) change.resolve(change.answer)
+        for (const { answer, resolve, reject } of batch) {
+          if (answer instanceof Fault) reject(answer)
+          else resolve(answer)
+        }
       },
       (error: unknown) => rejectAll(batch, error),
     )
@@ -79,7 +85,7 @@ export function createItemWriter(
   }
 
   return {
-    change: <T>(apply: (transaction: ItemTransaction) => T) =>
+    change: <T>(apply: (transaction: ItemTransaction) => T | Fault) =>
       new Promise<T>((resolve, reject) => {
         waiting.push({ apply, resolve, reject } as QueuedChange)
         if (isCommitting) return
