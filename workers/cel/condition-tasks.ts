@@ -1,20 +1,20 @@
 /**
- * Conditions of federation policies: checked when a policy is saved, evaluated at an exchange (contract/decisions
- * 20). The only importer of the CEL library, which parses, checks types and evaluates; `cost-check.ts` holds the
- * rules that the library does not know.
+ * Conditions of federation policies: checked when a policy is saved, evaluated at an exchange (contract/decisions 20
+ * and 54). The only importer of the CEL library, which parses; what a tree means and costs is said in `compile.ts`.
  */
-import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
+import { Environment, ParseError } from '@marcbachmann/cel-js'
 import type { ConditionClaims, ConditionOutcome, TaskInput, TaskOutcome } from '../tasks.js'
 import {
   CLAIM_CHARS,
-  type CostEstimate,
-  estimateCost,
+  type CompiledTree,
+  compileTree,
   SCOPES,
   TOKEN_CHARS,
   type TokenSizeLimits,
-} from './cost-check.js'
+} from './compile.js'
 import { ProgramCache } from './program-cache.js'
 import { type CelNode, ConditionRejection } from './syntax-tree.js'
+import { CelError } from './value.js'
 
 /** Most code points of a condition. */
 const MAX_POINTS = 2000
@@ -25,7 +25,6 @@ const MAX_REASON = 200
  * would take too long: to refuse it when it is saved would lock out conditions that are fast for usual tokens.
  */
 const USUAL_SIZE: TokenSizeLimits = { audiences: 64, typeChars: CLAIM_CHARS }
-const NOT_ASCII = /[^\p{ASCII}]/u
 
 const LIMITS = {
   maxDepth: 64,
@@ -36,8 +35,8 @@ const LIMITS = {
 }
 
 /** A condition that may run. */
-interface CompiledCondition extends CostEstimate {
-  readonly run: ParseResult
+interface CompiledCondition extends CompiledTree {
+  readonly tree: CelNode
   readonly text: string
 }
 
@@ -53,16 +52,7 @@ const lastingEnvironment = createEnvironment()
 const programs = new ProgramCache<CompiledCondition | null>()
 
 function createEnvironment(): Environment {
-  return new Environment({
-    unlistedVariablesAreDyn: false,
-    homogeneousAggregateLiterals: true,
-    enableOptionalTypes: false,
-    limits: LIMITS,
-  })
-    .registerVariable('subject', 'string')
-    .registerVariable('audience', 'list<string>')
-    .registerVariable('scopes', 'list<string>')
-    .registerVariable('token_type', 'string')
+  return new Environment({ enableOptionalTypes: false, limits: LIMITS })
 }
 
 /** Whether a text may be saved as a condition, and if not, why and where. */
@@ -84,27 +74,20 @@ function orRejection<T>(attempt: () => T): T | ConditionRejection {
   }
 }
 
-/**
- * Parses, walks, then checks types: the library's checker is not asked about trees that the walk refuses. Throws a
- * `ConditionRejection`.
- */
+/** Throws a `ConditionRejection`. */
 function compileCondition(text: string, into: Environment): CompiledCondition {
   // Twice as many units as points at most: a long text is not taken apart to learn that it is too long.
   if (text.length > 2 * MAX_POINTS || [...text].length > MAX_POINTS) {
     throw new ConditionRejection(`a condition has at most ${MAX_POINTS} characters`, 0)
   }
   if (!text.isWellFormed()) throw new ConditionRejection('the text holds half a character', 0)
-  const run = parseCondition(text, into)
-  const estimate = estimateCost(run.ast as CelNode, text, USUAL_SIZE)
-  const { valid, type, error } = run.check()
-  if (valid && type === 'bool') return { ...estimate, run, text }
-  const reason = error?.summary ?? `the condition has to be a bool, not ${type}`
-  throw new ConditionRejection(reason, error?.range?.start ?? 0)
+  const tree = parseCondition(text, into)
+  return { ...compileTree(tree, text, USUAL_SIZE), tree, text }
 }
 
-function parseCondition(text: string, into: Environment): ParseResult {
+function parseCondition(text: string, into: Environment): CelNode {
   try {
-    return into.parse(text)
+    return into.parse(text).ast as CelNode
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
     const tooLarge = error.code === 'limit_exceeded'
@@ -144,29 +127,22 @@ function claimsDefect(program: CompiledCondition, claims: ConditionClaims): stri
     return 'a claim is too long'
   for (const text of texts) {
     if (!text.isWellFormed()) return 'a claim holds half a character'
-    if (program.asciiOnly && NOT_ASCII.test(text))
-      return 'a claim is not ASCII, and the condition needs it to be'
   }
   if (audience.length <= USUAL_SIZE.audiences && token_type.length <= USUAL_SIZE.typeChars) return null
   const size = {
     audiences: Math.max(audience.length, USUAL_SIZE.audiences),
     typeChars: Math.max(token_type.length, USUAL_SIZE.typeChars),
   }
-  const again = orRejection(() => estimateCost(program.run.ast as CelNode, program.text, size))
+  const again = orRejection(() => compileTree(program.tree, program.text, size))
   return again instanceof ConditionRejection ? 'the token is too large for this condition' : null
 }
 
-/** The library's messages can quote the token; its codes cannot. */
+/** A failure is a code of ours and quotes nothing of the token. */
 function runCondition(program: CompiledCondition, claims: ConditionClaims): ConditionOutcome {
-  // An error inside a comprehension is made once a turn, and its stack would be most of its price.
-  const depth = Error.stackTraceLimit
-  Error.stackTraceLimit = 0
   try {
-    return { met: program.run(claims) === true, failure: null }
+    return { met: program.run({ ...claims, item: null }) === true, failure: null }
   } catch (error) {
-    const { code } = error as { readonly code?: unknown }
-    return { met: false, failure: typeof code === 'string' ? code : 'the evaluation failed' }
-  } finally {
-    Error.stackTraceLimit = depth
+    if (error instanceof CelError) return { met: false, failure: error.code }
+    throw error
   }
 }
