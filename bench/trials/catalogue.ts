@@ -17,6 +17,7 @@ import { gatewayPaced } from './gateway/gateway-paced.js'
 import { gatewaySlowReaders } from './gateway/gateway-slow-readers.js'
 import { rateLimitWindow } from './gateway/rate-limit-window.js'
 import { routingBreaker } from './gateway/routing-breaker.js'
+import { routingKill } from './gateway/routing-kill.js'
 import { routingSession } from './gateway/routing-session.js'
 import { counters } from './process/counters.js'
 import { healthUnderHash, healthUnderSearch } from './process/health-under-load.js'
@@ -53,6 +54,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewayAgentConversation,
     rateLimitWindow,
     routingBreaker,
+    routingKill,
     routingSession,
   ],
   federation: [

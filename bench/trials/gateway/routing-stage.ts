@@ -1,5 +1,5 @@
 /** A gateway with one model that two providers serve, each with a switch. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requestOnce } from '../../harness/http/connection.js'
 import { ADMIN_ENVIRONMENT, API_KEY } from '../../performance/gateway/calls.js'
@@ -8,6 +8,9 @@ import type { TrialContext } from '../trial.js'
 import type { RoutingMockState } from './routing-mock.js'
 
 const ROUTED_MODEL = 'trial/routed'
+/** Nano-dollars of an answer of the providers, whose figures are always the same, at these prices. */
+export const ROUTED_NANOS = 5 * 1_000 + 3 * 2_000
+const PRICES = { prompt: '0.000001', completion: '0.000002' }
 const MOCK = new URL('./routing-mock.js', import.meta.url)
 
 export type RoutingStage = Awaited<ReturnType<typeof stageRouting>>
@@ -15,7 +18,8 @@ type SwitchedProvider = Awaited<ReturnType<typeof startProvider>>
 
 /** A provider under trial. */
 async function startProvider({ staging }: TrialContext, name: string, answerMs: number) {
-  const { port, end } = await staging.startHelper(null, MOCK, { answerMs })
+  const tally = join(staging.freshFolder(), 'tally')
+  const { port, end } = await staging.startHelper(null, MOCK, { answerMs, tally })
   const ask = async (path: string): Promise<string> => {
     const answer = await requestOnce(port, getRequest(path), 5_000)
     if (answer?.status !== 200) throw new Error(`the provider ${name} does not answer`)
@@ -28,6 +32,11 @@ async function startProvider({ staging }: TrialContext, name: string, answerMs: 
     switchTo: async (mode: 'serve' | 'refuse' | 'leave') => void (await ask(`/${mode}`)),
     /** Faults: Error when it does not answer. */
     state: async () => JSON.parse(await ask('/state')) as RoutingMockState,
+    /** Calls that came and were not answered; readable also after its death. */
+    unanswered: (): number => {
+      const [came, answered] = new Uint32Array(new Uint8Array(readFileSync(tally)).buffer)
+      return (came ?? 0) - (answered ?? 0)
+    },
     /** SIGKILL. */
     kill: end,
   }
@@ -45,12 +54,16 @@ export async function stageRouting(context: TrialContext, answerMs: number) {
   })
   const config = {
     providers: { one: provider(one), two: provider(two) },
-    models: { [ROUTED_MODEL]: { endpoints: [{ provider: 'one' }, { provider: 'two' }] } },
+    models: {
+      [ROUTED_MODEL]: { endpoints: ['one', 'two'].map((slug) => ({ provider: slug, prices: PRICES })) },
+    },
   }
   const file = join(staging.freshFolder(), 'sluice.json')
   writeFileSync(file, JSON.stringify(config))
+  const dataFolder = staging.freshFolder()
   const server = await staging.start({
     workers: 2,
+    dataFolder,
     environment: { SLUICE_CONFIG: file, ...ADMIN_ENVIRONMENT },
   })
   const stop = async (): Promise<void> => {
@@ -58,12 +71,12 @@ export async function stageRouting(context: TrialContext, answerMs: number) {
     one.kill()
     two.kill()
   }
-  return { server, providers: [one, two] as const, stop }
+  return { server, dataFolder, providers: [one, two] as const, stop }
 }
 
 /** One call of the model that both serve. */
-export function routedCall(session?: string): Buffer {
+export function routedCall(session?: string, stream = false): Buffer {
   const messages = [{ role: 'user', content: 'one call' }]
-  const body = { model: ROUTED_MODEL, max_tokens: 8, messages, session_id: session }
+  const body = { model: ROUTED_MODEL, max_tokens: 8, messages, session_id: session, stream }
   return apiRequest('POST', '/chat/completions', body, API_KEY)
 }

@@ -266,7 +266,7 @@ export function findLostAttempts(block: Buffer, id: string): LostAttemptRow[] {
   return found
 }
 
-function parseLostLine(line: string): LostAttemptRow {
+export function parseLostLine(line: string): LostAttemptRow {
   const tailAt = line.indexOf(' [')
   const [, , cost, prompt, completion] = line.slice(0, tailAt).split(' ')
   const [model, provider, status, fault, estimated, durationMs] = JSON.parse(line.slice(tailAt + 1)) as [
