@@ -147,8 +147,8 @@ export class SizedSender extends PacedAnswer {
 
   #sendPiece(piece: Uint8Array): void {
     const before = this.res.getWriteOffset()
-    // The head travels with the first piece. Behind it a cork would swallow a small piece that the socket refuses.
-    if (before === 0) this.res.cork(() => this.#offer(piece))
+    // The head travels with the first piece.
+    if (before === 0) this.#hand(piece)
     else this.#offer(piece)
     if (this.#owner.isOver()) return
     const taken = this.res.getWriteOffset() - before
@@ -162,14 +162,29 @@ export class SizedSender extends PacedAnswer {
   }
 
   /**
-   * Hands bytes over and reports how far the body is; true when the socket has taken all of them. Where we end the
-   * connection, uWS is told of one byte more than was announced: it would call the answer ended, and keep the connection.
+   * Hands bytes over; true when the socket has taken all of them. A cork takes up to 16 KiB that the socket refuses when
+   * it is drawn, which only the next write shows. So the last byte of a body goes alone, behind the others.
    */
   #offer(bytes: Uint8Array): boolean {
-    const [ok, done] = this.res.tryEnd(bytes, this.#owner.endsConnection ? this.#size + 1 : this.#size)
-    this.#owner.onBytesSent(done ? this.#size : this.res.getWriteOffset())
-    if (done) this.#owner.settle(false)
-    return ok || done
+    const others = bytes.byteLength - 1
+    if (others < 1 || this.res.getWriteOffset() + others + 1 < this.#size) return this.#hand(bytes)
+    return this.#hand(bytes.subarray(0, others)) && this.#hand(bytes.subarray(others))
+  }
+
+  /**
+   * Hands bytes over and reports how far the body is; false when some were refused. Where we end the connection, uWS is
+   * told of one byte more than was announced: it would call the answer ended, and keep the connection. Inside a cork,
+   * because uWS complains on standard error about every other write.
+   */
+  #hand(bytes: Uint8Array): boolean {
+    let taken = false
+    this.res.cork(() => {
+      const [ok, done] = this.res.tryEnd(bytes, this.#owner.endsConnection ? this.#size + 1 : this.#size)
+      this.#owner.onBytesSent(done ? this.#size : this.res.getWriteOffset())
+      if (done) this.#owner.settle(false)
+      taken = ok || done
+    })
+    return taken
   }
 
   #dropRest(): void {

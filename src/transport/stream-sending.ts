@@ -57,8 +57,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
       return true
     }
     this.#meterChunk()
-    // Without padding nothing but the write itself tells whether it was taken, and outside a cork it tells the truth.
-    if (this.#owner.endsConnection && this.#body.padding === '') this.#write(chunk)
+    if (this.#owner.endsConnection && this.#body.padding === '') this.#writeInTwo(Buffer.from(chunk))
     else this.res.cork(() => this.#write(chunk))
     return !this.waitsForReader
   }
@@ -163,6 +162,13 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
     })
     this.#asked = taken
     return taken
+  }
+
+  /** Without padding the last byte has to show whether the others were taken. */
+  #writeInTwo(chunk: Buffer): void {
+    const last = chunk.byteLength - 1
+    if (last > 0) this.res.cork(() => this.#write(chunk.subarray(0, last)))
+    this.res.cork(() => this.#write(chunk.subarray(last)))
   }
 
   #write(chunk: string | Uint8Array): boolean {
