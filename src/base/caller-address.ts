@@ -1,4 +1,7 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+
+/** Of an IPv6 address, 16 bits each. */
+const GROUPS = 8
 
 /** Tells whether a peer is a proxy the operator declared. */
 export type TrustedProxies = (address: string) => boolean
@@ -54,4 +57,21 @@ export function callerAddress(peer: string, forwardedFor: string, trusted: Trust
     address = unmapIpv4(hop)
   }
   return address
+}
+
+/**
+ * The bucket that a client address draws from: the address itself; of IPv6 the first 64 bits, because every subscriber
+ * has at least that many addresses and could otherwise use each of them once.
+ */
+export function addressBucket(address: string): string {
+  if (!isIPv6(address)) return address
+  // A URL has one way to write an address: without an IPv4 address at its end, and without leading zeros.
+  const { hostname } = new URL(`http://[${address.split('%')[0]}]`)
+  const [front, back = []] = hostname.slice(1, -1).split('::').map(splitGroups) as [string[], string[]?]
+  const zeros = Array<string>(GROUPS - front.length - back.length).fill('0')
+  return `${[...front, ...zeros, ...back].slice(0, GROUPS / 2).join(':')}::/64`
+}
+
+function splitGroups(text: string): string[] {
+  return text === '' ? [] : text.split(':')
 }

@@ -1,8 +1,8 @@
 /** Work of the server that the CPU pool does. */
+import { addressBucket } from '../base/caller-address.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { CountTokens } from '../gateway/metering/format.js'
-import { addressBucket } from '../limits/address-limit.js'
 
 /**
  * Cost of counting in the pool's unit, PBKDF2 rounds of a quarter of a microsecond: one for a character, and six more

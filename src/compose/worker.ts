@@ -2,7 +2,9 @@
 import { type AppPorts, appEndpoints } from '../app.js'
 import { systemClock } from '../base/clock.js'
 import { shareRounds } from '../base/shared-rounds.js'
+import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
+import { BodyBudget } from '../http/body-budget.js'
 import { createCors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { buildRoutes } from '../http/dispatch.js'
@@ -44,6 +46,7 @@ export function composeWorker(settings: WorkerSettings) {
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
     inFlight: () => stats.inFlight(),
+    bodies: bodyBudgets(config),
     meter: (operation) => lab.meterOf(stats.operation(operation), operation),
     cors: config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null,
     fallback: gateway,
@@ -76,6 +79,16 @@ export function composeWorker(settings: WorkerSettings) {
       await accounting.close()
       await store.close()
     },
+  }
+}
+
+/** Bodies of the practice face are small, and a flood of them must not take the room of the gateway's. */
+const PRACTICE_PART = 1 / 8
+
+function bodyBudgets({ bodyMemory, bodyLimit, limits }: Config) {
+  return {
+    gateway: new BodyBudget(bodyMemory, limits.inferenceBodyBytes),
+    practice: new BodyBudget(bodyMemory * PRACTICE_PART, bodyLimit),
   }
 }
 

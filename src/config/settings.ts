@@ -79,6 +79,11 @@ export const SETTINGS = nameSettings({
   tlsCert: setting(readableFile, '', 'TLS certificate chain, PEM file.'),
   corsOrigins: setting(origins, [], 'Origins whose pages may call; `*` for all. CORS is off without any.'),
   bodyLimit: setting(integerBetween(1, 64 * MIB), 64 * KIB, 'Most bytes of a request body.'),
+  bodyMemory: setting(
+    integerBetween(16 * MIB, 1024 * 1024 * MIB),
+    1024 * MIB,
+    'Bytes that request bodies under way may take in a worker, a quarter of them those of one organization or address.',
+  ),
   callDeadlineMs: setting(
     integerBetween(100, 3_600_000),
     30_000,
@@ -97,7 +102,7 @@ export const SETTINGS = nameSettings({
   maxInFlight: setting(
     integerBetween(1, 1_000_000),
     10_000,
-    'Calls in flight per worker beyond which new ones get 503.',
+    'Complete requests in flight per worker beyond which new ones get 503.',
   ),
   itemStorageBytes: setting(
     integerBetween(0, Number.MAX_SAFE_INTEGER),

@@ -11,8 +11,10 @@ import type { Log } from '../base/log.js'
 import { mapMaybe } from '../base/maybe-promise.js'
 import type { CallerAuthority, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
+import type { BodyBudget } from './body-budget.js'
 import type { Cors } from './cors.js'
 import type { ErrorDialect } from './dialects/dialect.js'
+import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { inputReader } from './input.js'
 
@@ -38,9 +40,12 @@ export interface PipelineOptions {
   readonly bodyLimit: number
   /** Total time of a call in milliseconds. */
   readonly deadlineMs: number
-  /** Calls in flight beyond which all but vital operations are refused. */
+  /** Complete requests in flight beyond which all but vital operations are refused. */
   readonly maxInFlight: number
+  /** Calls without an answer, those whose body is still coming included. */
   readonly inFlight: () => number
+  /** The memory for bodies, of each face of the server. */
+  readonly bodies: { readonly practice: BodyBudget; readonly gateway: BodyBudget }
   readonly meter: (operation: string) => OperationMeter
   readonly cors: Cors | null
   /** Answers where no endpoint does. */
@@ -74,6 +79,8 @@ function allowedMethods(siblings: readonly Endpoint[]): string[] {
 
 function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
   const renderFault = faultRenderer(endpoint, pipeline)
+  const overload = overloadRefusal(endpoint, pipeline)
+  const withBody = hasBody(endpoint)
   return decorateReplies(endpoint.dialect, pipeline, {
     ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
@@ -82,22 +89,47 @@ function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
     bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
     readsBody: endpoint.upload === undefined ? hasBody(endpoint) : 'stream',
     readsQuery: Object.keys(endpoint.query).length > 0,
-    readsAddress: endpoint.limit !== undefined || endpoint.readsAddress === true,
+    readsAddress:
+      endpoint.limit !== undefined ||
+      endpoint.readsAddress === true ||
+      // Whose share a body takes, where no key says so.
+      (withBody && !identifiesCaller(endpoint)),
     headers: headersReadBy(endpoint),
-    admit: admissionOf(endpoint, pipeline, renderFault),
-    answer: answerOf(endpoint, renderFault),
+    admit: admissionOf(endpoint, pipeline, overload, renderFault),
+    answer: answerOf(endpoint, withBody ? overload : neverOverloaded, renderFault),
+    ...((withBody || endpoint.upload !== undefined) && {
+      bodies: pipeline.bodies[endpoint.dialect === practice ? 'practice' : 'gateway'],
+    }),
   })
+}
+
+/** What a call gets while too many are under way; null while there is room. */
+type OverloadRefusal = () => Reply | null
+
+const neverOverloaded: OverloadRefusal = () => null
+
+/**
+ * A request that is not complete is no work yet: it waits for its sender, whom its memory is counted for, and it is
+ * judged once more when it is complete.
+ */
+function overloadRefusal(
+  endpoint: Endpoint,
+  { inFlight, maxInFlight, bodies }: PipelineOptions,
+): OverloadRefusal {
+  if (endpoint.vital === true) return neverOverloaded
+  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
+  return () =>
+    inFlight() - bodies.practice.underWay - bodies.gateway.underWay > maxInFlight ? overloaded : null
 }
 
 /** Sheds load and finds out who calls, where that matters: a call that is let through carries its caller. */
 function admissionOf(
   endpoint: Endpoint,
-  { authority, inFlight, maxInFlight }: PipelineOptions,
+  { authority }: PipelineOptions,
+  overload: OverloadRefusal,
   renderFault: FaultRenderer,
 ): Route['admit'] {
   const { name, access = 'anyone' } = endpoint
-  const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : maxInFlight
-  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
   const mustIdentify = identifiesCaller(endpoint)
   const admitLater = async (waiting: Promise<Principal>, call: HttpCall): Promise<Reply | null> => {
     try {
@@ -108,8 +140,8 @@ function admissionOf(
     }
   }
   return (call) => {
-    if (inFlight() > full) return overloaded
-    if (!mustIdentify) return null
+    const refusal = overload()
+    if (refusal !== null || !mustIdentify) return refusal
     try {
       const key = call.header('authorization')
       const caller = authority.authorize(key, call.header('x-api-key'), name, access)
@@ -122,7 +154,11 @@ function admissionOf(
   }
 }
 
-function answerOf(endpoint: Endpoint, renderFault: FaultRenderer): Route['answer'] {
+function answerOf(
+  endpoint: Endpoint,
+  overload: OverloadRefusal,
+  renderFault: FaultRenderer,
+): Route['answer'] {
   const read = inputReader(endpoint) as (call: HttpCall) => EndpointInput<never, never, never>
   const { handle, limit } = endpoint
   const answerLater = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
@@ -137,6 +173,8 @@ function answerOf(endpoint: Endpoint, renderFault: FaultRenderer): Route['answer
     }
   }
   return (call) => {
+    const refusal = overload()
+    if (refusal !== null) return refusal
     try {
       const waiting = limit === undefined ? null : limit(call)
       if (waiting !== null) return answerLater(waiting, call)

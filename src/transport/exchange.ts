@@ -139,6 +139,8 @@ export interface Route {
    * away.
    */
   readonly readsBody: boolean | 'stream'
+  /** What its bodies may take while they come; without bound where it is absent. */
+  readonly bodies?: BodyMemory
   readonly readsQuery: boolean
   readonly readsAddress: boolean
   /** Lower-case names of the request headers the route wants copied. */
@@ -170,6 +172,22 @@ export interface Route {
   ): void
   /** Meter of its streams; absent where they are not measured. */
   readonly stream?: StreamMeter
+}
+
+/** The memory that the bodies of some routes share. */
+export interface BodyMemory {
+  /** A body begins to come (1), or it is complete or will not be (-1). */
+  onBody(change: 1 | -1): void
+  /** For the body of a call that is admitted. */
+  open(call: HttpCall): BodyAccount
+}
+
+/** What one body takes. */
+export interface BodyAccount {
+  /** Takes so many bytes more; otherwise why there is no room for them. */
+  take(bytes: number): FaultKind | null
+  /** Gives all of it back. */
+  close(): void
 }
 
 /** Times of a stream as the transport sees them, in milliseconds. `arrivedAt` names the window they belong to. */

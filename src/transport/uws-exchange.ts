@@ -3,8 +3,9 @@
  * edge: `uws.ts` creates these and the rest of the server sees them only as an `HttpCall`.
  */
 import type { HttpResponse } from 'uWebSockets.js'
+import type { FaultKind } from '../base/fault.js'
 import { writeUnendedAnswer } from './answer-sending.js'
-import { BodyQueue, type FlowControl } from './body-queue.js'
+import { type BodyOwner, BodyReceiver } from './body-receiver.js'
 import type { Reply, Route } from './exchange.js'
 import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
 
@@ -12,7 +13,7 @@ import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
 const LINGER_BYTES = 16 * 1024 * 1024
 const LINGER_MS = 5_000
 
-export class UwsExchange extends NativeCall {
+export class UwsExchange extends NativeCall implements BodyOwner {
   /** Whether the call is admitted; `answer-due` when it could be answered but for that. */
   #admitted: 'decided' | 'undecided' | 'answer-due' = 'decided'
   /** The answer to a call whose body is still coming and is thrown away. */
@@ -44,6 +45,7 @@ export class UwsExchange extends NativeCall {
       return
     }
     if (length !== 0 || route.readsBody) this.#receive(length)
+    if (route.readsBody === 'stream' && !this.isUndecided() && !this.#hasRoom()) return
     if (route.readsBody === 'stream' || !this.isReading()) this.#answer()
   }
 
@@ -64,7 +66,15 @@ export class UwsExchange extends NativeCall {
     this.#receiver?.onDecided()
     if (this.#isAnswered()) return
     if (refusal !== null) this.res.cork(() => this.#sendOrRefuse(refusal))
+    else if (!this.#hasRoom()) return
     else if (answerDue) this.res.cork(() => this.#answer())
+  }
+
+  /** Whether there is memory for what has come of the body; otherwise the call is refused. */
+  #hasRoom(): boolean {
+    const refusal = this.#receiver?.charge() ?? null
+    if (refusal !== null) this.onBodyRefused(refusal)
+    return refusal === null
   }
 
   /**
@@ -123,8 +133,8 @@ export class UwsExchange extends NativeCall {
     return this.#admitted !== 'decided'
   }
 
-  onBodyTooLarge(): void {
-    this.#linger(this.route.refuse('payload-too-large', this))
+  onBodyRefused(kind: FaultKind): void {
+    this.#linger(this.route.refuse(kind, this))
   }
 
   onUnwantedPiece(last: boolean): void {
@@ -161,6 +171,7 @@ export class UwsExchange extends NativeCall {
     this.trackUntilEnd()
     this.phase = 'lingering'
     this.queue?.discard()
+    this.#receiver?.giveBack()
     this.#refusal = refusal
     this.status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
@@ -176,6 +187,11 @@ export class UwsExchange extends NativeCall {
   }
 
   // ── Deadlines and the end ─────────────────────────────────────────────────
+
+  override settle(aborted: boolean): void {
+    this.#receiver?.onSettled()
+    super.settle(aborted)
+  }
 
   /** Called every quarter of a second while the call waits for something. */
   checkTime(now: number): void {
@@ -219,114 +235,5 @@ export class UwsExchange extends NativeCall {
       } else if (this.phase === 'answering') this.#refuseNow('unavailable')
       else this.res.close() // fires onAborted, which settles
     })
-  }
-}
-
-// ── The body ────────────────────────────────────────────────────────────────
-
-/** Counts the body, keeps it or hands it on, and holds its sender back while it must not come. */
-class BodyReceiver implements FlowControl {
-  /** The sender was let go when it had sent everything: the native clock of ten seconds runs since then. */
-  resumedAtEnd = false
-  /** Where the route reads the body as a stream. */
-  readonly queue: BodyQueue | null
-  readonly #pieces: Buffer[] | null
-  readonly #res: HttpResponse
-  readonly #exchange: UwsExchange
-  readonly #limit: number
-  /** As declared; -1 when the body comes in chunks. */
-  readonly #length: number
-  #lastCame = false
-  #paused = false
-
-  constructor(res: HttpResponse, exchange: UwsExchange, route: Route, length: number) {
-    this.#res = res
-    this.#exchange = exchange
-    this.#limit = route.bodyLimit
-    this.#length = length
-    this.#pieces = route.readsBody === true ? [] : null
-    this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
-    res.onData((chunk, last) => {
-      try {
-        this.#onData(chunk, last)
-      } catch (error) {
-        exchange.onDefect(error)
-      }
-    })
-  }
-
-  /** What was kept of the body. */
-  whole(): Uint8Array {
-    const pieces = this.#pieces ?? []
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-  }
-
-  /** The call is admitted or refused: a sender that was held back for that goes on. */
-  onDecided(): void {
-    if (this.queue === null && this.#paused) this.release()
-  }
-
-  /** Rule 11: the native side winds up its clock of ten seconds again behind a handler that has paused. */
-  hold(): void {
-    this.#paused = true
-    if (this.#exchange.isOver()) return
-    this.#res.pause()
-    setImmediate(() => {
-      if (this.#paused && !this.#exchange.isOver()) this.#exchange.guarded(() => this.#res.pause())
-    })
-  }
-
-  release(): void {
-    this.#paused = false
-    if (this.#exchange.isOver()) return
-    this.#res.resume()
-    this.resumedAtEnd = this.#lastCame
-  }
-
-  /** Rule 3: chunks are borrowed, copied at once and counted against the limit. */
-  #onData(chunk: ArrayBuffer, last: boolean): void {
-    const exchange = this.#exchange
-    if (exchange.isOver()) return
-    exchange.bytesIn += chunk.byteLength
-    // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
-    if (exchange.bytesIn > this.#limit && exchange.isReading()) {
-      this.queue?.fail()
-      exchange.onBodyTooLarge()
-    }
-    if (!exchange.isReading()) {
-      exchange.onUnwantedPiece(last)
-      return
-    }
-    this.#lastCame = last
-    this.#take(chunk, last)
-    if (!last || exchange.isOver()) return
-    if (this.#length >= 0) {
-      // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
-      if (exchange.bytesIn !== this.#length) this.#res.close()
-      else exchange.onBodyComplete()
-    } else this.#completeChunked()
-  }
-
-  /**
-   * Rule 14: what uWS takes for the end of the chunks need not be one: its parser knows neither extensions nor
-   * trailers. In the turn that follows, whatever stood behind in the same read has made uWS close the connection.
-   */
-  #completeChunked(): void {
-    const exchange = this.#exchange
-    if (!exchange.endsConnection) exchange.onBodyComplete()
-    else
-      setImmediate(() => {
-        if (exchange.isReading()) exchange.guarded(() => this.#res.cork(() => exchange.onBodyComplete()))
-      })
-  }
-
-  #take(chunk: ArrayBuffer, last: boolean): void {
-    if (this.queue !== null) {
-      if (last) this.queue.markLastPiece()
-      this.queue.push(new Uint8Array(chunk))
-      return
-    }
-    if (this.#pieces !== null && chunk.byteLength > 0) this.#pieces.push(Buffer.from(Buffer.from(chunk)))
-    if (!last && !this.#paused && this.#exchange.isUndecided()) this.hold()
   }
 }

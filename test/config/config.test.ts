@@ -54,6 +54,7 @@ const GOOD: readonly Good[] = [
   { name: 'corsOrigins', env: 'https://a, https://b,,', file: ['https://a', 'https://b'], value: undefined },
   { name: 'corsOrigins', env: '*', file: '*', value: ['*'] },
   { name: 'bodyLimit', env: '1', file: 1, value: 1 },
+  { name: 'bodyMemory', env: '16777216', file: 16_777_216, value: 16_777_216 },
   { name: 'callDeadlineMs', env: '100', file: 100, value: 100 },
   { name: 'drainDeadlineMs', env: '0', file: 0, value: 0 },
   { name: 'workerSilenceMs', env: '1000', file: 1000, value: 1000 },

@@ -1,7 +1,9 @@
 /** Limits by client address: token buckets that all processes share. */
+
 import { test } from 'tap'
+import { addressBucket } from '../../src/base/caller-address.js'
 import { Fault } from '../../src/base/fault.js'
-import { addressBucket, limitByAddress } from '../../src/limits/address-limit.js'
+import { limitByAddress } from '../../src/limits/address-limit.js'
 import type { QuotaGrant } from '../../src/limits/quota.js'
 import { QuotaLeases } from '../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../src/limits/quota-server.js'

@@ -1,5 +1,6 @@
 import { createLog } from '../../../src/base/log.js'
 import { ANONYMOUS } from '../../../src/base/principal.js'
+import { BodyBudget } from '../../../src/http/body-budget.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
 import { practice } from '../../../src/http/dialects/practice.js'
 import { buildRoutes, type OperationMeter, type PipelineOptions } from '../../../src/http/dispatch.js'
@@ -39,6 +40,7 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     deadlineMs: 5_000,
     maxInFlight: 100,
     inFlight,
+    bodies: { practice: new BodyBudget(1024, 1024), gateway: new BodyBudget(1024, 1024) },
     meter: (operation) => meterOf((counted[operation] ??= { arrived: 0, statuses: [] })),
     cors: null,
     fallback: gateway,

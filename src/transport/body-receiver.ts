@@ -1,0 +1,176 @@
+/** The body of one call on the native server: how it is taken in, and when its sender is held back. */
+import type { HttpResponse } from 'uWebSockets.js'
+import type { FaultKind } from '../base/fault.js'
+import { BodyQueue, type FlowControl } from './body-queue.js'
+import type { BodyAccount, HttpCall, Route } from './exchange.js'
+import { KeptBody } from './kept-body.js'
+import { NO_BYTES } from './native-call.js'
+
+/** The call, as far as its body concerns it. */
+export interface BodyOwner extends HttpCall {
+  /** Bytes of the body that have come so far. */
+  bytesIn: number
+  isOver(): boolean
+  /** Whether the body is still wanted. */
+  isReading(): boolean
+  /** Whether it is not known yet if the call is admitted. */
+  isUndecided(): boolean
+  onBodyComplete(): void
+  onBodyRefused(kind: FaultKind): void
+  /** Whether the connection ends behind the answer. */
+  readonly endsConnection: boolean
+  /** A piece of a body that is thrown away. */
+  onUnwantedPiece(last: boolean): void
+  guarded(step: () => void): void
+  onDefect(error: unknown): void
+}
+
+/** What a body counts that is read as a stream: its reader keeps a part of it, and the native side another. */
+const STREAMED_BYTES = 512 * 1024
+
+/** Counts the body, keeps it or hands it on, and holds its sender back while it must not come. */
+export class BodyReceiver implements FlowControl {
+  /** The sender was let go when it had sent everything: the native clock of ten seconds runs since then. */
+  resumedAtEnd = false
+  /** Where the route reads the body as a stream. */
+  readonly queue: BodyQueue | null
+  /** Where the route reads the body as a whole. */
+  readonly #kept: KeptBody | null
+  /** Of a body that is read as a stream. */
+  #account: BodyAccount | null = null
+  readonly #route: Route
+  #complete = false
+  readonly #res: HttpResponse
+  readonly #exchange: BodyOwner
+  /** As declared; -1 when the body comes in chunks. */
+  readonly #length: number
+  #lastCame = false
+  #paused = false
+
+  constructor(res: HttpResponse, exchange: BodyOwner, route: Route, length: number) {
+    this.#res = res
+    this.#exchange = exchange
+    this.#route = route
+    this.#length = length
+    this.#kept = route.readsBody === true ? new KeptBody(exchange, route, length) : null
+    route.bodies?.onBody(1)
+    this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
+    res.onData((chunk, last) => {
+      try {
+        this.#onData(chunk, last)
+      } catch (error) {
+        exchange.onDefect(error)
+      }
+    })
+  }
+
+  /** What was kept of the body. */
+  whole(): Uint8Array {
+    return this.#kept?.whole() ?? NO_BYTES
+  }
+
+  /** Puts what the body takes on the account of its caller. Not null when there is no room for it. */
+  charge(): FaultKind | null {
+    if (this.#kept !== null) return this.#kept.charge()
+    if (this.queue === null || this.#route.bodies === undefined) return null
+    this.#account = this.#route.bodies.open(this.#exchange)
+    return this.#account.take(STREAMED_BYTES)
+  }
+
+  /** Nothing of the body is needed any more. */
+  giveBack(): void {
+    this.#kept?.close()
+    this.#account?.close()
+    this.#account = null
+  }
+
+  onSettled(): void {
+    this.giveBack()
+    this.#onComplete()
+  }
+
+  /** The call is admitted or refused: a sender that was held back for that goes on. */
+  onDecided(): void {
+    if (this.queue === null && this.#paused) this.release()
+  }
+
+  /** Rule 11: the native side winds up its clock of ten seconds again behind a handler that has paused. */
+  hold(): void {
+    this.#paused = true
+    if (this.#exchange.isOver()) return
+    this.#res.pause()
+    setImmediate(() => {
+      if (this.#paused && !this.#exchange.isOver()) this.#exchange.guarded(() => this.#res.pause())
+    })
+  }
+
+  release(): void {
+    this.#paused = false
+    if (this.#exchange.isOver()) return
+    this.#res.resume()
+    this.resumedAtEnd = this.#lastCame
+  }
+
+  /** Rule 3: chunks are borrowed, copied at once and counted against the limit. */
+  #onData(chunk: ArrayBuffer, last: boolean): void {
+    const exchange = this.#exchange
+    if (exchange.isOver()) return
+    exchange.bytesIn += chunk.byteLength
+    // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
+    if (exchange.bytesIn > this.#route.bodyLimit && exchange.isReading()) {
+      this.queue?.fail()
+      exchange.onBodyRefused('payload-too-large')
+    }
+    if (!exchange.isReading()) {
+      exchange.onUnwantedPiece(last)
+      return
+    }
+    this.#lastCame = last
+    this.#take(chunk, last)
+    // What is complete in one piece is handed on in this turn.
+    const charged = !exchange.isUndecided() && !(last && exchange.bytesIn === chunk.byteLength)
+    const refusal = charged ? (this.#kept?.charge() ?? null) : null
+    if (refusal !== null) exchange.onBodyRefused(refusal)
+    if (!last || !exchange.isReading()) return
+    if (this.#length >= 0) {
+      // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
+      if (exchange.bytesIn !== this.#length) this.#res.close()
+      else this.#finish()
+    } else this.#finishChunked()
+  }
+
+  /**
+   * Rule 14: what uWS takes for the end of the chunks need not be one: its parser knows neither extensions nor
+   * trailers. In the turn that follows, whatever stood behind in the same read has made uWS close the connection.
+   */
+  #finishChunked(): void {
+    const exchange = this.#exchange
+    if (!exchange.endsConnection) this.#finish()
+    else
+      setImmediate(() => {
+        if (exchange.isReading()) exchange.guarded(() => this.#res.cork(() => this.#finish()))
+      })
+  }
+
+  #finish(): void {
+    this.#onComplete()
+    this.#exchange.onBodyComplete()
+  }
+
+  #onComplete(): void {
+    if (this.#complete) return
+    this.#complete = true
+    this.#account?.close()
+    this.#route.bodies?.onBody(-1)
+  }
+
+  #take(chunk: ArrayBuffer, last: boolean): void {
+    if (this.queue !== null) {
+      if (last) this.queue.markLastPiece()
+      this.queue.push(new Uint8Array(chunk))
+      return
+    }
+    this.#kept?.add(chunk, last)
+    if (!last && !this.#paused && this.#exchange.isUndecided()) this.hold()
+  }
+}
