@@ -166,11 +166,13 @@ function refuse(res: Response, status: string, message: string): void {
   res.cork(() => res.writeStatus(status).writeHeader('content-type', 'application/json').end(body))
 }
 
-function modelIn(text: string): string {
+/** What a call asks for; `stop: 'answer-500'` asks for a failure. */
+function readCall(text: string): { readonly model: string; readonly fails: boolean } {
   try {
-    return String((JSON.parse(text) as { model?: unknown }).model)
+    const { model, stop } = JSON.parse(text) as { model?: unknown; stop?: unknown }
+    return { model: String(model), fails: stop === 'answer-500' }
   } catch {
-    return ''
+    return { model: '', fails: false }
   }
 }
 
@@ -180,8 +182,12 @@ function beginCall(
   text: string,
   format: AnswerFormat,
 ): MockCall | null {
-  const model = modelIn(text)
+  const { model, fails } = readCall(text)
   const plan = mockModel(model)
+  if (fails) {
+    refuse(res, '500 Internal Server Error', 'as it was asked to')
+    return call
+  }
   if (plan === null) {
     refuse(res, '404 Not Found', `no model named ${JSON.stringify(model.slice(0, 80))}`)
     return call

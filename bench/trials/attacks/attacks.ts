@@ -1,7 +1,19 @@
 import type { Attack } from './attack.js'
+import { countFlood } from './count-flood.js'
 import { craftedSound } from './crafted-sound.js'
 import { hashFlood } from './hash-flood.js'
+import { denseJson, longEcho, manyMembers } from './heavy-requests.js'
 import { issuerFlood } from './issuer-flood.js'
+import { provokedFailures } from './provoked-failures.js'
 
 /** Every attack, in the order of a run. docs/attacks.md says what each of them once did. */
-export const ATTACKS: readonly Attack[] = [hashFlood, issuerFlood, craftedSound]
+export const ATTACKS: readonly Attack[] = [
+  hashFlood,
+  issuerFlood,
+  craftedSound,
+  provokedFailures,
+  countFlood,
+  denseJson,
+  manyMembers,
+  longEcho,
+]
