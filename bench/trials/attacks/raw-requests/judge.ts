@@ -1,13 +1,15 @@
 /** Judges what came of a raw request: what is right for it, or what a limit of the server says of it. */
 import { LIMITS, type Limit, type Server } from './limits.js'
 import type { Play } from './play.js'
-import type { RawRequest } from './raw-request.js'
+import { OWN_MARK, type RawRequest } from './raw-request.js'
 
 export interface Verdict {
   readonly play: Play
   /** The limit of the server under which the request falls. */
   readonly limit: Limit | null
-  /** What is wrong; empty when nothing is. */
+  /** As it should be, whatever the limit says. */
+  readonly right: boolean
+  /** What is wrong; empty when nothing is but what the limit says. */
   readonly faults: readonly string[]
 }
 
@@ -34,8 +36,9 @@ export function isNamed(request: RawRequest, name: string): boolean {
 export function judge(server: Server, play: Play, names: ReadonlySet<string>): Verdict {
   const runs = { own: names.has(play.own), behind: names.has(play.behind) }
   const limit = limitOf(server, play.request)
-  const faults = limit === null ? judgeRight(server, play, runs) : judgeLimit(limit, play, runs)
-  return { play, limit, faults }
+  const wrong = judgeRight(server, play, runs)
+  const faults = limit === null || wrong.length === 0 ? wrong : judgeLimit(limit, play, runs)
+  return { play, limit, right: wrong.length === 0, faults }
 }
 
 const standsInFront = (server: Server): boolean => server !== 'older' && server !== 'newer'
@@ -51,6 +54,13 @@ function judgeRight(server: Server, play: Play, runs: Runs): string[] {
   )
   const served = (play.statuses[0] ?? 0) < 500 && play.statuses.length > 0 && !play.garbled
   return served ? [] : refused
+}
+
+/** Malformed requests are 400, 431 or 505 as far as the server has come with them. */
+const MALFORMED = [400, 431, 505]
+
+function isRefusal(status: number, due: number): boolean {
+  return status === due || (MALFORMED.includes(due) && MALFORMED.includes(status))
 }
 
 /** A proxy has statuses of its own, and may go on behind a message whose end is beyond doubt. */
@@ -71,7 +81,7 @@ function judgeRefused(server: Server, play: Play, runs: Runs): string[] {
   say(statuses.length > 1, `${statuses.length} answers`)
   say(play.ended === null, 'the connection did not end')
   if (company === 'alone' || statuses.length > 0) {
-    say(front ? status < 400 : status !== request.status, `answered ${status || 'nothing'}`)
+    say(!(front ? status >= 400 : isRefusal(status, request.status)), `answered ${status || 'nothing'}`)
   }
   return faults
 }
@@ -91,7 +101,8 @@ function judgeServed(server: Server, play: Play, runs: Runs): string[] {
     if (play.company !== 'alone' && statuses.length === 0) return faults
   }
   say(statuses[0] !== request.status, `answered ${statuses[0] ?? 'nothing'}`)
-  say(creates !== runs.own, creates ? 'it was not run' : 'it was run')
+  // A mark that is cut by chunks is not found again.
+  say(creates !== runs.own && request.bytes.includes(OWN_MARK), creates ? 'it was not run' : 'it was run')
   return faults
 }
 
@@ -110,4 +121,12 @@ function judgeLimit({ does }: Limit, play: Play, runs: Runs): string[] {
   say(runs.behind, 'what is behind it was run')
   say(play.ended === null, 'the connection did not end')
   return faults
+}
+
+/** The verdict in a line. */
+export function describeVerdict({ play, right, faults }: Verdict): string {
+  const { request, company, statuses, interim, ended, ms } = play
+  const verdict = faults.length > 0 ? 'WRONG' : right ? 'right' : 'LIMIT'
+  const heard = `${[...interim, ...statuses].join(' ') || 'nothing'}, ${ended ?? 'open'} after ${Math.round(ms)} ms`
+  return [`${verdict}  ${request.name} (${company}): ${heard}`, ...faults].join('; ')
 }

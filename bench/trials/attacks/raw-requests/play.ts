@@ -29,13 +29,13 @@ export interface Play {
   readonly ms: number
 }
 
-/** Longer than the timer by which the native server ends a silent connection. */
-const LIMIT_MS = 25_000
+/** Longer than the timers by which both builds of the native server end a silent connection. */
+const LIMIT_MS = 70_000
 /** Time for the next packet to be one of its own. */
-const GAP_MS = 15
+const GAP_MS = 200
 /** How long an answered connection is watched, where it may stay or end. */
 const WATCH_MS = 300
-const AT_ONCE = 64
+const AT_ONCE = 256
 
 /** Splits what came into answers. */
 export function readAnswers(bytes: Buffer, head: boolean): Pick<Play, 'statuses' | 'interim' | 'garbled'> {

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFlags, UsageError, wholeOption } from '../../../harness/option-values.js'
-import { judge, type Verdict } from './judge.js'
+import { describeVerdict, judge } from './judge.js'
 import type { Server } from './limits.js'
 import { itemNames, playAll } from './play.js'
 import { RAW_REQUESTS } from './table.js'
@@ -24,13 +24,6 @@ const SERVERS: readonly Server[] = ['older', 'newer', 'nginx', 'haproxy']
 /** Time for what was accepted to reach the store. */
 const SETTLE_MS = 500
 
-function line({ play, limit, faults }: Verdict): string {
-  const { request, company, statuses, interim, ended, ms } = play
-  const verdict = faults.length > 0 ? 'WRONG' : limit === null ? 'right' : `limit ${limit.id}`
-  const heard = `${[...interim, ...statuses].join(' ') || 'nothing'}, ${ended ?? 'open'} after ${Math.round(ms)} ms`
-  return `${verdict}  ${request.name} (${company}): ${heard}${faults.length > 0 ? `; ${faults.join('; ')}` : ''}\n`
-}
-
 async function main(): Promise<number> {
   const given = readFlags(process.argv.slice(2), 'host port server only', 'all help')
   if (given.help) {
@@ -49,9 +42,9 @@ async function main(): Promise<number> {
   const names = await itemNames(target)
   const verdicts = plays.map((play) => judge(server, play, names))
   for (const verdict of verdicts)
-    if (given.all || verdict.faults.length > 0) process.stdout.write(line(verdict))
+    if (given.all || verdict.faults.length > 0) process.stdout.write(`${describeVerdict(verdict)}\n`)
   const wrong = verdicts.filter(({ faults }) => faults.length > 0).length
-  const limited = verdicts.filter(({ limit }) => limit !== null).length
+  const limited = verdicts.filter(({ right, faults }) => !right && faults.length === 0).length
   process.stdout.write(`${plays.length} connections: ${wrong} wrong, ${limited} under a known limit\n`)
   return wrong === 0 ? 0 : 1
 }
