@@ -4,7 +4,14 @@ import { Fault, invalidInput } from '../base/fault.js'
 import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
-import type { ScimActor, ScimGroup, ScimMapping, ScimRole, ScimStore } from '../store/scim-store.js'
+import type {
+  ScimActor,
+  ScimDirectRole,
+  ScimGroup,
+  ScimMapping,
+  ScimRole,
+  ScimStore,
+} from '../store/scim-store.js'
 
 export interface ScimPorts {
   readonly scim: ScimStore
@@ -81,6 +88,30 @@ export class MappingService {
     if (mapping === null) return false
     const now = unixMs(this.ports.clock)
     return this.ports.scim.removeMapping(mapping.id, keepMembers, now, scimActorOf(caller, call))
+  }
+
+  /** Of one workspace of the organization, or of all; null when the one that was asked for is none of them. */
+  listDirectRoles({ organizationId }: Principal, workspaceId: string | null): ScimDirectRole[] | null {
+    const { accounts, scim } = this.ports
+    const own = accounts.workspacesOf(organizationId).map(({ id }) => id)
+    if (workspaceId !== null && !own.includes(workspaceId)) return null
+    const asked = workspaceId === null ? own : [workspaceId]
+    return asked.flatMap((id) =>
+      scim.directRolesOf(id).map((role) => ({ ...role, workspaceId: id, organizationId })),
+    )
+  }
+
+  /** False when the user has no direct role there; what groups give stays. */
+  async removeDirectRole(
+    caller: Principal,
+    workspaceId: string,
+    userId: string,
+    call: RequestOrigin,
+  ): Promise<boolean> {
+    const { organizationId } = caller
+    const role = { organizationId, workspaceId: workspaceId.toLowerCase(), userId }
+    if (this.ports.accounts.workspace(role.workspaceId)?.organizationId !== organizationId) return false
+    return this.ports.scim.removeDirectRole(role, unixMs(this.ports.clock), scimActorOf(caller, call))
   }
 
   findGroup({ organizationId }: Principal, id: string): ScimGroup | null {

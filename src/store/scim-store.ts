@@ -32,7 +32,22 @@ export interface ScimMapping {
   readonly updatedAt: number
 }
 
-export type ScimAction = `mapping.${'create' | 'update' | 'delete'}` | `group.${'put' | 'delete'}`
+/** A role that a user has for itself: kept when the mapping that gave it was deleted. */
+export interface ScimDirectRole {
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** Null in what was kept before users were written down. */
+  readonly userId: string | null
+  readonly role: ScimRole
+  /** The mapping it was kept from, and when. */
+  readonly mappingId: string | null
+  readonly createdAt: number | null
+}
+
+export type ScimAction =
+  | `mapping.${'create' | 'update' | 'delete'}`
+  | `group.${'put' | 'delete'}`
+  | `role.${'keep' | 'remove'}`
 
 /** What was changed, and by whom. */
 export interface ScimAuditEntry {
@@ -43,8 +58,11 @@ export interface ScimAuditEntry {
   /** Hash of the management key. */
   readonly actor: string
   readonly mappingId: string | null
-  readonly groupId: string
+  /** Null when a direct role was taken away by itself. */
+  readonly groupId: string | null
   readonly workspaceId: string | null
+  /** Whose direct roles were kept or taken away; absent where it is about no users. */
+  readonly userIds?: readonly string[]
   /** Role of the group's members before and after; null where there was, or is, none. */
   readonly roleBefore: ScimRole | null
   readonly roleAfter: ScimRole | null
@@ -67,7 +85,7 @@ interface ScimAuditPage {
  * call, on every worker. Changes resolve when they are on disk, together with their audit row; those that change
  * nothing write none. They fail with `unavailable` when the store cannot take them.
  */
-export interface ScimStore extends ScimMappings, ScimGroups {
+export interface ScimStore extends ScimMappings, ScimGroups, ScimDirectRoles {
   /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
   roleOf(workspaceId: string, userId: string): ScimRole | null
   /** Rows after the newest `offset`. */
@@ -84,7 +102,7 @@ export interface ScimMappings {
   changeRole(id: string, role: ScimRole, at: number, actor: ScimActor): Promise<ScimMapping | null>
   /**
    * True when this call removed it. With `keepMembers` those who are in the group now keep their role in the
-   * workspace as their own; without, they lose it, and one they had kept before as well.
+   * workspace as a direct one; without, they lose it, and one they had kept before as well. The audit names them.
    */
   removeMapping(id: string, keepMembers: boolean, at: number, actor: ScimActor): Promise<boolean>
 }
@@ -100,4 +118,14 @@ export interface ScimGroups {
   putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup>
   /** Its mappings stay, and give no user a role. True when this call removed it. */
   removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean>
+}
+
+export interface ScimDirectRoles {
+  directRolesOf(workspaceId: string): readonly ScimDirectRole[]
+  /** True when this call took it away; what groups give the user stays. */
+  removeDirectRole(
+    role: Pick<ScimDirectRole, 'organizationId' | 'workspaceId'> & { readonly userId: string },
+    at: number,
+    actor: ScimActor,
+  ): Promise<boolean>
 }

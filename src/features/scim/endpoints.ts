@@ -4,12 +4,14 @@ import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
-import { flagParam, idParam, isUuid } from '../../http/params.js'
+import { flagParam, idParam, isUuid, optionalUuidParam } from '../../http/params.js'
 import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
 import type { ScimStore } from '../../store/scim-store.js'
 import {
   AuditEntry,
+  DirectRole,
   encodeAuditEntry,
+  encodeDirectRole,
   encodeGroup,
   encodeGroupWithMembers,
   encodeMapping,
@@ -27,6 +29,7 @@ const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'managemen
 
 const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
+const DIRECT_ROLES = '/api/v1/scim/direct-roles'
 const MappingId = { id: idParam('Id of the mapping.') }
 const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
 /** A group with all its members. */
@@ -40,6 +43,7 @@ export function scimEndpoints(ports: ScimPorts): Endpoint[] {
   return [
     ...mappingEndpoints(ports.scim, mappings),
     ...groupEndpoints(ports.scim, mappings),
+    ...directRoleEndpoints(mappings),
     auditEndpoint(ports.scim),
   ]
 }
@@ -127,6 +131,32 @@ const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoin
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) =>
       deletedReply(await mappings.removeGroup(caller, params.id, call)),
+  }),
+]
+
+/** Roles that users kept for themselves when a mapping was deleted. */
+const directRoleEndpoints = (mappings: MappingService): Endpoint[] => [
+  operation('list_scim_direct_roles', `GET ${DIRECT_ROLES}`, {
+    summary: 'List the roles that users have kept from deleted mappings',
+    query: { ...PAGING_QUERY, workspace_id: optionalUuidParam('Of this workspace only.') },
+    replies: { 200: { description: 'A page of direct roles', schema: pageAnswer(DirectRole) } },
+    faults: ['item-not-found'],
+    handle: ({ caller, query }) => {
+      const roles = mappings.listDirectRoles(caller, query.workspace_id)
+      return jsonReply(200, pageOfList(roles ?? throwFault('item-not-found'), query, encodeDirectRole))
+    },
+  }),
+  operation('delete_scim_direct_role', `DELETE ${DIRECT_ROLES}/{workspace_id}/{user_id}`, {
+    summary: 'Take a direct role away, from the next call on; what groups give the user stays',
+    readsAddress: true,
+    params: {
+      workspace_id: idParam('Id of the workspace.'),
+      user_id: idParam('Id of the user, percent-encoded.'),
+    },
+    replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params }, call) =>
+      deletedReply(await mappings.removeDirectRole(caller, params.workspace_id, params.user_id, call)),
   }),
 ]
 

@@ -4,7 +4,7 @@ import { recordEncoder } from '../../http/answers.js'
 import { boundedString, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { isUuid } from '../../http/params.js'
-import { SCIM_ROLES, type ScimAuditEntry } from '../../store/scim-store.js'
+import { SCIM_ROLES, type ScimAuditEntry, type ScimDirectRole } from '../../store/scim-store.js'
 
 const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
 const uuidField = (): z.ZodType<string, string> =>
@@ -58,6 +58,18 @@ export const GroupWithMembers = nameSchema(
   z.object({ ...group, members: z.array(z.string()) }),
 )
 
+export const DirectRole = nameSchema(
+  'ScimDirectRole',
+  z.object({
+    organization_id: z.string(),
+    workspace_id: z.string(),
+    user_id: z.string().nullable(),
+    role: z.enum(SCIM_ROLES),
+    mapping_id: z.string().nullable().meta({ description: 'The mapping it was kept from.' }),
+    created_at: z.string().nullable(),
+  }),
+)
+
 export const AuditEntry = nameSchema(
   'ScimAuditEntry',
   z.object({
@@ -66,8 +78,9 @@ export const AuditEntry = nameSchema(
     action: z.string(),
     actor: z.string().meta({ description: 'Hash of the management key.' }),
     mapping_id: z.string().nullable(),
-    scim_group_id: z.string(),
+    scim_group_id: z.string().nullable(),
     workspace_id: z.string().nullable(),
+    user_ids: z.array(z.string()).meta({ description: 'Whose direct roles were kept or taken away.' }),
     role_before: z.enum(SCIM_ROLES).nullable(),
     role_after: z.enum(SCIM_ROLES).nullable(),
     request_id: z.string(),
@@ -80,8 +93,16 @@ export const AuditEntry = nameSchema(
 export const encodeMapping = recordEncoder(Mapping)
 export const encodeGroup = recordEncoder(Group)
 export const encodeGroupWithMembers = recordEncoder(GroupWithMembers)
+const encodeFullRole = recordEncoder(DirectRole)
 const encodeEntry = recordEncoder(AuditEntry)
 
+/** Records of before users were written down have less. */
+export function encodeDirectRole(role: ScimDirectRole): z.infer<typeof DirectRole> {
+  return encodeFullRole({ ...NOT_WRITTEN_DOWN, ...role })
+}
+
+const NOT_WRITTEN_DOWN = { userId: null, mappingId: null, createdAt: null }
+
 export function encodeAuditEntry(entry: ScimAuditEntry): z.infer<typeof AuditEntry> {
-  return encodeEntry({ ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
+  return encodeEntry({ userIds: [], ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
 }

@@ -7,7 +7,7 @@
  *                'x' organization, group, workspace   ->  mapping's id     one mapping for each pair
  *                'g' organization, group              ->  group
  *                'u' organization, group, user        ->  nothing          who is in it
- *                'k' workspace, user                  ->  role             kept from a mapping that has gone
+ *                'k' workspace, user                  ->  direct role      kept from a mapping that has gone
  *     audit      a trail for each organization, see audit-trails.ts
  *
  * Users have ids of any text, so they stand in keys as their SHA-256.
@@ -18,6 +18,8 @@ import type {
   ScimAction,
   ScimActor,
   ScimAuditEntry,
+  ScimDirectRole,
+  ScimDirectRoles,
   ScimGroup,
   ScimGroups,
   ScimMapping,
@@ -35,8 +37,11 @@ const NOTHING = Buffer.alloc(0)
 
 type ScimRecordKind = 'm' | 'o' | 'w' | 'x' | 'g' | 'u' | 'k'
 
+/** Users that one audit row names. */
+const USERS_PER_ROW = 100
+
 type ScimAuditSubject = Pick<ScimAuditEntry, 'organizationId' | 'groupId'> &
-  Partial<Pick<ScimAuditEntry, 'mappingId' | 'workspaceId' | 'roleBefore' | 'roleAfter'>>
+  Partial<Pick<ScimAuditEntry, 'mappingId' | 'workspaceId' | 'userIds' | 'roleBefore' | 'roleAfter'>>
 
 /** Each read has a snapshot of its own; each change is a transaction with its audit row. */
 export function createLmdbScimStore(env: LmdbEnvironment): ScimStore {
@@ -45,9 +50,10 @@ export function createLmdbScimStore(env: LmdbEnvironment): ScimStore {
   return {
     ...createMappings(env, tables),
     ...createGroups(env, tables),
+    ...createDirectRoles(env, tables),
     roleOf: (workspaceId, userId) =>
       env.inSnapshot(() => {
-        const kept = records.get<{ role: ScimRole }>(scimUserKey('k', userId, workspaceId))
+        const kept = records.get<ScimDirectRole>(scimUserKey('k', userId, workspaceId))
         const roles = tables
           .mappingsUnder(scimKey('w', workspaceId))
           .filter((mapping) => tables.isMember(mapping, userId))
@@ -92,11 +98,44 @@ class ScimTables {
     return key !== null && this.records.has(key)
   }
 
-  /** A role that was kept and is stronger stays. */
-  keepRole(workspaceId: string, userId: string, role: ScimRole | null): void {
-    const key = scimUserKey('k', userId, workspaceId)!
-    if (role === null) this.records.remove(key)
-    else if (role === 'admin' || !this.records.has(key)) this.records.put(key, { role })
+  /** Gives the members of a group its role for themselves. One that was kept and is stronger stays. */
+  keepRoles(mapping: ScimMapping, members: readonly string[], at: number, actor: ScimActor): void {
+    const { id: mappingId, organizationId, workspaceId, role } = mapping
+    const kept = members.filter((userId) => {
+      const key = scimUserKey('k', userId, workspaceId)!
+      if (role !== 'admin' && this.records.has(key)) return false
+      const own: ScimDirectRole = { organizationId, workspaceId, userId, role, mappingId, createdAt: at }
+      this.records.put(key, own)
+      return true
+    })
+    this.appendUsers('role.keep', at, actor, { ...auditSubjectOf(mapping), roleAfter: role }, kept)
+  }
+
+  /** Takes away what members had kept before. */
+  dropRoles(mapping: ScimMapping, members: readonly string[], at: number, actor: ScimActor): void {
+    const dropped = members.filter((userId) => this.removeRole(mapping.workspaceId, userId) !== null)
+    this.appendUsers('role.remove', at, actor, auditSubjectOf(mapping), dropped)
+  }
+
+  /** The role that was taken away; null when there was none. */
+  removeRole(workspaceId: string, userId: string): ScimRole | null {
+    const key = scimUserKey('k', userId, workspaceId)
+    const current = this.records.get<ScimDirectRole>(key)
+    if (key === null || current === null) return null
+    this.records.remove(key)
+    return current.role
+  }
+
+  private appendUsers(
+    action: 'role.keep' | 'role.remove',
+    at: number,
+    actor: ScimActor,
+    subject: ScimAuditSubject,
+    users: readonly string[],
+  ): void {
+    for (let from = 0; from < users.length; from += USERS_PER_ROW) {
+      this.appendAudit(action, at, actor, { ...subject, userIds: users.slice(from, from + USERS_PER_ROW) })
+    }
   }
 
   appendAudit(action: ScimAction, at: number, actor: ScimActor, subject: ScimAuditSubject): void {
@@ -135,10 +174,11 @@ function createMappings(env: LmdbEnvironment, tables: ScimTables): ScimMappings 
       env.writeDurably(() => {
         const mapping = tables.mapping(id)
         if (mapping === null) return false
-        const { organizationId, scimGroupId, workspaceId, role } = mapping
+        const { organizationId, scimGroupId, role } = mapping
         const roleAfter = keepMembers ? role : null
-        const group = tables.group(organizationId, scimGroupId)
-        for (const user of group?.members ?? []) tables.keepRole(workspaceId, user, roleAfter)
+        const members = tables.group(organizationId, scimGroupId)?.members ?? []
+        if (keepMembers) tables.keepRoles(mapping, members, at, actor)
+        else tables.dropRoles(mapping, members, at, actor)
         for (const key of Object.values(indexKeys(mapping))) records.remove(key)
         records.remove(scimKey('m', id)!)
         const subject = { ...auditSubjectOf(mapping), roleBefore: role, roleAfter }
@@ -177,6 +217,23 @@ function createGroups(env: LmdbEnvironment, tables: ScimTables): ScimGroups {
         for (const key of memberKeys(group)) records.remove(key)
         records.remove(scimKey('g', organizationId, id)!)
         tables.appendAudit('group.delete', at, actor, { organizationId, groupId: id })
+        return true
+      }),
+  }
+}
+
+function createDirectRoles(env: LmdbEnvironment, tables: ScimTables): ScimDirectRoles {
+  return {
+    directRolesOf: (workspaceId) => {
+      const prefix = scimKey('k', workspaceId)
+      return prefix === null ? [] : env.inSnapshot(() => tables.records.list<ScimDirectRole>(prefix))
+    },
+    removeDirectRole: ({ organizationId, workspaceId, userId }, at, actor) =>
+      env.writeDurably(() => {
+        const roleBefore = tables.removeRole(workspaceId, userId)
+        if (roleBefore === null) return false
+        const subject = { organizationId, groupId: null, workspaceId, roleBefore, userIds: [userId] }
+        tables.appendAudit('role.remove', at, actor, subject)
         return true
       }),
   }

@@ -97,6 +97,88 @@ test('who deletes a mapping says whether its members keep their role', async (t)
   t.notOk(await mayDownload(api), 'and this takes all of it')
 })
 
+test('kept roles are listed, named in the audit, and can be taken away', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  const roles = '/api/v1/scim/direct-roles'
+  const member = 'max@example.com/ops ü'
+  const list = async (query = ''): Promise<unknown> => (await asked(api, 'GET', `${roles}${query}`)).json
+  await deliver(api, group, ['user_1', member])
+  const mapping = await map(api, group, 'admin')
+  t.strictSame(await list(), { data: [], total_count: 0 }, 'what groups give is not kept')
+  await asked(api, 'DELETE', `${MAPPINGS}/${mapping}?keep_members=true`)
+  await asked(api, 'DELETE', `${GROUPS}/${group}`)
+  const { data, total_count } = (await list()) as { data: { user_id: string }[]; total_count: number }
+  t.equal(total_count, 2)
+  const view = {
+    organization_id: api.organizationId,
+    workspace_id: api.workspaceId,
+    user_id: member,
+    role: 'admin',
+    mapping_id: mapping,
+    created_at: new Date(api.clock.unixSeconds() * 1000).toISOString(),
+  }
+  t.strictSame(
+    data.find(({ user_id }) => user_id === member),
+    view,
+  )
+  t.strictSame(await list(`?workspace_id=${api.workspaceId}&limit=1`), {
+    data: data.slice(0, 1),
+    total_count: 2,
+  })
+  t.strictSame(await list(`?workspace_id=${api.otherWorkspaceId}`), { data: [], total_count: 0 })
+  t.equal((await asked(api, 'GET', `${roles}?workspace_id=${randomUUID()}`)).status, 404)
+
+  const one = `${roles}/${api.workspaceId}/user_1`
+  t.equal((await api.call(api.foreignManagementKey, 'DELETE', one)).status, 404, 'of another organization')
+  t.equal((await api.call(api.personalKey, 'DELETE', one)).status, 401)
+  t.ok(await mayDownload(api))
+  t.strictSame((await asked(api, 'DELETE', one)).json, { deleted: true })
+  t.notOk(await mayDownload(api), 'from the next call on')
+  t.equal((await asked(api, 'DELETE', one)).status, 404)
+  t.equal(
+    (await asked(api, 'DELETE', `${roles}/${api.otherWorkspaceId}/${encodeURIComponent(member)}`)).status,
+    404,
+  )
+  t.equal(
+    (await asked(api, 'DELETE', `${roles}/${api.workspaceId}/${encodeURIComponent(member)}`)).status,
+    200,
+  )
+  t.strictSame(await list(), { data: [], total_count: 0 })
+
+  const audit = (await asked(api, 'GET', '/api/v1/scim/audit')).json
+  const told = audit.data.map(({ action, user_ids }: { action: string; user_ids: string[] }) => [
+    action,
+    ...user_ids,
+  ])
+  t.strictSame(told.slice(0, 5), [
+    ['role.remove', member],
+    ['role.remove', 'user_1'],
+    ['group.delete'],
+    ['mapping.delete'],
+    ['role.keep', 'user_1', member],
+  ])
+})
+
+test('a group of thousands keeps its roles in rows of a hundred, and loses what was kept', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  const users = Array.from({ length: 250 }, (_, n) => `user ${n}`)
+  await deliver(api, group, users)
+  const rows = async (action: string): Promise<number[]> => {
+    const { data } = (await asked(api, 'GET', '/api/v1/scim/audit')).json
+    const those = data.filter((row: { action: string }) => row.action === action)
+    return those.map(({ user_ids }: { user_ids: string[] }) => user_ids.length)
+  }
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'admin')}?keep_members=true`)
+  t.strictSame(await rows('role.keep'), [50, 100, 100])
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'member')}?keep_members=true`)
+  t.equal((await rows('role.keep')).length, 3, 'who has a stronger one keeps no other')
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'member')}?keep_members=false`)
+  t.strictSame(await rows('role.remove'), [50, 100, 100])
+  t.equal((await asked(api, 'GET', '/api/v1/scim/direct-roles')).json.total_count, 0)
+})
+
 test('groups are delivered, read, listed and forgotten', async (t) => {
   const api = await fileApi(t)
   const group = randomUUID()
@@ -152,7 +234,7 @@ test('every change is in the audit with who made it, and what changed nothing is
   await asked(api, 'DELETE', `${MAPPINGS}/${id}?keep_members=true`)
   await asked(api, 'DELETE', `${GROUPS}/${group}`)
   const { data, total_count } = (await asked(api, 'GET', '/api/v1/scim/audit')).json
-  t.equal(total_count, 5)
+  t.equal(total_count, 6)
   const mapping = { mapping_id: id, scim_group_id: group, workspace_id: api.workspaceId }
   const none = {
     mapping_id: null,
@@ -165,7 +247,8 @@ test('every change is in the audit with who made it, and what changed nothing is
   const expected = [
     { action: 'group.delete', ...none },
     { action: 'mapping.delete', ...mapping, role_before: 'admin', role_after: 'admin' },
-    { action: 'mapping.update', ...mapping, role_before: 'member', role_after: 'admin' },
+    { action: 'role.keep', ...mapping, role_before: null, role_after: 'admin', user_ids: ['user_1'] },
+    { action: 'mapping.update', ...mapping, role_before: 'member', role_after: 'admin', user_ids: [] },
     { action: 'mapping.create', ...mapping, role_before: null, role_after: 'member' },
     { action: 'group.put', ...none },
   ]
@@ -174,7 +257,7 @@ test('every change is in the audit with who made it, and what changed nothing is
   }
   t.strictSame((await asked(api, 'GET', '/api/v1/scim/audit?offset=1&limit=2')).json, {
     data: data.slice(1, 3),
-    total_count: 5,
+    total_count: 6,
   })
   t.strictSame((await api.call(api.foreignManagementKey, 'GET', '/api/v1/scim/audit')).json, {
     data: [],
