@@ -218,6 +218,8 @@ function beat(periodMs: number): void {
 }
 
 let worker: WorkerProcess | null = null
+/** What the supervisor said while the native server was being loaded. */
+const early: MessageToWorker[] = []
 
 async function startWorker(message: MessageToWorker & { type: 'start-worker' }): Promise<void> {
   beat(heartbeatPeriodMs(message.config.workerSilenceMs))
@@ -225,6 +227,7 @@ async function startWorker(message: MessageToWorker & { type: 'start-worker' }):
     // Before anything is made or opened: a machine it does not fit is told so, and nothing else has happened.
     const native = await loadNativeServer(message.config.native)
     worker = new WorkerProcess(message, native)
+    for (const one of early) worker.onMessage(one)
     await worker.listen(message.port, message.worker === 0)
   } catch (error) {
     reportStartFailure(error)
@@ -235,7 +238,9 @@ keepNewFilesPrivate()
 process.on('exit', () => worker?.killIfWriting())
 process.on('message', (message: MessageToWorker) => {
   if (message.type === 'start-worker') void startWorker(message)
-  else worker?.onMessage(message)
+  else if (worker !== null) worker.onMessage(message)
+  else if (message.type === 'drain-worker') process.exit(0)
+  else early.push(message)
 })
 // The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
 process.on('SIGINT', () => {})

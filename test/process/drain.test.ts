@@ -27,7 +27,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
     t.match(await server.exited(), { code: 0, signal: null })
     t.notOk(children.some(isAlive))
     t.equal(await eventually(() => probePort('127.0.0.1', port)), port)
-    t.match(server.log, [{ msg: 'draining', signal: name }])
+    t.match(server.log, [{ msg: 'native server' }, { msg: 'draining', signal: name }])
   })
 }
 

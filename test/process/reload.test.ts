@@ -85,8 +85,8 @@ test('a bad file is refused whole, every fault is named, and the old one goes on
   t.match(
     faults.map(({ level, source, problem }) => `${level} ${source}: ${problem}`),
     [
-      /^50 .*sluice\.yaml: nonsense: there is no such setting$/,
       /^50 .*sluice\.yaml: body_limit: must be an integer$/,
+      /^50 .*sluice\.yaml: nonsense: there is no such setting$/,
       /^50 .*sluice\.yaml: models\.bad: must be vendor\/name/,
     ],
   )
