@@ -259,7 +259,7 @@ const BAD: readonly Example[] = [
   {
     name: 'a cycle of three behind an entrance',
     files: {
-      'src/main.ts': "import './base/a.js'",
+      'src/command-line.ts': "import './base/a.js'",
       'src/base/a.ts': "import './b.js'",
       'src/base/b.ts': "export * from './c.js'",
       'src/base/c.ts': "import type { A } from './a.js'",
@@ -327,8 +327,8 @@ const BAD: readonly Example[] = [
     refused: /process\.env is read outside src\/config/,
   })),
   {
-    name: 'main.ts when it reads the environment itself',
-    files: { 'src/main.ts': 'if (process.env.DEBUG) start()' },
+    name: 'command-line.ts when it reads the environment itself',
+    files: { 'src/command-line.ts': 'if (process.env.DEBUG) start()' },
     refused: /process\.env is read/,
   },
   {
@@ -380,7 +380,7 @@ const GOOD: Readonly<Record<string, Sources>> = {
     'src/base/d.ts': '',
   },
   'the stated exceptions': {
-    'src/main.ts': 'loadConfig(process.env)',
+    'src/command-line.ts': 'loadConfig(process.env)',
     'src/transport/native-server.ts': "process.env.UWS_HTTP_MAX_HEADERS_SIZE = '1'",
   },
 }

@@ -104,6 +104,11 @@ export const SETTINGS = nameSettings({
     10_000,
     'Complete requests in flight per worker beyond which new ones get 503.',
   ),
+  maxConnections: setting(
+    autoOrInteger(integerBetween(1, 10_000_000)),
+    'auto',
+    'Open connections per worker beyond which new ones are closed; by default what the limit of open files leaves.',
+  ),
   itemStorageBytes: setting(
     integerBetween(0, Number.MAX_SAFE_INTEGER),
     4 * GIB,

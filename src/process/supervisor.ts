@@ -11,11 +11,13 @@ import type { Config } from '../config/config.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
 import { ConfigRollout } from './config-rollout.js'
+import { connectionBudget } from './descriptors.js'
 import { lockFolder } from './folder-lock.js'
 import { FanOut } from './ipc/fan-out.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
 import { type LabSupervisor, startLab } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
+import { openFilesLimit } from './open-files.js'
 import { probePort } from './port-probe.js'
 import { restrictStoreAccess } from './store-privacy.js'
 import { poolThreadsFor, workersFor } from './topology.js'
@@ -59,6 +61,8 @@ export class Supervisor {
   readonly #slots: WorkerSlots
   readonly #rollout: ConfigRollout
   readonly #poolThreads: number
+  /** Most connections of a worker. */
+  #maxConnections = 0
   readonly #snapshotRounds = new FanOut<WorkerSnapshot>()
   /** A round for metrics that is under way. */
   #snapshots: Promise<readonly WorkerSnapshot[]> | null = null
@@ -125,6 +129,13 @@ export class Supervisor {
   /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
   async start(): Promise<void> {
     const { config } = this.#rollout
+    const limit = openFilesLimit()
+    this.#maxConnections = connectionBudget(
+      config.maxConnections,
+      limit,
+      this.#slots.count,
+      this.#poolThreads,
+    )
     this.#port = await probePort(config.host, config.port)
     // Also when a start fails half-way.
     process.once('exit', lockFolder(config.dataDir))
@@ -203,6 +214,7 @@ export class Supervisor {
       workers: this.#slots.count,
       port: this.#port,
       poolThreads: this.#poolThreads,
+      maxConnections: this.#maxConnections,
     })
     if (this.#leaving) sendToProcess(child, { type: 'drain-worker' })
   }

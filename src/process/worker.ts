@@ -38,12 +38,14 @@ class WorkerProcess {
   readonly #native: NativeServer
   readonly #snapshotReplies = new PendingReplies<readonly WorkerSnapshot[]>(systemClock)
   readonly #composed: ComposedWorker
+  readonly #maxConnections: number
   #server: UwsServer | null = null
   #leaving = false
 
   constructor(start: MessageToWorker & { type: 'start-worker' }, native: NativeServer) {
     this.#native = native
     this.#config = start.config
+    this.#maxConnections = start.maxConnections
     this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
     // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
     process.on('uncaughtException', (err) => {
@@ -88,6 +90,12 @@ class WorkerProcess {
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
       strictProxy: allowChunked,
       trusted: createTrustedProxies(this.#config.trustedProxies),
+      maxConnections: this.#maxConnections,
+      onRefusedConnections: (count) =>
+        this.#log.warn(
+          { count, open: this.#server?.connections(), most: this.#maxConnections },
+          'closed new connections: there are too many',
+        ),
       onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
       onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
     })

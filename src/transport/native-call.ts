@@ -108,7 +108,7 @@ export interface ServerState {
   /** Silence after which a stream says its heartbeat, in milliseconds. */
   readonly keepAliveMs: number
   /** Time after which a reader that takes nothing is cut, in milliseconds. */
-  readonly sendTimeoutMs: number
+  sendTimeoutMs: number
   readonly onDefect: (error: unknown) => void
 }
 

@@ -6,6 +6,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
+import { ConnectionBudget, countConnections } from './connection-budget.js'
 import type { Route } from './exchange.js'
 import { FramingGuard, TOKEN } from './framing.js'
 import { PipelineCutoff, type ServerState } from './native-call.js'
@@ -24,6 +25,10 @@ export interface UwsOptions {
   readonly keepAliveMs?: number
   /** Time after which a reader that takes nothing is cut, in milliseconds; 180 000 when absent. */
   readonly sendTimeoutMs?: number
+  /** Connections beyond which new ones are closed as soon as they come; Infinity when absent. */
+  readonly maxConnections?: number
+  /** Told once a minute at most how many connections were closed for that since the last time. */
+  readonly onRefusedConnections?: (count: number) => void
   /** A connection was opened (1) or closed (-1). */
   readonly onConnection?: (change: number) => void
   /** An exception reached the border to native code. The call has been cut; this only tells the log. */
@@ -54,6 +59,9 @@ const SWEEP_MS = 250
 const KEEP_ALIVE_MS = 15_000
 /** A reader of 1 KB/s lets a socket buffer of 128 KiB stand still for two minutes. */
 const SEND_TIMEOUT_MS = 180_000
+/** While connections are scarce it has less. */
+const SCARCE_SEND_TIMEOUT_MS = 15_000
+const REFUSED_PERIOD_MS = 60_000
 
 /**
  * Serves the routes on a socket of its own. Several processes may listen on the same port (SO_REUSEPORT).
@@ -65,22 +73,28 @@ export async function serveUws(
   options: UwsOptions,
 ): Promise<UwsServer> {
   const app = options.tls === null ? native.App() : createTlsApp(native, options.tls)
+  const sendTimeoutMs = options.sendTimeoutMs ?? SEND_TIMEOUT_MS
   const server: ServerState = {
     draining: false,
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
-    sendTimeoutMs: options.sendTimeoutMs ?? SEND_TIMEOUT_MS,
+    sendTimeoutMs,
     onDefect: options.onDefect,
   }
   for (const route of routes) registerRoute(app, route, server, options)
 
-  let connections = 0
-  const { onConnection } = options
-  app.filter((_res, change) => {
-    connections += change
-    if (change < 0) server.cutoff.clear()
+  const { onConnection, maxConnections = Number.POSITIVE_INFINITY } = options
+  const budget = new ConnectionBudget(maxConnections, () => countConnections(port))
+  app.filter((res, change) => {
     onConnection?.(change)
+    if (change < 0) {
+      server.cutoff.clear()
+      budget.closed()
+    } else if (!budget.opened(() => res.getRemoteAddress())) {
+      // At once: later nobody could tell whether this connection still lives.
+      res.close()
+    }
   })
 
   let socket: us_listen_socket | null = listen(app, options.host, options.port)
@@ -89,14 +103,23 @@ export async function serveUws(
     if (socket !== null) native.us_listen_socket_close(socket)
     socket = null
   }
+  let toldRefusedAt = Number.NEGATIVE_INFINITY
   const sweep = setInterval(() => {
     const now = performance.now()
+    server.sendTimeoutMs = budget.scarce ? Math.min(SCARCE_SEND_TIMEOUT_MS, sendTimeoutMs) : sendTimeoutMs
+    if (now - toldRefusedAt >= REFUSED_PERIOD_MS) {
+      const refused = budget.takeRefused()
+      if (refused > 0) {
+        toldRefusedAt = now
+        options.onRefusedConnections?.(refused)
+      }
+    }
     for (const exchange of server.openExchanges.members()) exchange.checkTime(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
     port,
-    connections: () => connections,
+    connections: () => budget.open,
     inFlight: () => server.openExchanges.size,
     stopListening,
     reopen: () => {

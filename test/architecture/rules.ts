@@ -206,7 +206,12 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/`,
   ),
-  rule('src/main.ts', 'the entry of the command line', 'src/'),
+  rule(
+    'src/command-line.ts',
+    'the words of the command line, and the short commands',
+    'src/base/ src/app.ts src/config/ src/compose/ src/process/ src/cli/',
+  ),
+  rule('src/main.ts', 'the entry of the program', 'src/process/open-files.ts src/command-line.ts'),
 ]
 
 interface LibraryRule {
@@ -280,7 +285,7 @@ export const DEFAULT_EXPORTS: readonly Exception[] = ['hash', 'condition', 'coun
 /** Who touches `process.env` without standing in `src/config`. */
 export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 'written' })[] = [
   {
-    place: 'src/main.ts',
+    place: 'src/command-line.ts',
     use: 'handed over',
     reason: 'the configuration gets the environment as an argument, so that tests can give it another',
   },

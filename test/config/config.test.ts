@@ -59,6 +59,7 @@ const GOOD: readonly Good[] = [
   { name: 'drainDeadlineMs', env: '0', file: 0, value: 0 },
   { name: 'workerSilenceMs', env: '1000', file: 1000, value: 1000 },
   { name: 'maxInFlight', env: '1', file: 1, value: 1 },
+  { name: 'maxConnections', env: '1', file: 1, value: 1 },
   { name: 'itemStorageBytes', env: '0', file: 1, value: undefined },
   { name: 'fileStorageFiles', env: '0', file: 0, value: 0 },
   { name: 'fileStorageBytes', env: '9007199254740991', file: 9_007_199_254_740_991, value: undefined },

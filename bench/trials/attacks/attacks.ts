@@ -5,6 +5,7 @@ import { hashFlood } from './hash-flood.js'
 import { denseJson, longEcho, manyMembers } from './heavy-requests.js'
 import { issuerFlood } from './issuer-flood.js'
 import { provokedFailures } from './provoked-failures.js'
+import { sentAhead } from './sent-ahead.js'
 
 /** Every attack, in the order of a run. docs/attacks.md says what each of them once did. */
 export const ATTACKS: readonly Attack[] = [
@@ -16,4 +17,5 @@ export const ATTACKS: readonly Attack[] = [
   denseJson,
   manyMembers,
   longEcho,
+  sentAhead,
 ]

@@ -34,6 +34,8 @@ export type MessageToWorker =
       readonly workers: number
       readonly port: number
       readonly poolThreads: number
+      /** Most connections it holds. */
+      readonly maxConnections: number
       /** Name of the journal it writes. */
       readonly journal: string
     }

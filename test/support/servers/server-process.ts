@@ -15,6 +15,8 @@ interface Started {
   readonly command?: readonly string[]
   /** Working folder of the process; without one it gets an empty one of its own. */
   readonly folder?: string
+  /** The limit of open files. */
+  readonly openFiles?: number
 }
 
 /** One line of the log. */
@@ -43,7 +45,15 @@ export class ServerProcess {
     const { command = ['serve'], env } = started
     // A server takes a free port, unless the test chooses one.
     const port = started.command === undefined ? { PORT: '0' } : {}
-    const line = withEnvironment({ ...KEYS, ...port, ...env }, [process.execPath, MAIN, ...command])
+    const { openFiles } = started
+    const limited =
+      openFiles === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh']
+    const line = withEnvironment({ ...KEYS, ...port, ...env }, [
+      ...limited,
+      process.execPath,
+      MAIN,
+      ...command,
+    ])
     this.#process = new Base(line, { cwd: folder })
   }
 
