@@ -8,11 +8,17 @@ const LOCK = 'server.lock'
 const EMPTY_MS = 200
 const POLL_MS = 10
 
+interface FolderLock {
+  /** The server before this one did not give it back. */
+  readonly wasKilled: boolean
+  readonly release: () => void
+}
+
 /**
- * Takes the folder of a store, which is created when absent, for this process; returns what gives it back. Throws with a
- * sentence when another server has it. What a server that was killed has left is no obstacle.
+ * Takes the folder of a store, which is created when absent, for this process. Throws with a sentence when another
+ * server has it. What a server that was killed has left is no obstacle.
  */
-export function lockFolder(dataDir: string): () => void {
+export function lockFolder(dataDir: string): FolderLock {
   const path = join(dataDir, LOCK)
   try {
     mkdirSync(dataDir, { recursive: true })
@@ -23,14 +29,16 @@ export function lockFolder(dataDir: string): () => void {
   }
 }
 
-function takeLock(dataDir: string, path: string): () => void {
+function takeLock(dataDir: string, path: string): FolderLock {
   const own = ownProcessIdentity()
+  let wasKilled = false
   while (!createLock(path, own)) {
     const holder = readHolder(path)
     if (holder !== null && isProcessAlive(holder)) throw new Error(describeHolder(dataDir, holder))
+    wasKilled ||= holder !== null
     removeLock(path, holder)
   }
-  return () => removeLock(path, own)
+  return { wasKilled, release: () => removeLock(path, own) }
 }
 
 function createLock(path: string, holder: string): boolean {

@@ -19,6 +19,7 @@ import { type LabSupervisor, startLab } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
 import { openFilesLimit } from './open-files.js'
 import { probePort } from './port-probe.js'
+import { checkStore } from './store-check.js'
 import { restrictStoreAccess } from './store-privacy.js'
 import { poolThreadsFor, workersFor } from './topology.js'
 import { sendToProcess, type WorkerChild, type WorkerSlot, WorkerSlots } from './worker-slots.js'
@@ -138,8 +139,11 @@ export class Supervisor {
     )
     this.#port = await probePort(config.host, config.port)
     // Also when a start fails half-way.
-    process.once('exit', lockFolder(config.dataDir))
+    const lock = lockFolder(config.dataDir)
+    process.once('exit', lock.release)
     this.#restrictStoreAccess()
+    await checkStore(config.dataDir, lock.wasKilled, this.#ports.log)
+    if (this.#leaving) return
     // The ledger must be open before workers admit calls: their limits depend on what has been spent.
     await this.#openLedger()
     if (this.#leaving) return

@@ -11,11 +11,14 @@ const ONE = { SLUICE_WORKERS: '1' }
 
 test('a folder is taken once, and given back', async (t) => {
   const folder = join(tempFolder(t), 'a', 'b')
-  const unlock = lockFolder(folder)
+  const lock = lockFolder(folder)
+  t.equal(lock.wasKilled, false)
   t.throws(() => lockFolder(folder), { message: /another server \(process \d+\) works in .*SLUICE_DATA_DIR/ })
-  unlock()
+  lock.release()
   t.same(readdirSync(folder), [])
-  lockFolder(folder)()
+  const again = lockFolder(folder)
+  t.equal(again.wasKilled, false)
+  again.release()
 })
 
 for (const [about, left] of [
@@ -26,18 +29,19 @@ for (const [about, left] of [
   test(`what was left by ${about} is no obstacle`, async (t) => {
     const folder = tempFolder(t)
     writeFileSync(join(folder, 'server.lock'), left)
-    const unlock = lockFolder(folder)
+    const lock = lockFolder(folder)
+    t.equal(lock.wasKilled, true)
     t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), ownProcessIdentity())
-    unlock()
+    lock.release()
     t.same(readdirSync(folder), [])
   })
 }
 
 test('a lock that somebody else has taken meanwhile stays theirs', async (t) => {
   const folder = tempFolder(t)
-  const unlock = lockFolder(folder)
+  const lock = lockFolder(folder)
   writeFileSync(join(folder, 'server.lock'), '1.2')
-  unlock()
+  lock.release()
   t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), '1.2')
 })
 

@@ -1,0 +1,56 @@
+/** Names a damaged database before anything of the server opens it: reading one ends a process without a word. */
+import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../base/log.js'
+import { ledgerPaths } from '../ledger/journal/segment-format.js'
+
+const PROGRAM = fileURLToPath(new URL('../store/lmdb/check-program.js', import.meta.url))
+/** A start waits so long for the reading of a large database. */
+const BUDGET_MS = 1_000
+/** The same when the last server did not end by itself. */
+const BUDGET_AFTER_KILL_MS = 10_000
+/** A reader that says nothing so much later than it should is ended: a page leads back to itself, say. */
+const GRACE_MS = 10_000
+
+const RESTORE = 'Put a backup of the whole data folder in its place'
+const STORE_REMEDY = `${RESTORE}, or move the folder away to begin with an empty one`
+const LEDGER_REMEDY = `${RESTORE}, or move the file away: then the ledger begins anew, and with it what keys and organizations have spent`
+
+/** Reads both databases of the folder, each in a process of its own. Rejects with a sentence when one is damaged. */
+export async function checkStore(dataDir: string, wasKilled: boolean, log: Log): Promise<void> {
+  const budgetMs = wasKilled ? BUDGET_AFTER_KILL_MS : BUDGET_MS
+  const readWhole = await Promise.all([
+    readDatabase(dataDir, budgetMs, STORE_REMEDY),
+    readDatabase(ledgerPaths(dataDir).database, budgetMs, LEDGER_REMEDY),
+  ])
+  if (readWhole.includes(false)) {
+    log.info({ budgetMs }, 'the store is large: only a part of it was read to see whether it is sound')
+  }
+}
+
+/** Whether it was read to its end; what is not there yet was. Rejects when it is damaged. */
+function readDatabase(folder: string, budgetMs: number, remedy: string): Promise<boolean> {
+  const path = resolve(join(folder, 'data.mdb'))
+  // An empty file is one that is yet to become a database.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return Promise.resolve(true)
+  const options = { timeout: budgetMs + GRACE_MS, killSignal: 'SIGKILL' } as const
+  return new Promise((found, fail) => {
+    execFile(process.execPath, [PROGRAM, folder, String(budgetMs)], options, (error, stdout, stderr) => {
+      if (error === null) found(stdout === 'complete')
+      else {
+        const how = error.signal ?? lastErrorIn(stderr) ?? `exit code ${error.code}`
+        fail(
+          new Error(
+            `the database ${path} is damaged (reading it ended with ${how}). ${remedy}. Nothing was changed`,
+          ),
+        )
+      }
+    })
+  })
+}
+
+function lastErrorIn(text: string): string | undefined {
+  return /^Error: (.{1,200})/m.exec(text)?.[1]
+}
