@@ -220,6 +220,16 @@ test('what follows echo: is said back, so that crossed answers can be told', asy
   t.equal(recorder.deltaCount, 5)
 })
 
+test('of a very long text both ends and the length decide about the answer, and all of it counts', async (t) => {
+  const middle = 'word '.repeat(100_000)
+  const answerTo = (text: string) => messageOf(userRequest(text)).content
+  t.not(answerTo(`a${middle}`), answerTo(`b${middle}`))
+  t.not(answerTo(`${middle}a`), answerTo(`${middle}b`))
+  t.not(answerTo(middle), answerTo(`${middle}word `))
+  t.equal(answerTo(middle), answerTo(middle))
+  t.equal(completionOf(userRequest(middle)).usage?.prompt, 4 + 500_000 / 4)
+})
+
 test('of a long text behind echo: only what may be said is cut into words, and long words are cut', async (t) => {
   t.equal(splitIntoWords('a '.repeat(1_000_000), 3).length, 3)
   const long = 'x'.repeat(1000)

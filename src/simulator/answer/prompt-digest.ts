@@ -8,6 +8,8 @@ const CHARACTERS_PER_TOKEN = 4
 
 /** Characters of a medium's address or data that count for the hash, at each end. Megabytes are not walked. */
 const MEDIA_SAMPLE = 128
+/** The same of a text that is longer than both. */
+const TEXT_SAMPLE = 128 * 1024
 
 /**
  * What one walk over the messages finds: a hash of all they say, and how many tokens that is.
@@ -73,15 +75,16 @@ export class PromptDigest {
     else this.#mixEnds(part.video_url.url)
   }
 
-  #mixEnds(text: string): void {
+  #mixEnds(text: string, sample = MEDIA_SAMPLE): void {
     this.mixNumber(text.length)
-    this.mixText(text.slice(0, MEDIA_SAMPLE))
-    this.mixText(text.slice(-MEDIA_SAMPLE))
+    this.mixText(text.slice(0, sample))
+    this.mixText(text.slice(-sample))
   }
 
   #addText(text: string): void {
     this.tokens += Math.ceil(text.length / CHARACTERS_PER_TOKEN)
-    this.mixText(text)
+    if (text.length <= 2 * TEXT_SAMPLE) this.mixText(text)
+    else this.#mixEnds(text, TEXT_SAMPLE)
   }
 
   /** Takes in the text two characters at a time, and its length, so that 'ab','c' and 'a','bc' differ. */
