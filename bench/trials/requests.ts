@@ -27,3 +27,30 @@ export const readItemRequest = (id: number): Buffer => apiRequest('GET', `/items
 export function hashRequest(data: string, rounds: number): Buffer {
   return apiRequest('POST', '/hash', { data, rounds })
 }
+
+const BOUNDARY = 'trial'
+
+/** A form with one file, as bytes. */
+export function formRequest(
+  operation: string,
+  key: string,
+  fields: Readonly<Record<string, string>>,
+  filename: string,
+  content: Buffer,
+): Buffer {
+  const part = (head: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`
+  const body = Buffer.concat([
+    ...Object.entries(fields).map(([name, value]) => Buffer.from(`${part(`name="${name}"`)}${value}\r\n`)),
+    Buffer.from(part(`name="file"; filename="${filename}"`)),
+    content,
+    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+  ])
+  const head = [
+    `POST /api/v1${operation} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${key}`,
+    `Content-Type: multipart/form-data; boundary=${BOUNDARY}`,
+    `Content-Length: ${body.byteLength}`,
+  ]
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+}

@@ -1,6 +1,7 @@
 import type { Attack } from './attack.js'
 import { countFlood } from './count-flood.js'
 import { craftedSound } from './crafted-sound.js'
+import { fillStorage } from './fill-storage.js'
 import { hashFlood } from './hash-flood.js'
 import { denseJson, longEcho, manyMembers } from './heavy-requests.js'
 import { issuerFlood } from './issuer-flood.js'
@@ -18,4 +19,5 @@ export const ATTACKS: readonly Attack[] = [
   manyMembers,
   longEcho,
   sentAhead,
+  fillStorage,
 ]

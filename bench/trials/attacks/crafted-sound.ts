@@ -1,12 +1,12 @@
 import { embedInSamples, encodeForSamples, id3Tag } from '../../../src/simulator/audio/embedded-text.js'
 import { closedLoop } from '../load.js'
+import { formRequest } from '../requests.js'
 import type { Attack } from './attack.js'
 
 const MIB = 2 ** 20
 const CONNECTIONS = 2
 /** Little, so that it is what is inside that costs, and not the way there. */
 const SOUND_BYTES = MIB / 4
-const BOUNDARY = 'sound'
 
 /** Samples of which the head says that one is a second: a day and a half of speech. */
 function slowWav(): Buffer {
@@ -37,22 +37,8 @@ function samplesFullOfText(): Buffer {
 }
 
 function transcription(key: string, format: string, sound: Buffer): Buffer {
-  const part = (head: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`
   const fields = { model: 'sim/transcribe', response_format: 'verbose_json', diarize: 'true' }
-  const body = Buffer.concat([
-    ...Object.entries(fields).map(([name, value]) => Buffer.from(`${part(`name="${name}"`)}${value}\r\n`)),
-    Buffer.from(part(`name="file"; filename="a.${format}"`)),
-    sound,
-    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
-  ])
-  const head = [
-    'POST /api/v1/audio/transcriptions HTTP/1.1',
-    'Host: 127.0.0.1',
-    `Authorization: Bearer ${key}`,
-    `Content-Type: multipart/form-data; boundary=${BOUNDARY}`,
-    `Content-Length: ${body.byteLength}`,
-  ]
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+  return formRequest('/audio/transcriptions', key, fields, `a.${format}`, sound)
 }
 
 /** Recordings whose heads promise far more than their bytes hold. */
