@@ -30,11 +30,11 @@ export interface KeyLimits {
 }
 
 /**
- * Access to an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one,
- * `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
+ * Access to an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one, `own-key` a key
+ * and no access token that acts for one, `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
  * of a user whom the directory has made an admin of the key's workspace.
  */
-export type AccessLevel = 'anyone' | 'key' | 'admin' | 'management'
+export type AccessLevel = 'anyone' | 'key' | 'own-key' | 'admin' | 'management'
 
 /** Refuses everybody but the operator: an organization's own management key is not enough. */
 export function requireOperator(caller: Principal): void {

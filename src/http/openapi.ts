@@ -116,7 +116,7 @@ function faultKindsOf(endpoint: Endpoint): FaultKind[] {
   const possible: readonly (readonly [boolean, FaultKind])[] = [
     [true, 'bad-request'],
     [!needsNoCredential(endpoint), 'unauthenticated'],
-    [access === 'management' || access === 'admin', 'forbidden'],
+    [access === 'management' || access === 'admin' || access === 'own-key', 'forbidden'],
     ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
     [hasBody, 'request-timeout'],
     [endpoint.limit !== undefined, 'rate-limited'],

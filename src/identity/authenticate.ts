@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
-import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import {
   type AccessLevel,
   ANONYMOUS,
@@ -36,6 +36,7 @@ const REFUSED = {
   disabled: new Fault('unauthenticated', { detail: 'the key is disabled' }),
   expired: new Fault('unauthenticated', { detail: 'the key has expired' }),
 }
+const NOT_BY_TOKEN = new Fault('forbidden', { note: 'Access tokens cannot perform this operation' })
 const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can perform this operation' })
 
 /**
@@ -61,10 +62,10 @@ export function createAuthority(
     return principal
   }
 
-  function findCallerKey(token: string): MaybePromise<ApiKey | null> {
-    const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
-    if (key !== null || accessTokens === null || !looksLikeJws(token)) return key
-    return mapMaybe(accessTokens.keyHashOf(token), findTokenKey)
+  function admitToken(hash: string | null, needed: AccessLevel, access: AccessLevel): Principal {
+    const principal = admitCaller(findTokenKey(hash), needed, access)
+    if (needed === 'own-key') throw NOT_BY_TOKEN
+    return principal
   }
 
   function findTokenKey(hash: string | null): ApiKey | null {
@@ -80,6 +81,7 @@ export function createAuthority(
     // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
     if (
       needed !== 'key' &&
+      needed !== 'own-key' &&
       key.kind !== 'management' &&
       !(access === 'admin' && isWorkspaceAdmin(key, roles))
     ) {
@@ -92,10 +94,15 @@ export function createAuthority(
     authorize(authorization, apiKey, operation, access) {
       const needed = permissions().get(operation) ?? access
       if (needed === 'anyone') return ANONYMOUS
-      const key = findCallerKey(readCredential(authorization, apiKey))
-      // A key is known at once, and costs no closure.
-      if (key instanceof Promise) return key.then((late) => admitCaller(late, needed, access))
-      return admitCaller(key, needed, access)
+      const credential = readCredential(authorization, apiKey)
+      const key = credential.length > LONGEST_KEY ? null : accounts.key(hashKey(credential))
+      if (key !== null || accessTokens === null || !looksLikeJws(credential)) {
+        return admitCaller(key, needed, access)
+      }
+      const hash = accessTokens.keyHashOf(credential)
+      // A token that is remembered is known at once, as a key is, and costs no closure.
+      if (hash instanceof Promise) return hash.then((late) => admitToken(late, needed, access))
+      return admitToken(hash, needed, access)
     },
   }
 }

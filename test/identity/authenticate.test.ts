@@ -255,6 +255,21 @@ test('a signed token never stands for a management key', async (t) => {
   t.equal(await askLater('Bearer any.access.token'), INVALID)
 })
 
+test('an operation for keys themselves takes no token that acts for one, unless the configuration says so', async (t) => {
+  const all = await bench({ keyHashOf: () => hashKey(KEY) })
+  const { ask } = all
+  lets(t, ask(`Bearer ${KEY}`, '', 'own-key'), KEY, 'the key')
+  lets(t, ask('Bearer an.access.token'), KEY, 'the token, elsewhere')
+  const refused = 'forbidden: Access tokens cannot perform this operation'
+  t.equal(ask('Bearer an.access.token', '', 'own-key'), refused)
+  const { askLater } = await bench({ keyHashOf: async (token) => (token === 'a.b.c' ? hashKey(KEY) : null) })
+  t.equal(await askLater('Bearer a.b.c', '', 'own-key'), refused)
+  t.equal(await askLater('Bearer x.y.z', '', 'own-key'), INVALID, 'a bad one is told as everywhere')
+  t.equal(ask('Bearer nobody', '', 'own-key'), INVALID)
+  all.permissions = new Map([['chat', 'key']])
+  lets(t, ask('Bearer an.access.token', '', 'own-key'), KEY, 'a row wins')
+})
+
 test('an access token may be longer than a key', async (t) => {
   const long = `a.${'b'.repeat(2000)}.c`
   const { ask } = await bench({ keyHashOf: (token) => (token === long ? hashKey(KEY) : null) })

@@ -141,3 +141,32 @@ test('of 4 organizations with 3 issuers and 3 policies each, only the named poli
     }
   }
 })
+
+test('files are for keys: an access token neither uploads nor lists, reads nor deletes them', async (t) => {
+  const { policy, target } = await bench.trusting()
+  const token = await bench.accessToken(policy.id)
+  const form = new FormData()
+  form.append('file', new Blob(['hello']), 'hello.txt')
+  const send = (key: string, method: string, path: string, body?: FormData): Promise<Response> =>
+    fetch(`${bench.server.apiUrl}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}` },
+      body: body ?? null,
+    })
+  const made = await send(target.key, 'POST', '/files', form)
+  t.equal(made.status, 200, 'the key itself may')
+  const { id } = (await made.json()) as { id: string }
+  for (const [method, path] of [
+    ['POST', '/files'],
+    ['GET', '/files'],
+    ['GET', `/files/${id}`],
+    ['DELETE', `/files/${id}`],
+  ] as const) {
+    const answer = await send(token, method, path, method === 'POST' ? form : undefined)
+    t.equal(answer.status, 403, `${method} ${path}`)
+    t.match(await answer.json(), {
+      error: { code: 403, message: /Access tokens cannot perform this operation/ },
+    })
+  }
+  t.equal((await send(target.key, 'GET', `/files/${id}`)).status, 200, 'it is still there')
+})
