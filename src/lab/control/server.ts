@@ -141,7 +141,7 @@ async function routeRequest(
       'the lab answers only under its own address: pages of other origins may not use it',
     )
   }
-  const url = new URL(request.url ?? '/', 'http://lab')
+  const url = targetOf(request)
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const matching = routes.filter(({ path }) => path.test(url.pathname))
   const found = matching.find((each) => each.method === method)
@@ -154,6 +154,15 @@ async function routeRequest(
   const id = decodeURIComponent(found.path.exec(url.pathname)?.[1] ?? '')
   const body = method === 'POST' ? parseJsonBody(await readBody(request)) : undefined
   return found.handle({ id, query: url.searchParams, body })
+}
+
+/** A path, or the absolute form that proxies send; `//` is a path here and no host. */
+function targetOf(request: IncomingMessage): URL {
+  const { url: target = '/' } = request
+  const text = target.startsWith('/') ? `http://lab${target}` : target
+  if (URL.canParse(text)) return new URL(text)
+  request.resume()
+  throw new LabRequestError(400, 'the target of the request is no URL')
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The control listener as a user of it sees it: a real server, two workers, one operation after the other. */
+import { request } from 'node:http'
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
 import type { OperationSummary, RunSummary, SeriesStep } from '../../../src/lab/run-summary.js'
@@ -18,6 +19,18 @@ async function load(server: LabServer, count: number, path = '/api/v1/items/3'):
 
 function addsUp({ arrivals, completed, aborted, inFlight }: OperationSummary): boolean {
   return arrivals === completed + aborted + inFlight
+}
+
+/** The status of an answer to a request target as it stands there, which no client would send. */
+function statusOf(url: string, target: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { path: target }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
 }
 
 test('the control listener', async (t) => {
@@ -252,6 +265,18 @@ test('the control listener', async (t) => {
       const reply = await ask(method, path, body)
       t.equal(reply.status, status)
       t.match(reply.json.error, { code: status, message })
+    })
+  }
+
+  for (const [target, status] of [
+    ['//', 404],
+    ['//lab/v1/clock', 404],
+    ['http://[', 400],
+    ['*', 400],
+    ['http://127.0.0.1/lab/v1/clock', 200],
+  ] as const) {
+    await t.test(`answers ${status} to the request target ${target}`, async (t) => {
+      t.equal(await statusOf(server.labUrl, target), status)
     })
   }
 
