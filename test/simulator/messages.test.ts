@@ -4,7 +4,7 @@ import { test } from 'tap'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
 import type { ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
-import { CallRecorder, endpointOf, providerCall, setUpSimulator } from './calls.js'
+import { CallRecorder, endpointOf, providerCall, runCompletion, setUpSimulator } from './calls.js'
 
 const { clock, wheel, provider } = setUpSimulator({ seed: 1 })
 
@@ -156,4 +156,20 @@ test('the count is that of the answer', async (t) => {
   t.equal(await provider.countMessages(callOf({ request })), 'usage' in answer ? answer.usage?.prompt : -1)
   const refused = await provider.countMessages(callOf({ request: { tools: [{ type: 'later', name: 'x' }] } }))
   t.match(refused, { kind: 'bad-request', note: /runs no tool of type "later"/ })
+})
+
+test('a tool counts with its description, as in a chat request that says the same', async (t) => {
+  const { name, input_schema: parameters } = LOOKUP
+  const description = 'Looks up what is known of a name, however it is written.'
+  const messages = [{ role: 'user', content: 'hi' } as const]
+  const chat = runCompletion({
+    model: 'sim/x',
+    messages,
+    tools: [{ type: 'function', function: { name, description, parameters } }],
+  })
+  const told = whole({ request: { tools: [{ ...LOOKUP, description }] } })
+  const silent = whole({ request: { tools: [LOOKUP] } })
+  const inputOf = (answer: object): number => (answer as { usage: { prompt: number } }).usage.prompt
+  t.equal(inputOf(told), inputOf(chat.completion!))
+  t.ok(inputOf(told) - inputOf(silent) >= description.length / 4)
 })

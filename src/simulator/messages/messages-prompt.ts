@@ -62,12 +62,14 @@ function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, un
 function toChatTools(tools: readonly MessagesTool[]) {
   const functions: ChatTool[] = []
   let hasWebSearch = false
-  for (const [at, { type, name = '', input_schema }] of tools.entries()) {
+  for (const [at, { type, name = '', description, input_schema }] of tools.entries()) {
     const kind = type ?? 'custom'
     const parameters = kind === 'custom' ? input_schema : KNOWN_TOOLS.find(([known]) => known.test(kind))?.[1]
     if (WEB_SEARCH.test(kind)) hasWebSearch = true
-    else if (parameters !== undefined) functions.push({ type: 'function', function: { name, parameters } })
-    else throw new UnsupportedRequest(`tools.${at}: this model runs no tool of type "${kind}"`)
+    else if (parameters !== undefined) {
+      const told = typeof description === 'string' ? { description } : {}
+      functions.push({ type: 'function', function: { name, ...told, parameters } })
+    } else throw new UnsupportedRequest(`tools.${at}: this model runs no tool of type "${kind}"`)
   }
   return { functions, hasWebSearch }
 }
