@@ -101,7 +101,8 @@ function featureEndpoints(ports: AppPorts): Endpoint[] {
 
 function openApiOf(described: readonly Endpoint[]): Record<string, unknown> {
   return openApiDocument(described, {
-    title: 'Sluice',
+    // The title that the practice API's contract gives (contract/practice 1).
+    title: 'Load-test practice API',
     version: INTERFACE_VERSION,
     description:
       'Two faces on one port. The practice API is a target for load tests: each operation has a load profile of its ' +

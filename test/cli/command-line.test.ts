@@ -30,7 +30,7 @@ test('openapi prints the document, whatever the settings, and leaves nothing beh
   t.equal(stderr, '')
   const document = JSON.parse(stdout)
   t.match(document.openapi, /^3\.1\./)
-  t.match(document.info, { title: 'Sluice', version: '2.0' })
+  t.match(document.info, { title: 'Load-test practice API', version: '2.0' })
   t.ok(document.paths['/api/v1/items/{item_id}'].get)
   t.notOk(existsSync(join(folder, 'data')), 'no store was opened')
 })

@@ -24,7 +24,7 @@ test('the document is valid OpenAPI 3.1', async (t) => {
 })
 
 test('the document says what the service is', async (t) => {
-  t.equal(document.info.title, 'Sluice')
+  t.equal(document.info.title, 'Load-test practice API')
   t.equal(document.info.version, '2.0')
 })
 
