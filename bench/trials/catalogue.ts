@@ -13,6 +13,7 @@ import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.j
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
 import { gatewayLatency } from './gateway/gateway-latency.js'
 import { gatewayLeaving } from './gateway/gateway-leaving.js'
+import { gatewayMemory } from './gateway/gateway-memory.js'
 import { gatewayPaced } from './gateway/gateway-paced.js'
 import { gatewaySlowReaders } from './gateway/gateway-slow-readers.js'
 import { rateLimitWindow } from './gateway/rate-limit-window.js'
@@ -49,6 +50,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewayLatency,
     gatewayPaced,
     gatewayLeaving,
+    gatewayMemory,
     gatewaySlowReaders,
     gatewayKeyDisable,
     gatewayAgentConversation,
