@@ -43,7 +43,8 @@ interface RequestWithTools extends RoutedRequest {
  * Whether a call changes nothing at a provider but its bill, so that it may be made twice. A tool that the provider
  * itself runs, or may run, may do anything; a kind that nobody here knows counts as one.
  */
-export function changesNothing({ tools = [] }: RequestWithTools): boolean {
+export function changesNothing({ tools }: RequestWithTools): boolean {
+  if (tools === undefined) return true
   for (const { type } of tools) {
     if (type !== 'function' && !HARMLESS_TOOLS.test(type ?? 'custom')) return false
   }
