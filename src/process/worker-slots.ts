@@ -104,7 +104,7 @@ export class WorkerSlots {
     const child = cluster.fork()
     slot.process = child
     slot.readyAt = null
-    this.#watch?.heard(slot.index)
+    // It is watched from its first word on: how long a process takes to come up is the machine's affair.
     child.on('message', (message: MessageToSupervisor) => {
       if (slot.process === child) this.#watch?.heard(slot.index)
       this.#ports.onMessage(slot, child, message)

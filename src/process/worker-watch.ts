@@ -31,7 +31,7 @@ export class WorkerWatch {
     this.#lookAgain()
   }
 
-  /** A worker was started, or has said something. */
+  /** A worker has said something. It is watched from the first time on. */
   heard(worker: number): void {
     this.#looks.set(worker, 0)
   }

@@ -81,16 +81,16 @@ test('a supervisor that stood still for an hour ends nobody: it hears the worker
   t.same(silent, [])
 })
 
-const FAST = { SLUICE_WORKERS: '2', SLUICE_WORKER_SILENCE_MS: '3000' }
+const FAST = { SLUICE_WORKERS: '2', SLUICE_WORKER_SILENCE_MS: '6000' }
 const ENDING = 'a worker has said nothing for too long: ending it'
 
 test('a worker that was stopped is ended and replaced', async (t) => {
   const { server, url } = await serve(t, FAST)
   const [stopped = 0, other = 0] = server.children()
   process.kill(stopped, 'SIGSTOP')
-  await eventually(() => !isAlive(stopped), 30_000)
-  t.match(server.logged(ENDING), [{ level: 50, pid: stopped, silenceMs: 3000 }])
-  await eventually(() => server.children().length === 2, 30_000)
+  await eventually(() => !isAlive(stopped), 60_000)
+  t.match(server.logged(ENDING), [{ level: 50, pid: stopped, silenceMs: 6000 }])
+  await eventually(() => server.children().length === 2, 60_000)
   t.ok(isAlive(other))
   t.match(server.logged('a worker died'), [{ how: 'SIGKILL' }])
   t.equal((await fetch(`${url}/api/v1/health`)).status, 200)
