@@ -11,6 +11,7 @@ import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
 import type { ConnectionEnd } from './framing.js'
 import type { PacedAnswer } from './paced-answer.js'
 import { StreamSender } from './stream-sending.js'
+import type { TurnBudget } from './turn-budget.js'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 export const NO_BYTES = new Uint8Array(0)
@@ -105,6 +106,7 @@ export interface ServerState {
   /** Calls that outlived the turn they arrived in. */
   readonly openExchanges: LinkedList<NativeCall>
   readonly cutoff: PipelineCutoff
+  readonly turn: TurnBudget
   /** Silence after which a stream says its heartbeat, in milliseconds. */
   readonly keepAliveMs: number
   /** Time after which a reader that takes nothing is cut, in milliseconds. */

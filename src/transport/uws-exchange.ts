@@ -36,7 +36,8 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       this.refuseAndClose(route.refuse('payload-too-large', this), length)
       return
     }
-    const refusal = route.admit(this)
+    const nextTurn = this.server.turn.enter(this.arrivedAt)
+    const refusal = nextTurn === null ? route.admit(this) : nextTurn.then(() => route.admit(this))
     if (refusal instanceof Promise) this.#awaitAdmission(refusal)
     else if (refusal !== null) {
       // The end of a body in chunks is known when it has come.

@@ -11,6 +11,7 @@ import type { Route } from './exchange.js'
 import { FramingGuard, TOKEN } from './framing.js'
 import { PipelineCutoff, type ServerState } from './native-call.js'
 import type { NativeServer } from './native-server.js'
+import { TurnBudget } from './turn-budget.js'
 import { UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {
@@ -25,6 +26,8 @@ export interface UwsOptions {
   readonly keepAliveMs?: number
   /** Time after which a reader that takes nothing is cut, in milliseconds; 180 000 when absent. */
   readonly sendTimeoutMs?: number
+  /** Time for which requests of one turn are answered in it, in milliseconds; 50 when absent. */
+  readonly turnMs?: number
   /** Connections beyond which new ones are closed as soon as they come; Infinity when absent. */
   readonly maxConnections?: number
   /** Told once a minute at most how many connections were closed for that since the last time. */
@@ -78,6 +81,7 @@ export async function serveUws(
     draining: false,
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
+    turn: new TurnBudget(options.turnMs),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     sendTimeoutMs,
     onDefect: options.onDefect,

@@ -1,4 +1,5 @@
 import type { Attack } from './attack.js'
+import { connectionFlood } from './connection-flood.js'
 import { countFlood } from './count-flood.js'
 import { craftedSound } from './crafted-sound.js'
 import { fillStorage } from './fill-storage.js'
@@ -19,5 +20,6 @@ export const ATTACKS: readonly Attack[] = [
   manyMembers,
   longEcho,
   sentAhead,
+  connectionFlood,
   fillStorage,
 ]
