@@ -80,7 +80,7 @@ export const SETTINGS = nameSettings({
   corsOrigins: setting(origins, [], 'Origins whose pages may call; `*` for all. CORS is off without any.'),
   bodyLimit: setting(integerBetween(1, 64 * MIB), 64 * KIB, 'Most bytes of a request body.'),
   bodyMemory: setting(
-    integerBetween(16 * MIB, 1024 * 1024 * MIB),
+    integerBetween(16 * MIB, 16 * 1024 * MIB),
     1024 * MIB,
     'Bytes that request bodies under way may take in a worker, a quarter of them those of one organization or address.',
   ),

@@ -17,6 +17,8 @@ export interface BodyOwner extends HttpCall {
   isUndecided(): boolean
   onBodyComplete(): void
   onBodyRefused(kind: FaultKind): void
+  /** There is no memory for what has come. */
+  onNoRoom(kind: FaultKind): void
   /** Whether the connection ends behind the answer. */
   readonly endsConnection: boolean
   /** A piece of a body that is thrown away. */
@@ -127,10 +129,6 @@ export class BodyReceiver implements FlowControl {
     }
     this.#lastCame = last
     this.#take(chunk, last)
-    // What is complete in one piece is handed on in this turn.
-    const charged = !exchange.isUndecided() && !(last && exchange.bytesIn === chunk.byteLength)
-    const refusal = charged ? (this.#kept?.charge() ?? null) : null
-    if (refusal !== null) exchange.onBodyRefused(refusal)
     if (!last || !exchange.isReading()) return
     if (this.#length >= 0) {
       // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
@@ -170,7 +168,8 @@ export class BodyReceiver implements FlowControl {
       this.queue.push(new Uint8Array(chunk))
       return
     }
-    this.#kept?.add(chunk, last)
+    const refusal = this.#kept?.add(chunk, last, !this.#exchange.isUndecided()) ?? null
+    if (refusal !== null) this.#exchange.onNoRoom(refusal)
     if (!last && !this.#paused && this.#exchange.isUndecided()) this.hold()
   }
 }

@@ -11,6 +11,8 @@ import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024
+/** The same where memory for bodies is short, beyond what had come. */
+const SHORT_LINGER_BYTES = 2 * 1024 * 1024
 const LINGER_MS = 5_000
 
 export class UwsExchange extends NativeCall implements BodyOwner {
@@ -18,6 +20,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   #admitted: 'decided' | 'undecided' | 'answer-due' = 'decided'
   /** The answer to a call whose body is still coming and is thrown away. */
   #refusal: Reply | null = null
+  #lingerBytes = LINGER_BYTES
   #giveUpAt: number
   /** Of a call with a body. */
   #receiver: BodyReceiver | null = null
@@ -74,7 +77,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   /** Whether there is memory for what has come of the body; otherwise the call is refused. */
   #hasRoom(): boolean {
     const refusal = this.#receiver?.charge() ?? null
-    if (refusal !== null) this.onBodyRefused(refusal)
+    if (refusal !== null) this.onNoRoom(refusal)
     return refusal === null
   }
 
@@ -138,8 +141,13 @@ export class UwsExchange extends NativeCall implements BodyOwner {
     this.#linger(this.route.refuse(kind, this))
   }
 
+  onNoRoom(kind: FaultKind): void {
+    this.#lingerBytes = Math.min(LINGER_BYTES, this.bytesIn + SHORT_LINGER_BYTES)
+    this.onBodyRefused(kind)
+  }
+
   onUnwantedPiece(last: boolean): void {
-    if (!last && this.bytesIn < LINGER_BYTES) return
+    if (!last && this.bytesIn < this.#lingerBytes) return
     if (this.phase === 'closing') this.endConnection()
     else if (this.#refusal !== null) this.send(this.#refusal, true)
   }

@@ -6,6 +6,7 @@ import { BodyBudget } from '../../src/http/body-budget.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import type { PipelineOptions } from '../../src/http/dispatch.js'
 import { bytesReply, jsonReply } from '../../src/http/reply.js'
+import { chunked, split, turn } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { pipelineOf, probe } from '../support/servers/pipeline.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -221,4 +222,26 @@ test('of a caller who is not known yet nothing is counted, and all of it as soon
   await finish()
   t.equal((await connection.read()).status, 200)
   t.equal(bodies.gateway.taken, 0)
+})
+
+test('a large body that comes in many pieces, declared or in chunks, is the body that was sent', async (t) => {
+  const { port, bodies } = await bench(t)
+  const body = textBody(2 * MIB)
+  const framings = [
+    { headers: [['Content-Length', String(body.byteLength)]], pieces: split(body, 100_000) },
+    { headers: [['Transfer-Encoding', 'chunked']], pieces: split(chunked(body, 300_000), 100_000) },
+  ] as const
+  for (const { headers, pieces } of framings) {
+    const connection = await connected(t, port, {
+      method: 'POST',
+      target: '/chat',
+      headers: [['Content-Type', 'application/json'], ['Authorization', 'org-1'], ...headers],
+    })
+    for (const piece of pieces) {
+      await connection.send(piece)
+      await turn()
+    }
+    t.match(await connection.read(), { status: 200, text: String(body.byteLength - 11) })
+    t.equal(bodies.gateway.taken, 0)
+  }
 })

@@ -3,6 +3,7 @@ import { connectionFlood } from './connection-flood.js'
 import { countFlood } from './count-flood.js'
 import { craftedSound } from './crafted-sound.js'
 import { fillStorage } from './fill-storage.js'
+import { halfSentBodies, largeHalfSentBodies } from './half-sent-bodies.js'
 import { hashFlood } from './hash-flood.js'
 import { denseJson, longEcho, manyMembers } from './heavy-requests.js'
 import { issuerFlood } from './issuer-flood.js'
@@ -22,4 +23,6 @@ export const ATTACKS: readonly Attack[] = [
   sentAhead,
   connectionFlood,
   fillStorage,
+  halfSentBodies,
+  largeHalfSentBodies,
 ]
