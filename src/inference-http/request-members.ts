@@ -141,10 +141,7 @@ const providerOptions = z
   .refine((options) => Object.keys(options).length <= MOST_NAMES, noteOptions('must have at most 32 entries'))
   .nullable()
 
-export const providerPreferences = nameSchema(
-  'ProviderPreferences',
-  limitOpenValue(z.looseObject(providerWishes)),
-)
+const providerPreferences = nameSchema('ProviderPreferences', limitOpenValue(z.looseObject(providerWishes)))
 
 /** Where what one provider alone understands reaches it, its entry by short name. */
 export const providerPreferencesWithOptions = nameSchema(

@@ -11,10 +11,16 @@ import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import { journalName, listJournals, segmentPath } from '../../src/ledger/journal/segment-format.js'
 import { JournalIngest } from '../../src/ledger/journal-ingest.js'
 import type { UsageDelta } from '../../src/store/ledger/ledger-batch.js'
-import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../../src/store/ledger/row-text.js'
+import {
+  encodeClosedLine,
+  encodeLostLine,
+  encodeOpenLine,
+  encodePayerLine,
+} from '../../src/store/ledger/row-text.js'
 import {
   keyPayer,
   type LedgerRow,
+  type LostAttemptRow,
   NO_LIMIT_COVERAGE,
   organizationPayer,
 } from '../../src/store/ledger-store.js'
@@ -133,6 +139,48 @@ test('what a dead process has left is taken before anything else, and its open c
   t.same(books.ledger.spending(organizationPayer(idOf(1)), NOW), expected)
   t.equal(listJournals(journals).size, 0)
   t.equal(finished.length, 1)
+  await books.close()
+})
+
+/** Attempts that come to nothing, one with each of these upstream costs. */
+const lostAttempts = (...costs: readonly number[]): LostAttemptRow[] =>
+  costs.map((upstreamCost) => ({
+    model: 'acme/large',
+    provider: 'Acme',
+    status: 0,
+    fault: 'provider-failed',
+    upstreamCost,
+    promptTokens: 3,
+    completionTokens: 0,
+    estimated: true,
+    durationMs: 7,
+  }))
+
+test('lost attempts outlive the process that has lost them, are in no sum, and are told with their call', async (t) => {
+  const { journals, started, writer } = place(t)
+  const [served, cut, other] = [rowOf(NOW, 70), rowOf(NOW + 1, 0), rowOf(NOW + 2, 5)]
+  // A live journal, so that what was lost comes with an earlier batch than the end of its call.
+  const name = journalName(NOW, process.pid, 0)
+  const books = await started()
+  books.expectJournal(name)
+  const journal = writer(name)
+  for (const row of [served, cut, other]) open(journal, row, 30)
+  const lost = lostAttempts(11, 12)
+  for (const each of lost) append(journal, encodeLostLine({ ...served, ...each }), served)
+  append(journal, encodeLostLine({ ...cut, ...lost[0]! }), cut)
+  await journal.whenWritten()
+  await books.sync()
+  t.equal(books.ledger.row(served.id), null, 'it is not over')
+  close(journal, served)
+  close(journal, other)
+  journal.close()
+  books.writerDied(name)
+  await books.sync()
+  t.same(books.ledger.row(served.id), { ...served, lost })
+  t.same(books.ledger.row(other.id)?.lost, [])
+  t.match(books.ledger.row(cut.id), { outcome: 'aborted-estimated', cost: 30, lost: [{ upstreamCost: 11 }] })
+  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 70 + 5 + 30)
+  t.same([...listJournals(journals)], [])
   await books.close()
 })
 
