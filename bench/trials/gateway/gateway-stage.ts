@@ -30,6 +30,8 @@ interface StageSettings {
   readonly extra?: readonly ExtraProvider[]
   /** On whose core the mock runs; the generator's unless said otherwise. */
   readonly mockBeside?: keyof CorePlan
+  /** Folder of the store; a fresh one unless said otherwise. */
+  readonly dataFolder?: string
   /** Settings of the server besides those. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -48,13 +50,23 @@ async function requireAnswer(port: number, request: Buffer, who: string): Promis
  */
 export async function stageGateway(
   { staging }: TrialContext,
-  { workers = 1, extra = [], mockBeside = 'generator', environment: more = {} }: StageSettings = {},
+  {
+    workers = 1,
+    extra = [],
+    mockBeside = 'generator',
+    dataFolder,
+    environment: more = {},
+  }: StageSettings = {},
 ) {
   const mock = await staging.startHelper(mockBeside, MOCK)
   const { port } = mock
   const upstream = `http://127.0.0.1:${port}`
   const environment = { ...gatewayEnvironment(staging.freshFolder(), upstream, extra), ...more }
-  const server = await staging.start({ workers, environment })
+  const server = await staging.start({
+    workers,
+    environment,
+    dataFolder: dataFolder ?? staging.freshFolder(),
+  })
   await requireAnswer(server.port, callBytes(SLUICE_CHAT, 'bench/json'), 'the first call of the gateway')
   const state = async () => JSON.parse(await requireAnswer(port, STATE, 'the mock upstream')) as MockState
   const stop = async () => {
