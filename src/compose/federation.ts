@@ -55,7 +55,11 @@ export function composeFederation(options: FederationOptions) {
   const exchange = new TokenExchange({
     federation,
     accounts,
-    issuerKeys: new IssuerKeyCache({ fetch: jsonFetcher(issuerClient, MOST_FETCHES), clock, allowLoopback }),
+    issuerKeys: new IssuerKeyCache({
+      fetch: jsonFetcher(issuerClient, MOST_FETCHES, clock),
+      clock,
+      allowLoopback,
+    }),
     conditions,
     accessTokens,
     audit,

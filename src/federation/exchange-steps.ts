@@ -11,7 +11,7 @@ import { keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
 import type { ConditionEvaluator } from './condition.js'
-import type { IssuerKeyCache } from './issuer-key-cache.js'
+import { type IssuerKeyCache, IssuerKeysUnavailable } from './issuer-key-cache.js'
 import { type ExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
 import {
   checkClaimSizes,
@@ -250,7 +250,7 @@ async function tryExchangeStep(
     return PASSED
   } catch (error) {
     // An issuer whose keys cannot be had fails its step. A full pool decides nothing, so there is no report at all.
-    if (name !== 'issuer-keys' || !(error instanceof Fault) || error.kind !== 'unavailable') throw error
-    return { outcome: 'failed', refusal: null, reason: error.detail ?? error.kind }
+    if (!(error instanceof IssuerKeysUnavailable)) throw error
+    return { outcome: 'failed', refusal: null, reason: error.reason }
   }
 }

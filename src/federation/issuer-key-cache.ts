@@ -27,6 +27,18 @@ const DEADLINE_MS = 5_000
 
 const NEVER = Number.NEGATIVE_INFINITY
 
+const TOO_MANY = 'too many fetches of the organization wait'
+
+/** No key set of an issuer can be had. The log is told why in full, the policy tester in the words of `reason`. */
+export class IssuerKeysUnavailable extends Fault {
+  readonly reason: string
+
+  constructor({ message, detail }: KeySetUnavailable, retryAfter: number) {
+    super('unavailable', { retryAfter, detail: `keys of the issuer: ${detail}` })
+    this.reason = `keys of the issuer: ${message}`
+  }
+}
+
 /** What is known of one issuer. Times are those of the monotonic clock. */
 class CachedIssuer {
   set: IssuerKeySet | null = null
@@ -35,7 +47,7 @@ class CachedIssuer {
   triedAt = NEVER
   /** Of the last fetch, unless it went well. */
   failedAt = NEVER
-  failure = 'there is no key set'
+  failure = new KeySetUnavailable('there is no key set')
   pendingFetch: Promise<void> | null = null
 
   constructor(readonly source: IssuerKeySource) {}
@@ -50,7 +62,8 @@ class CachedIssuer {
   }
 
   dropKeys(): void {
-    if (this.set !== null) this.failure = 'its keys had to make room for those of others'
+    if (this.set !== null)
+      this.failure = new KeySetUnavailable('its keys had to make room for those of others')
     this.set = null
     this.setAt = NEVER
   }
@@ -136,14 +149,14 @@ export class IssuerKeyCache {
     if (set !== null && now - setAt < USABLE_MS) return set
     const again = Math.max(triedAt, failedAt) + RETRY_PAUSE_MS
     const retryAfter = Math.max(1, Math.ceil((again - now) / 1000))
-    throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${failure}` })
+    throw new IssuerKeysUnavailable(failure, retryAfter)
   }
 
   private startFetch(entry: CachedIssuer): Promise<void> {
     const fetched = this.shares.run(entry.source.organizationId, () => this.fetchInto(entry))
     entry.pendingFetch = fetched.then((hasRun) => {
       entry.pendingFetch = null
-      if (!hasRun) this.noteFailure(entry, 'too many fetches of the organization wait')
+      if (!hasRun) this.noteFailure(entry, new KeySetUnavailable(TOO_MANY))
       // Unless it has been changed or forgotten meanwhile; and its keys may have made room for others.
       if (this.entries.get(entry.source) === entry) this.entries.keep(entry)
     })
@@ -164,12 +177,12 @@ export class IssuerKeyCache {
       entry.failedAt = NEVER
     } catch (error) {
       // Whatever it was: with an older set at hand nobody waits for this promise.
-      const failure = error instanceof KeySetUnavailable ? error.message : `a defect of ours: ${error}`
-      this.noteFailure(entry, failure)
+      const isExpected = error instanceof KeySetUnavailable
+      this.noteFailure(entry, isExpected ? error : new KeySetUnavailable('a defect of ours', `${error}`))
     }
   }
 
-  private noteFailure(entry: CachedIssuer, failure: string): void {
+  private noteFailure(entry: CachedIssuer, failure: KeySetUnavailable): void {
     entry.failedAt = this.now()
     entry.failure = failure
   }

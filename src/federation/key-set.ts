@@ -14,8 +14,16 @@ export interface IssuerKeySet {
   readonly keys: readonly VerificationKey[]
 }
 
-/** An issuer's keys cannot be had; the message is the reason, for the log. */
-export class KeySetUnavailable extends Error {}
+/** An issuer's keys cannot be had; the message is the reason for whoever has saved the issuer. */
+export class KeySetUnavailable extends Error {
+  constructor(
+    reason: string,
+    /** For the log, which may know more. */
+    readonly detail = reason,
+  ) {
+    super(reason)
+  }
+}
 
 interface KeySetFetchRules {
   /** Milliseconds until the deadline that discovery and key set share. */
@@ -37,7 +45,7 @@ export async function fetchKeySet(
   const defect = jwksUrlDefect(location, rules.allowLoopback)
   if (defect !== null) throw new KeySetUnavailable(`the URL of the key set ${defect}`)
   const fetched = await fetch(location, rules.timeLeft())
-  if (!fetched.ok) throw new KeySetUnavailable(`key set: ${fetched.reason}`)
+  if (!fetched.ok) throw unavailable('key set', fetched)
   const members = ownMember(fetched.value, 'keys')
   if (!Array.isArray(members)) throw new KeySetUnavailable('key set: the document has no list of keys')
   if (members.length > MAX_KEYS) throw new KeySetUnavailable(`key set: more than ${MAX_KEYS} keys`)
@@ -52,11 +60,18 @@ async function discoverKeySetUrl(
   const defect = issuerUrlDefect(issuerUrl, rules.allowLoopback)
   if (defect !== null) throw new KeySetUnavailable(`the URL of the issuer ${defect}`)
   const fetched = await fetch(discoveryUrl(issuerUrl), rules.timeLeft())
-  if (!fetched.ok) throw new KeySetUnavailable(`discovery: ${fetched.reason}`)
+  if (!fetched.ok) throw unavailable('discovery', fetched)
   if (ownMember(fetched.value, 'issuer') !== issuerUrl) {
     throw new KeySetUnavailable('discovery: the document is of another issuer')
   }
   const location = ownMember(fetched.value, 'jwks_uri')
   if (typeof location === 'string') return location
   throw new KeySetUnavailable('discovery: the document names no key set')
+}
+
+function unavailable(
+  document: 'discovery' | 'key set',
+  { reason, detail = reason }: { readonly reason: string; readonly detail?: string },
+): KeySetUnavailable {
+  return new KeySetUnavailable(`${document}: ${reason}`, `${document}: ${detail}`)
 }

@@ -1,12 +1,16 @@
 /** Small JSON documents of other servers, with GET: discovery documents and key sets. */
+import type { Clock } from '../base/clock.js'
 import { type JsonObject, parseStrictJsonObject } from '../base/strict-json.js'
 import { contentLengthOf } from './body-text.js'
 import type { ConnectionPoolLimits, PhaseTimeouts, UpstreamClient, UpstreamFailure } from './port.js'
 
-/** Why there is no document: a sentence for log and tester, without a word of the answer. */
+/** Why there is no document: sentences without a word of the answer. */
 interface JsonFetchFailure {
   readonly ok: false
+  /** For whoever named the URL: a host that may not be dialled is not told from one that is not there. */
   readonly reason: string
+  /** For the log alone, where it knows more. */
+  readonly detail?: string
 }
 export type JsonFetchResult = { readonly ok: true; readonly value: JsonObject } | JsonFetchFailure
 
@@ -21,11 +25,17 @@ const MOST_VALUES = 10_000
 const HEADERS = ['Accept', 'application/json', 'Accept-Encoding', 'identity', 'User-Agent', 'sluice']
 
 /**
+ * A host that could not be reached is told of after so many milliseconds, whatever was wrong with it: names resolve
+ * quicker in the network of this server than elsewhere.
+ */
+const UNREACHABLE_MS = 300
+
+/**
  * Takes 200 only: redirects are not followed. `upstream` should be a client of its own, with an address guard.
  * @param connections most to one origin. Who fetches bounds the fetches under way by it, so that none waits for a
  * connection: the wait would count toward its time, and one document would keep another of its origin waiting.
  */
-export function jsonFetcher(upstream: UpstreamClient, connections: number): FetchJson {
+export function jsonFetcher(upstream: UpstreamClient, connections: number, clock: Clock): FetchJson {
   // Fetches are rare, so connections are hardly worth keeping.
   const limits: ConnectionPoolLimits = { connections, keepAliveMs: 1_000 }
   return (url, timeoutMs) => {
@@ -42,6 +52,7 @@ export function jsonFetcher(upstream: UpstreamClient, connections: number): Fetc
       deadlineAt: Number.POSITIVE_INFINITY,
       repeatable: true,
     } as const
+    const begun = clock.monotonicMs()
     return new Promise((resolve) => {
       const pieces: Buffer[] = []
       let size = 0
@@ -62,12 +73,21 @@ export function jsonFetcher(upstream: UpstreamClient, connections: number): Fetc
           else pieces.push(Buffer.from(chunk))
         },
         onEnd: () => resolve(parseDocument(Buffer.concat(pieces, size))),
-        onFailure: (failure) => resolve(fetchFailure(failureSentence(failure))),
+        onFailure: (failure) => {
+          if (failure.requestSent || failure.reason === 'timeout') {
+            resolve(fetchFailure(failureSentence(failure)))
+            return
+          }
+          const outcome = { ...fetchFailure(UNREACHABLE), detail: failureSentence(failure) }
+          const waited = clock.monotonicMs() - begun
+          clock.runAfter(Math.max(0, Math.min(UNREACHABLE_MS, timeoutMs) - waited), () => resolve(outcome))
+        },
       })
     })
   }
 }
 
+const UNREACHABLE = 'the host could not be reached'
 const TOO_LARGE = 'the answer is larger than 1 MiB'
 
 function uniformTimeouts(ms: number): PhaseTimeouts {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
 import {
   AddressRefused,
   addressGuard,
@@ -128,6 +129,7 @@ async function server(t: Test): Promise<{ port: number; visits: () => number }> 
   return { port: (listening.address() as AddressInfo).port, visits: () => visits }
 }
 
+const UNREACHABLE = 'the host could not be reached'
 const HOSTS = ['127.0.0.1', 'localhost', '2130706433', '[::ffff:127.0.0.1]', '0.0.0.0', '127.1']
 
 for (const scheme of ['http', 'https']) {
@@ -135,11 +137,10 @@ for (const scheme of ['http', 'https']) {
     const { port, visits } = await server(t)
     const upstream = createUpstreamClient({ guard: addressGuard(false) })
     t.after(() => upstream.close())
-    const fetch = jsonFetcher(upstream, 4)
-    for (const host of HOSTS) {
-      const outcome = await fetch(`${scheme}://${host}:${port}/`, 2_000)
-      t.match(outcome, { ok: false, reason: 'the address of the host may not be dialled' }, host)
-    }
+    const fetch = jsonFetcher(upstream, 4, systemClock)
+    const outcomes = await Promise.all(HOSTS.map((host) => fetch(`${scheme}://${host}:${port}/`, 2_000)))
+    const detail = 'the address of the host may not be dialled'
+    for (const outcome of outcomes) t.strictSame(outcome, { ok: false, reason: UNREACHABLE, detail })
     t.equal(visits(), 0)
     await eventually(() => upstream.sockets() === 0)
   })
@@ -149,7 +150,7 @@ void test('with the setting loopback is dialled, and its disguises are not', asy
   const { port, visits } = await server(t)
   const upstream = createUpstreamClient({ guard: addressGuard(true) })
   t.after(() => upstream.close())
-  const fetch = jsonFetcher(upstream, 4)
+  const fetch = jsonFetcher(upstream, 4, systemClock)
   for (const host of ['127.0.0.1', 'localhost'])
     t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: true })
   const before = visits()
@@ -170,15 +171,30 @@ void test('over TLS a name of this machine is dialled when it is allowed, with i
   const url = `https://localhost:${(listening.address() as AddressInfo).port}/`
   for (const [allow, trusts, reason] of [
     [true, true, null],
-    [true, false, 'refused (connect)'],
-    [false, true, 'the address of the host may not be dialled'],
+    [true, false, UNREACHABLE],
+    [false, true, UNREACHABLE],
   ] as const) {
     const authorities = trusts ? { authorities: testCertificate() } : {}
     const upstream = createUpstreamClient({ guard: addressGuard(allow), ...authorities })
     t.after(() => upstream.close())
     t.match(
-      await jsonFetcher(upstream, 4)(url, 2_000),
+      await jsonFetcher(upstream, 4, systemClock)(url, 2_000),
       reason === null ? { ok: true } : { ok: false, reason },
     )
   }
+})
+
+void test('a name that leads to a private address is told as one that leads nowhere, and no sooner', async (t) => {
+  const { port } = await server(t)
+  const upstream = createUpstreamClient({ guard: addressGuard(false) })
+  t.after(() => upstream.close())
+  const told = await Promise.all(
+    ['localhost', 'nobody.invalid'].map(async (host) => {
+      const begun = performance.now()
+      const outcome = await jsonFetcher(upstream, 4, systemClock)(`https://${host}:${port}/`, 5_000)
+      t.ok(performance.now() - begun >= 299, host)
+      return outcome.ok ? null : outcome.reason
+    }),
+  )
+  t.strictSame(told, [UNREACHABLE, UNREACHABLE])
 })
