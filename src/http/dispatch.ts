@@ -17,6 +17,7 @@ import type { ErrorDialect } from './dialects/dialect.js'
 import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { inputReader } from './input.js'
+import { personalReply } from './reply.js'
 
 /** Counts what happens to one operation. */
 export interface OperationMeter {
@@ -81,7 +82,8 @@ function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
   const renderFault = faultRenderer(endpoint, pipeline)
   const overload = overloadRefusal(endpoint, pipeline)
   const withBody = hasBody(endpoint)
-  return decorateReplies(endpoint.dialect, pipeline, {
+  const personal = endpoint.method === 'GET' && identifiesCaller(endpoint)
+  return decorateReplies(endpoint.dialect, pipeline, personal, {
     ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
@@ -233,7 +235,7 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
 function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: PipelineOptions): Route {
   const reply = dialect.render(fault)
   const basis = routeBasis(UNMATCHED, dialect, pipeline)
-  return decorateReplies(dialect, pipeline, { ...basis, method: '*', path, answer: () => reply })
+  return decorateReplies(dialect, pipeline, false, { ...basis, method: '*', path, answer: () => reply })
 }
 
 function preflightRoute(
@@ -252,12 +254,21 @@ function preflightRoute(
   }
 }
 
-/** What every answer of a route carries besides its own headers: the ids of its call, and what a browser needs. */
-function decorateReplies({ requestIds }: ErrorDialect, { cors }: PipelineOptions, route: Route): Route {
-  if (requestIds.length === 0 && cors === null) return route
+/**
+ * What every answer of a route carries besides its own headers: the ids of its call, what a browser needs, and, of a
+ * `personal` one, what a cache needs.
+ */
+function decorateReplies(
+  { requestIds }: ErrorDialect,
+  { cors }: PipelineOptions,
+  personal: boolean,
+  route: Route,
+): Route {
+  if (requestIds.length === 0 && cors === null && !personal) return route
   const decorate = (reply: Reply, call: HttpCall): Reply => {
+    const kept = personal ? personalReply(reply) : reply
     // Public clients read the call's id, and it finds the call in the log.
-    const identified = requestIds.length === 0 ? reply : withRequestIds(reply, call, requestIds)
+    const identified = requestIds.length === 0 ? kept : withRequestIds(kept, call, requestIds)
     return cors === null ? identified : cors.decorate(identified, call.header('origin'))
   }
   return {

@@ -145,3 +145,25 @@ test('a failure is logged under the id its caller was told', async (t) => {
   t.equal(reply.status, 500)
   t.equal(lines[0]?.request, reply.headers['x-request-id'])
 })
+
+test('an answer to a GET that may depend on who asks is for that caller alone, however the credential was sent', async (t) => {
+  const { inject } = bench((key, apiKey) => {
+    if (key === '' && apiKey === '') throw new Fault('unauthenticated')
+    return KNOWN
+  })
+  for (const [credential, status] of [
+    [['Authorization', 'Bearer a'], 200],
+    [['x-api-key', 'a'], 200],
+    [null, 401],
+  ] as const) {
+    const { headers, ...answer } = await inject({
+      method: 'GET',
+      url: '/locked',
+      headers: credential === null ? [] : [credential],
+    })
+    t.equal(answer.status, status)
+    t.match(headers, { 'cache-control': 'private', vary: 'Authorization, X-Api-Key' })
+  }
+  const { headers } = await inject({ method: 'GET', url: '/plain' })
+  t.notOk('vary' in headers || 'cache-control' in headers, 'the practice API asks nobody who they are')
+})
