@@ -1,7 +1,10 @@
 /** The `openai` package, unmodified, speaking and listening through the gateway. */
+import { createReadStream, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import tap, { test } from 'tap'
 import { failureOf } from '../support/clients/failure-of.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
@@ -29,6 +32,15 @@ for (const format of ['mp3', 'pcm'] as const) {
     t.equal(heard.text, TEXT)
   })
 }
+
+test('a transcript of a file that is read while it is sent', async (t) => {
+  const path = join(tempFolder(t), 'speech.mp3')
+  writeFileSync(path, await speech('mp3'))
+  const heard = () =>
+    listener.audio.transcriptions.create({ file: createReadStream(path), model: 'sim/transcribe' })
+  for (const { text } of [await heard(), ...(await Promise.all([heard(), heard(), heard()]))])
+    t.equal(text, TEXT)
+})
 
 test('a verbose transcript with both granularities', async (t) => {
   const heard = await listener.audio.transcriptions.create({

@@ -1,8 +1,11 @@
 /** Files with the `openai` package, unmodified, against a real server. */
 import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import OpenAI, { APIError, toFile } from 'openai'
 import tap, { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 import {
   API_KEY,
   type GatewayServer,
@@ -100,4 +103,34 @@ test('many uploads and downloads at once keep apart', async (t) => {
     t.match(store.files.file(id), { filename: `${i}.bin` })
     t.equal(await storedHash(id), hashOf(contents[i]!))
   }
+})
+
+// The package sends a stream of a file in chunks, because it does not know its size (contract/decisions 47).
+test('files.create of a file that is read while it is sent', async (t) => {
+  const folder = tempFolder(t)
+  const saved = (name: string, size: number) => {
+    const content = randomBytes(size)
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    return { name, path, content }
+  }
+  const files = [1, 4_000, 700_000, 5_000_001].map((size) => saved(`${size}.bin`, size))
+  const sent = async ({ name, path, content }: (typeof files)[number]) => {
+    const made = await client.files.create({ file: createReadStream(path), purpose: 'user_data' })
+    t.match(made, { filename: name, bytes: content.length })
+    t.equal(await storedHash(made.id), hashOf(content), name)
+  }
+  for (const file of files) await sent(file)
+  await Promise.all([...files, ...files].map(sent))
+})
+
+test('a file that is read while it is sent is refused with a status, not with a broken connection', async (t) => {
+  const path = join(tempFolder(t), 'large.bin')
+  writeFileSync(path, Buffer.alloc(12 * 1024 * 1024))
+  const upload = (by: OpenAI) => by.files.create({ file: createReadStream(path), purpose: 'user_data' })
+  t.equal(await statusOf(upload(clientOf('sk-nobody'))), 401)
+  const small = await startGateway({ config: { limits: { upload_body_bytes: 1024 * 1024 } } })
+  t.after(() => small.stop())
+  const there = new OpenAI({ baseURL: small.apiUrl, apiKey: API_KEY, maxRetries: 0 })
+  t.equal(await statusOf(upload(there)), 413)
 })
