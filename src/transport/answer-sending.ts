@@ -77,6 +77,17 @@ export interface SendingOwner {
 
 const NO_BYTES = new Uint8Array(0)
 
+/** A body that is there, as one that is read: in one piece. */
+export function heldBody(bytes: Uint8Array): SizedResponseBody {
+  let piece = bytes
+  const read = async (): Promise<Uint8Array> => {
+    const next = piece
+    piece = NO_BYTES
+    return next
+  }
+  return { size: bytes.byteLength, open: async () => ({ read, close: () => {} }) }
+}
+
 /** Sends a body of known size as its reader takes it, and keeps one piece of it at most. */
 export class SizedSender extends PacedAnswer {
   readonly #size: number

@@ -5,9 +5,16 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { newRequestId } from '../base/ids.js'
 import { type LinkedList, LinkedNode } from '../base/linked-list.js'
-import { byteLength, lengthWithoutBody, type SendingOwner, SizedSender, writeHead } from './answer-sending.js'
+import {
+  byteLength,
+  heldBody,
+  lengthWithoutBody,
+  type SendingOwner,
+  SizedSender,
+  writeHead,
+} from './answer-sending.js'
 import type { BodyQueue } from './body-queue.js'
-import type { HttpCall, IncomingBody, Reply, Route } from './exchange.js'
+import type { HttpCall, IncomingBody, Reply, Route, SizedResponseBody } from './exchange.js'
 import type { ConnectionEnd } from './framing.js'
 import type { PacedAnswer } from './paced-answer.js'
 import { StreamSender } from './stream-sending.js'
@@ -68,8 +75,8 @@ export class PipelineCutoff {
   }
 
   /**
-   * The answer that is written next is the last of its connection. Unless the socket is full, uWS closes it before it
-   * reads from any other; for that case the caller's address is kept, and the turn is the limit.
+   * The answer that is written next is the last of its connection. It is small, so uWS closes it before it reads from any
+   * other; for the case that the socket is full the caller's address is kept, and the turn is the limit.
    */
   closeBehind(res: HttpResponse): void {
     const peer = res.getRemoteAddress()
@@ -124,8 +131,11 @@ type CallPhase =
   | 'cutting' // the same of an answer that ends ahead of time
   | 'over' // answered, aborted or closed: nothing may touch the native response any more
 
-/** Last answers of a connection, up to this size, are handed to uWS together with the close. */
-const WHOLE_BODY_BYTES = 64 * 1024
+/**
+ * Last answers of a connection, up to this size, are handed to uWS together with the close. A socket that has nothing
+ * else to send takes as much at once, so the close does not wait for the reader.
+ */
+const WHOLE_BODY_BYTES = 8 * 1024
 
 export abstract class NativeCall extends CopiedRequest implements HttpCall, SendingOwner {
   protected phase: CallPhase = 'answering'
@@ -191,6 +201,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
    */
   protected send(reply: Reply, close = this.connectionEnd !== 'none' || this.server.draining): void {
     this.phase = 'sending'
+    if (close && this.connectionEnd === 'none') this.connectionEnd = 'ours'
     // The reader may have left it paused; the connection may not stay held back.
     this.queue?.discard()
     const { body, status } = reply
@@ -205,24 +216,28 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
       this.paced = this.stream
       this.stream.start()
     } else if (typeof body === 'object' && 'open' in body) {
-      this.trackUntilEnd()
-      if (close) this.res.writeHeader('Connection', 'close')
-      const sender = new SizedSender(this.res, body.size, this)
-      this.paced = sender
-      sender.sendFrom(body).catch((error: unknown) => this.onDefect(error))
-    } else if (
-      body.length === 0 ||
-      (close && (this.connectionEnd === 'ours' || body.length <= WHOLE_BODY_BYTES))
-    ) {
+      this.#sendSized(body, close)
+    } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
       if (this.connectionEnd === 'native') this.res.writeHeader('Connection', 'close')
       if (close) this.server.cutoff.closeBehind(this.res)
       this.bytesOut = byteLength(body)
       this.res.end(body, close)
       this.settle(false)
+    } else if (this.endsConnection) {
+      this.#sendSized(heldBody(Buffer.from(body as Uint8Array)), close)
     } else {
       this.#sendBody(body, close)
     }
+  }
+
+  /** Sends a body of known size piece by piece. */
+  #sendSized(body: SizedResponseBody, close: boolean): void {
+    this.trackUntilEnd()
+    if (close) this.res.writeHeader('Connection', 'close')
+    const sender = new SizedSender(this.res, body.size, this)
+    this.paced = sender
+    sender.sendFrom(body).catch((error: unknown) => this.onDefect(error))
   }
 
   /** Rule 9: how an answer without a body is written on this build. */
@@ -254,7 +269,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     const res = this.res
     const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
-    if (this.connectionEnd === 'native') this.server.cutoff.closeBehind(this.res)
+    if (close) this.server.cutoff.closeBehind(res)
     const [, done] = res.tryEnd(body, total)
     if (done) {
       this.bytesOut = total

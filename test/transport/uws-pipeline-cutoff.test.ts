@@ -275,6 +275,26 @@ for (const target of ['/ping', '/soon', '/late']) {
   })
 }
 
+test('what others send in the same turn as a last answer that waits for its reader is served', async (t) => {
+  const { port } = await bench(t)
+  const others = await Promise.all(Array.from({ length: 8 }, () => connected(t, port)))
+  for (const wish of ['close', 'TE, close']) {
+    for (let round = 0; round < 10; round++) {
+      const leaving = await pausedReader(t, port)
+      await turn() // it is accepted
+      await Promise.all([
+        leaving.send(get('/huge', ['Connection', wish])),
+        ...others.map((other) => other.send(Buffer.concat([get('/ping'), get('/ping')]))),
+      ])
+      for (const other of others) {
+        for (let i = 0; i < 2; i++) t.equal((await other.read()).status, 200)
+        t.equal(other.ending, null)
+      }
+      leaving.destroy()
+    }
+  }
+})
+
 test('requests in front of the last one are answered, also in one packet', async (t) => {
   const { port, effects } = await bench(t)
   const connection = await connected(
