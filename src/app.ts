@@ -18,7 +18,12 @@ import type { DelayObserver, DelaySource } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
-import { INTERFACE_VERSION, type ServicePorts, serviceEndpoints } from './features/service/endpoints.js'
+import {
+  INTERFACE_VERSION,
+  type ServicePorts,
+  serviceEndpoints,
+  statsEndpoint,
+} from './features/service/endpoints.js'
 import type { FederationAdmin } from './federation/admin/ports.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
@@ -27,6 +32,9 @@ import { openApiDocument } from './http/openapi.js'
 import type { InferencePorts } from './inference-http/inference-reply.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
+
+/** Whether anybody may use the practice API, only who has a key, or nobody (contract/decisions 65). */
+export type PracticeAccess = 'open' | 'keyed' | 'off'
 
 export interface AppPorts {
   readonly items: ItemStore
@@ -48,15 +56,15 @@ export interface AppPorts {
 }
 
 /** Every endpoint of the service, its own document included. */
-export function appEndpoints(ports: AppPorts): Endpoint[] {
-  const described = featureEndpoints(ports)
+export function appEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[] {
+  const described = featureEndpoints(ports, practice)
   // Made at the first request: it takes a tenth of a second, which every start of a worker would pay otherwise.
   return [...described, ...docsEndpoints(() => JSON.stringify(openApiOf(described)))]
 }
 
 /** The document alone. */
-export function serviceDocument(): Record<string, unknown> {
-  return openApiOf(describedEndpoints())
+export function serviceDocument(practice: PracticeAccess): Record<string, unknown> {
+  return openApiOf(describedEndpoints(practice))
 }
 
 /** Names of the operations whose callers the configuration may choose. */
@@ -73,16 +81,26 @@ export function operationNames(): ReadonlySet<string> {
 /** Stands for every port: ports are only used when a request comes, so none is needed to describe. */
 const UNUSED_PORT: object = new Proxy(() => {}, { get: () => UNUSED_PORT, construct: () => UNUSED_PORT })
 
-function describedEndpoints(): Endpoint[] {
-  return featureEndpoints(UNUSED_PORT as AppPorts)
+function describedEndpoints(practice: PracticeAccess = 'open'): Endpoint[] {
+  return featureEndpoints(UNUSED_PORT as AppPorts, practice)
 }
 
-function featureEndpoints(ports: AppPorts): Endpoint[] {
-  return [
-    ...serviceEndpoints(ports.service),
+/** Health is not among them: who balances load has to ask for it in any case. */
+function practiceEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[] {
+  if (practice === 'off') return []
+  const endpoints = [
+    statsEndpoint(ports.service),
     ...itemEndpoints(ports.items),
     ...hashEndpoints(ports.derive),
     ...reportEndpoints(ports.items, ports.delays, ports.clock, ports.delayed),
+  ]
+  return practice === 'open' ? endpoints : endpoints.map((each) => Object.freeze({ ...each, access: 'key' }))
+}
+
+function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[] {
+  return [
+    ...serviceEndpoints(ports.service),
+    ...practiceEndpoints(ports, practice),
     ...chatEndpoints(ports.inference),
     ...messagesEndpoints(ports.inference),
     ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),

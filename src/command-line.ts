@@ -132,7 +132,10 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
       apiKey: () => configOrExit().apiKey,
     })
   },
-  openapi: () => writeFully(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
+  openapi: () => {
+    const { practice } = configOrExit()
+    writeFully(1, `${JSON.stringify(serviceDocument(practice), null, 2)}\n`)
+  },
   help: () => writeFully(1, USAGE),
 }
 

@@ -57,12 +57,12 @@ function scaleCount(count: number, counted: number, length: number): number {
 }
 
 /**
- * Derives in the pool, where keys and addresses have equal shares. No async function: a refusal stays in the turn it
+ * Derives in the pool, where organizations and addresses have equal shares. No async function: a refusal stays in the turn it
  * was made in.
  */
 export function pooledKeyDerivation(pool: CpuPool, salt: string): DeriveKey {
-  return (data, rounds, { keyHash }, call) => {
-    const caller = keyHash || addressBucket(call.address)
+  return (data, rounds, { organizationId }, call) => {
+    const caller = organizationId || addressBucket(call.address)
     const order = { cost: rounds, caller, cancellation: call }
     return pool
       .run('pbkdf2', { data, salt, rounds }, order)

@@ -39,7 +39,7 @@ export function composeWorker(settings: WorkerSettings) {
   const parts = composeParts(settings)
   const { store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
   const { accounts, scim } = store
-  const routes = buildRoutes(appEndpoints(endpointPorts(settings, parts)), {
+  const routes = buildRoutes(appEndpoints(endpointPorts(settings, parts), config.practice), {
     log,
     authority: createAuthority(accounts, parts.clock, inference.permissions, federation.accessTokens, scim),
     bodyLimit: config.bodyLimit,

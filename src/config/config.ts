@@ -100,7 +100,7 @@ function readSettings(
 
 /** What no setting can know alone. */
 function findContradictions(settings: Settings): ConfigProblem[] {
-  const { tlsKey, tlsCert, apiKey, managementKey, lab, labOpen } = settings
+  const { tlsKey, tlsCert, apiKey, managementKey, practice, seedItems, lab, labOpen } = settings
   const isOpenLab = lab !== 'on' && lab !== 'off' && !isLoopbackPlace(lab)
   return [
     (tlsKey === '') !== (tlsCert === '') && {
@@ -111,6 +111,11 @@ function findContradictions(settings: Settings): ConfigProblem[] {
       apiKey === managementKey && {
         source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY',
         problem: 'must be two different keys',
+      },
+    practice === 'off' &&
+      seedItems > 0 && {
+        source: 'SLUICE_SEED_ITEMS',
+        problem: 'nobody could read the items: SLUICE_PRACTICE is off',
       },
     isOpenLab &&
       !labOpen && {

@@ -129,6 +129,11 @@ export const SETTINGS = nameSettings({
     256 * MIB,
     'Bytes of the disk that stay free: uploads and new items that would need them get 503; 0 for none.',
   ),
+  practice: setting(
+    z.enum(['open', 'keyed', 'off'], 'must be open, keyed or off'),
+    'open',
+    'The practice API for anybody (`open`), for callers with a key (`keyed`) or not at all (`off`).',
+  ),
   hashSalt: setting(nonEmptyText, 'load-test', 'Salt of the hash operation.'),
   hashQueueRounds: setting(
     integerBetween(1, 1_000_000_000),

@@ -119,7 +119,7 @@ function faultKindsOf(endpoint: Endpoint): FaultKind[] {
     [access === 'management' || access === 'admin' || access === 'own-key', 'forbidden'],
     ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
     [hasBody, 'request-timeout'],
-    [endpoint.limit !== undefined, 'rate-limited'],
+    [endpoint.limit !== undefined || (hasBody && !needsNoCredential(endpoint)), 'rate-limited'],
     [true, 'payload-too-large'],
     [takesInput, 'invalid-input'],
     [endpoint.vital !== true, 'unavailable'],

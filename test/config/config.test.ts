@@ -64,6 +64,7 @@ const GOOD: readonly Good[] = [
   { name: 'fileStorageFiles', env: '0', file: 0, value: 0 },
   { name: 'fileStorageBytes', env: '9007199254740991', file: 9_007_199_254_740_991, value: undefined },
   { name: 'diskReserveBytes', env: '0', file: 0, value: 0 },
+  { name: 'practice', env: 'keyed', file: 'off', value: undefined },
   { name: 'hashSalt', env: ' salt ', file: ' salt ', value: ' salt ' },
   { name: 'hashQueueRounds', env: '1', file: 1, value: 1 },
   { name: 'reportSeed', env: '4294967295', file: 4_294_967_295, value: 4_294_967_295 },
@@ -238,6 +239,13 @@ test('federation is strict and limited unless something else is set', async (t) 
   t.equal(loadConfig({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }).allowLoopbackIssuers, true)
   const [fault] = faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'localhost' })
   t.equal(fault, 'environment variable SLUICE_ALLOW_LOOPBACK_ISSUERS: must be on or off')
+})
+
+test('items for a practice API that is switched off are refused', async (t) => {
+  t.same(faults({ SLUICE_PRACTICE: 'off', SLUICE_SEED_ITEMS: '5' }), [
+    'SLUICE_SEED_ITEMS: nobody could read the items: SLUICE_PRACTICE is off',
+  ])
+  t.equal(loadConfig({ SLUICE_PRACTICE: 'keyed', SLUICE_SEED_ITEMS: '5' }).seedItems, 5)
 })
 
 test('the two fixed keys must differ, and a bad one is not repeated', async (t) => {

@@ -91,7 +91,7 @@ export interface ServicePorts {
   readonly metricsType: string
 }
 
-/** Health, statistics and metrics. They answer also when other calls are shed. */
+/** Health and metrics, for both faces of the server. They answer also when other calls are shed. */
 export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
   operation('health', 'GET /api/v1/health', {
     summary: 'Whether this worker takes requests',
@@ -114,6 +114,11 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
         : bytesReply(200, 'application/json', body)
     },
   }),
+  ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
+]
+
+/** Statistics, which answer also when other calls are shed. */
+export const statsEndpoint = (ports: ServicePorts): Endpoint =>
   operation('stats', 'GET /api/v1/stats', {
     summary: 'Counters of the worker that answers',
     vital: true,
@@ -122,9 +127,7 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
       const body = Buffer.from(JSON.stringify(ports.stats()))
       return serializedJsonReply(200, body, [['Cache-Control', 'no-store']])
     }),
-  }),
-  ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
-]
+  })
 
 /**
  * Requests that a caller sends ahead run in one turn of the event loop, thousands of them where each is short. None of
