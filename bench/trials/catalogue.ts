@@ -1,5 +1,6 @@
 import { attackTrial } from './attacks/attack-trial.js'
 import { ATTACKS } from './attacks/attacks.js'
+import { rawRequests } from './attacks/raw-requests/raw-requests.js'
 import { federationBeside } from './federation/federation-beside.js'
 import { federationColdIssuers } from './federation/federation-cold-issuers.js'
 import { federationConditions } from './federation/federation-conditions.js'
@@ -71,7 +72,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     federationFuzz,
   ],
   storage: [filesDownload, filesUpload, audioUpload, creditsExact, ledgerKill],
-  attacks: ATTACKS.map(attackTrial),
+  attacks: [...ATTACKS.map(attackTrial), rawRequests],
 }
 
 /** Every trial. */

@@ -8,6 +8,7 @@ import { test } from 'tap'
 import { describeVerdict, isNamed, judge } from '../../../bench/trials/attacks/raw-requests/judge.js'
 import { LIMITS } from '../../../bench/trials/attacks/raw-requests/limits.js'
 import { itemNames, playAll } from '../../../bench/trials/attacks/raw-requests/play.js'
+import { PROXY_LIMITS } from '../../../bench/trials/attacks/raw-requests/proxy-limits.js'
 import { RAW_REQUESTS } from '../../../bench/trials/attacks/raw-requests/table.js'
 import { IS_NEWER_BUILD } from '../../support/servers/native-edge.js'
 import { startPracticeServer } from '../../support/servers/practice-server.js'
@@ -18,7 +19,7 @@ const GUIDE = new URL('../../../../docs/guide/behind-a-proxy.md', import.meta.ur
 test('the list has three hundred requests and more, each with a name of its own', async (t) => {
   t.ok(RAW_REQUESTS.length >= 300, `${RAW_REQUESTS.length} requests`)
   t.equal(new Set(RAW_REQUESTS.map(({ name }) => name)).size, RAW_REQUESTS.length)
-  for (const { requests } of LIMITS) {
+  for (const { requests } of [...LIMITS, ...PROXY_LIMITS]) {
     for (const name of requests)
       t.ok(
         RAW_REQUESTS.some((request) => isNamed(request, name)),
@@ -27,9 +28,10 @@ test('the list has three hundred requests and more, each with a name of its own'
   }
 })
 
-test('the guide tells every limit of the native server, and its remedy', async (t) => {
+test('the guide tells every limit of the native server and of the shipped proxies, and its remedy', async (t) => {
   const guide = readFileSync(GUIDE, 'utf8')
-  for (const { says, remedy } of LIMITS) t.ok(guide.includes(`| ${says} | ${remedy} |`), says)
+  for (const { says, remedy } of [...LIMITS, ...PROXY_LIMITS])
+    t.ok(guide.includes(`| ${says} | ${remedy} |`), says)
 })
 
 test('every raw request gets what is right for it, or what is listed', { timeout: 240_000 }, async (t) => {

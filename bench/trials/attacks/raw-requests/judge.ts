@@ -1,6 +1,7 @@
 /** Judges what came of a raw request: what is right for it, or what a limit of the server says of it. */
 import { LIMITS, type Limit, type Server } from './limits.js'
 import type { Play } from './play.js'
+import { PROXY_LIMITS } from './proxy-limits.js'
 import { OWN_MARK, type RawRequest } from './raw-request.js'
 
 export interface Verdict {
@@ -22,7 +23,7 @@ interface Runs {
 /** The limit of this server that the request falls under. */
 export function limitOf(server: Server, request: RawRequest): Limit | null {
   return (
-    LIMITS.find(
+    [...LIMITS, ...PROXY_LIMITS].find(
       (limit) => limit.of.includes(server) && limit.requests.some((name) => isNamed(request, name)),
     ) ?? null
   )
@@ -38,7 +39,14 @@ export function judge(server: Server, play: Play, names: ReadonlySet<string>): V
   const limit = limitOf(server, play.request)
   const wrong = judgeRight(server, play, runs)
   const faults = limit === null || wrong.length === 0 ? wrong : judgeLimit(limit, play, runs)
-  return { play, limit, right: wrong.length === 0, faults }
+  // Whatever a proxy takes: nobody sent a second request.
+  const smuggled = standsInFront(server) && play.company === 'alone' && runs.behind
+  return {
+    play,
+    limit,
+    right: wrong.length === 0,
+    faults: smuggled ? [...faults, 'what is hidden in it was run'] : faults,
+  }
 }
 
 const standsInFront = (server: Server): boolean => server !== 'older' && server !== 'newer'
