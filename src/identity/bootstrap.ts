@@ -152,13 +152,16 @@ async function reinstateKey(
 ): Promise<ApiKey> {
   const changed = await accounts.changeKey(known.hash, (current) => {
     const { chosen } = current
-    const isRecorded = chosen?.withdrawn === false || originSettingOf(current) === null
+    const isRecorded = chosen?.withdrawn === false
+    const isMadeHere = chosen?.madeHere === true || originSettingOf(current) === null
     if (isRecorded && (current.operator || !isOperator)) return current
     return {
       ...current,
       operator: current.operator || isOperator,
       disabled: current.disabled && chosen?.withdrawn !== true,
-      ...(!isRecorded && { chosen: { setting, withdrawn: false } }),
+      ...(!isRecorded && {
+        chosen: { setting, withdrawn: false, ...(isMadeHere && { madeHere: true as const }) },
+      }),
       updatedAt: now,
     }
   })
@@ -175,15 +178,23 @@ function originSettingOf({ chosen, kind, label }: ApiKey): KeySettingName | null
   return kind === 'management' ? 'SLUICE_MANAGEMENT_KEY' : 'SLUICE_API_KEY'
 }
 
-/** Disables keys that came from a setting and are named by none now. Once: a key enabled by hand afterwards stays. */
+/**
+ * Disables keys that came from a setting and are named by none now. One that was made here and named afterwards goes
+ * when its setting names another one, and stays when the setting goes. Once: a key enabled by hand afterwards stays.
+ */
 async function withdrawFormerKeys(
   accounts: AccountStore,
   slots: readonly KeySlot[],
   now: number,
 ): Promise<WithdrawnKey[]> {
   const named = slots.filter(({ key }) => key !== '').map(({ key }) => hashKey(key))
-  const settingToWithdraw = (key: ApiKey): KeySettingName | null =>
-    key.disabled || key.chosen?.withdrawn === true || named.includes(key.hash) ? null : originSettingOf(key)
+  const settingToWithdraw = (key: ApiKey): KeySettingName | null => {
+    const { chosen, disabled, hash } = key
+    if (disabled || chosen?.withdrawn === true || named.includes(hash)) return null
+    const origin = originSettingOf(key)
+    const isReplaced = slots.some((slot) => slot.setting === origin && slot.key !== '')
+    return chosen?.madeHere === true && !isReplaced ? null : origin
+  }
   const withdrawn: WithdrawnKey[] = []
   for (const { hash, label } of accounts.keys().filter((key) => settingToWithdraw(key) !== null)) {
     let by: KeySettingName | null = null
@@ -191,7 +202,12 @@ async function withdrawFormerKeys(
       by = settingToWithdraw(current)
       return by === null
         ? current
-        : { ...current, disabled: true, chosen: { setting: by, withdrawn: true }, updatedAt: now }
+        : {
+            ...current,
+            disabled: true,
+            chosen: { ...current.chosen, setting: by, withdrawn: true },
+            updatedAt: now,
+          }
     })
     if (by !== null) withdrawn.push({ setting: by, label, hash })
   }

@@ -29,6 +29,14 @@ export type KeyRateLimit = Pick<KeyLimits, 'requestsPerMinute' | 'tokensPerMinut
 /** Settings with which the operator chooses a key. */
 export type KeySettingName = 'SLUICE_API_KEY' | 'SLUICE_MANAGEMENT_KEY'
 
+/** How a setting stands to a key. */
+interface ChosenKey {
+  readonly setting: KeySettingName
+  readonly withdrawn: boolean
+  /** The key was made here before a setting named it; it outlives the setting, but not another key in its place. */
+  readonly madeHere?: true
+}
+
 export interface ApiKey {
   /** SHA-256 of the key, lower-case hex. */
   readonly hash: string
@@ -56,9 +64,9 @@ export interface ApiKey {
   readonly externalUser: string | null
   /**
    * The setting that brought the key here, and whether the key was disabled because the setting named it no more.
-   * Absent for keys that were made here, and in records of versions that did not keep it.
+   * Absent for keys that were made here and never named by a setting, and in records of versions that did not keep it.
    */
-  readonly chosen?: { readonly setting: KeySettingName; readonly withdrawn: boolean }
+  readonly chosen?: ChosenKey
   readonly createdAt: number
   readonly updatedAt: number | null
 }

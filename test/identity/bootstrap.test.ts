@@ -174,12 +174,34 @@ test('a generated operator’s credential makes another one needless', async (t)
   t.ok(isOpen(accounts, managementKey!))
 })
 
-test('keys that were made here stay when a setting that named them names others', async (t) => {
+test('a key that was made here and then named by a setting goes when the setting names another one', async (t) => {
   const accounts = new AccountModel()
   const made = await start(accounts)
   const named = { apiKey: made.apiKey!, managementKey: made.managementKey! }
+  const open = (): boolean[] => [isOpen(accounts, named.apiKey), isOpen(accounts, named.managementKey)]
   t.strictSame(await start(accounts, named), NO_NEWS)
-  t.strictSame(await start(accounts, FIXED), NO_NEWS)
+  const { withdrawn } = await start(accounts, FIXED)
+  t.strictSame(
+    withdrawn.map(({ hash }) => hash).sort(),
+    Object.values(named).map(hashKey).sort(),
+    'and it is said',
+  )
+  t.strictSame(open(), [false, false])
+  await start(accounts, named)
+  t.strictSame(open(), [true, true], 'it comes back with the setting')
+})
+
+test('a key that was made here stays when the setting that named it goes, and when it was never named', async (t) => {
+  const accounts = new AccountModel()
+  const made = await start(accounts)
+  const named = { apiKey: made.apiKey!, managementKey: made.managementKey! }
+  await start(accounts, { ...FIXED, apiKey: named.apiKey })
+  t.ok(isOpen(accounts, named.managementKey), 'nobody has named it')
+  const { withdrawn } = await start(accounts)
+  t.strictSame(
+    withdrawn.map(({ hash }) => hash),
+    [hashKey(FIXED.managementKey)],
+  )
   t.ok(isOpen(accounts, named.apiKey) && isOpen(accounts, named.managementKey))
 })
 
