@@ -16,6 +16,7 @@ import type { Cors } from './cors.js'
 import type { ErrorDialect } from './dialects/dialect.js'
 import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
+import { FaultLog } from './fault-log.js'
 import { inputReader } from './input.js'
 import { personalReply } from './reply.js'
 
@@ -53,11 +54,17 @@ export interface PipelineOptions {
   readonly fallback: ErrorDialect
 }
 
+/** What the routes of one server share. */
+interface Pipeline extends PipelineOptions {
+  readonly faults: FaultLog
+}
+
 /** Name under which calls without an operation (404, 405) are counted. */
 export const UNMATCHED = 'unmatched'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
-export function buildRoutes(endpoints: readonly Endpoint[], pipeline: PipelineOptions): Route[] {
+export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOptions): Route[] {
+  const pipeline = { ...options, faults: new FaultLog(options.log) }
   const { cors } = pipeline
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()
@@ -78,7 +85,7 @@ function allowedMethods(siblings: readonly Endpoint[]): string[] {
   return siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
-function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
+function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const renderFault = faultRenderer(endpoint, pipeline)
   const overload = overloadRefusal(endpoint, pipeline)
   const withBody = hasBody(endpoint)
@@ -209,7 +216,7 @@ function headersReadBy(endpoint: Endpoint): string[] {
 type RouteBasis = Omit<Route, 'method' | 'path' | 'answer'>
 
 /** What all routes have in common; those without an endpoint let everybody in. */
-function routeBasis(operation: string, dialect: ErrorDialect, pipeline: PipelineOptions): RouteBasis {
+function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline): RouteBasis {
   const meter = pipeline.meter(operation)
   return {
     bodyLimit: pipeline.bodyLimit,
@@ -226,13 +233,13 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
     ...(meter.stream !== undefined && { stream: meter.stream }),
     refuse: (kind: FaultKind, call: HttpCall) => {
       const fault = new Fault(kind)
-      logFault(fault, dialect.status(kind), operation, call, pipeline.log)
+      pipeline.faults.record(fault, dialect.status(kind), operation, call)
       return dialect.render(fault)
     },
   }
 }
 
-function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: PipelineOptions): Route {
+function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: Pipeline): Route {
   const reply = dialect.render(fault)
   const basis = routeBasis(UNMATCHED, dialect, pipeline)
   return decorateReplies(dialect, pipeline, false, { ...basis, method: '*', path, answer: () => reply })
@@ -242,7 +249,7 @@ function preflightRoute(
   path: string,
   allow: readonly string[],
   dialect: ErrorDialect,
-  pipeline: PipelineOptions,
+  pipeline: Pipeline,
   cors: Cors,
 ): Route {
   return {
@@ -260,7 +267,7 @@ function preflightRoute(
  */
 function decorateReplies(
   { requestIds }: ErrorDialect,
-  { cors }: PipelineOptions,
+  { cors }: Pipeline,
   personal: boolean,
   route: Route,
 ): Route {
@@ -299,12 +306,12 @@ const PLAIN_REPLIES = 64
 type FaultRenderer = (error: unknown, call: HttpCall) => Reply
 
 /** The one place where a failure becomes a reply, and where it is logged. */
-function faultRenderer({ dialect, name }: Endpoint, pipeline: PipelineOptions): FaultRenderer {
+function faultRenderer({ dialect, name }: Endpoint, pipeline: Pipeline): FaultRenderer {
   // Most faults look the same each time: a flood of 404s or 503s costs no serialisation.
   const plain = new Map<string, Reply>()
   return (error, call) => {
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
-    logFault(fault, dialect.status(fault.kind), name, call, pipeline.log)
+    pipeline.faults.record(fault, dialect.status(fault.kind), name, call)
     if (!rendersAlike(fault)) return dialect.render(fault)
     const key = fault.retryAfter === undefined ? fault.kind : `${fault.kind} ${fault.retryAfter}`
     let reply = plain.get(key)
@@ -320,19 +327,4 @@ function faultRenderer({ dialect, name }: Endpoint, pipeline: PipelineOptions): 
 function rendersAlike({ issues, allow, note, metadata, generation }: Fault): boolean {
   const bare = note === undefined && metadata === undefined && generation === null
   return bare && issues.length === 0 && allow.length === 0
-}
-
-/**
- * Our own failures are errors, a deadline of ours is a warning. Saturation, what callers do wrong, and how a
- * provider failed (which the log of calls tells), are neither and can come in floods.
- */
-function logFault(fault: Fault, status: number, operation: string, call: HttpCall, log: Log): void {
-  const late = fault.kind === 'deadline-exceeded'
-  const ofProvider = fault.generation !== null && fault.kind !== 'internal'
-  const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
-  if (!ours && !log.isLevelEnabled('debug')) return
-  const line = { request: call.requestId, operation, fault: fault.kind, status, detail: fault.detail }
-  if (late) log.warn(line, 'call took too long')
-  else if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')
-  else log.debug(line, 'call refused')
 }

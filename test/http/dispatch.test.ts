@@ -119,16 +119,16 @@ interface Noted {
 }
 
 const NOTED: readonly Noted[] = [
-  { kind: 'item-not-found', logged: false },
-  { kind: 'conflict', logged: false },
-  { kind: 'rate-limited', logged: false },
+  { kind: 'item-not-found', logged: true },
+  { kind: 'conflict', logged: true },
+  { kind: 'rate-limited', logged: true },
   { kind: 'unavailable', logged: false },
   { kind: 'internal', logged: true },
   { kind: 'provider-failed', logged: true },
   { kind: 'deadline-exceeded', logged: true },
 ]
 
-test('our own failures are logged as errors; saturation and what callers do wrong only when debugging', async (t) => {
+test('our own failures and what callers do wrong are logged; saturation only when debugging', async (t) => {
   for (const { kind, logged } of NOTED) {
     const broken = answering('/broken', () => {
       throw new Fault(kind)

@@ -1,0 +1,59 @@
+/** What the log says of calls that were refused, and how much of it. */
+import { test } from 'tap'
+import { Fault, invalidInput } from '../../src/base/fault.js'
+import { createLog, type LogLevel } from '../../src/base/log.js'
+import { FaultLog } from '../../src/http/fault-log.js'
+import type { HttpCall } from '../../src/transport/exchange.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
+
+const CALL = { requestId: 'req-1' } as HttpCall
+
+function logAt(level: LogLevel) {
+  const lines: Record<string, unknown>[] = []
+  const log = createLog(level, 'test', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const clock = new FakeClock()
+  const faults = new FaultLog(log, (ms, task) => void clock.runAfter(ms, task))
+  return { faults, lines, clock }
+}
+
+test('a refusal is one line with operation, field and message, and without what is for debugging', async (t) => {
+  const { faults, lines } = logAt('info')
+  faults.record(invalidInput(['body', 'temperature'], 'must be at most 2'), 400, 'chat', CALL)
+  faults.record(new Fault('forbidden', { note: 'Not yours', detail: 'the reason' }), 403, 'create_file', CALL)
+  t.match(lines, [
+    { level: 30, operation: 'chat', status: 400, field: 'body.temperature', message: 'must be at most 2' },
+    { level: 30, operation: 'create_file', fault: 'forbidden', message: 'Not yours', msg: 'call refused' },
+  ])
+  t.notMatch(JSON.stringify(lines), 'the reason')
+})
+
+test('when debugging the reason is told as well', async (t) => {
+  const { faults, lines } = logAt('debug')
+  faults.record(new Fault('invalid-grant', { detail: 'the reason' }), 400, 'exchange', CALL)
+  t.match(lines, [{ level: 20, detail: 'the reason' }])
+})
+
+test('of a flood of refusals ten a second are told, and how many more there were', async (t) => {
+  const { faults, lines, clock } = logAt('info')
+  for (let second = 0; second < 3; second++) {
+    for (let n = 0; n < 1_000; n++) faults.record(new Fault('item-not-found'), 404, 'read_item', CALL)
+    clock.advance(1_000)
+  }
+  t.equal(lines.length, 33)
+  t.match(
+    lines.filter(({ msg }) => msg === 'further calls were refused'),
+    [{ level: 30, leftOut: 990 }, { leftOut: 990 }, { leftOut: 990 }],
+  )
+  t.equal(clock.pending, 0, 'nothing is left running')
+  faults.record(new Fault('item-not-found'), 404, 'read_item', CALL)
+  clock.advance(1_000)
+  t.equal(lines.length, 34)
+})
+
+test('at a higher level refusals cost nothing, and failures of ours are told however many there are', async (t) => {
+  const { faults, lines, clock } = logAt('warn')
+  for (let n = 0; n < 100; n++) faults.record(new Fault('item-not-found'), 404, 'read_item', CALL)
+  t.equal(clock.pending, 0)
+  for (let n = 0; n < 100; n++) faults.record(new Fault('internal'), 500, 'read_item', CALL)
+  t.equal(lines.length, 100)
+})
