@@ -117,7 +117,7 @@ export const gatewaySlowReaders: Trial = {
   summary:
     'readers at 1 to 64 KB/s get all of their streams and files: 256 KiB each, the others keep their gaps',
   rounds: 1,
-  roundLimitS: 420,
+  roundLimitS: 1_000,
   pinned: true,
   run: async (context) => {
     const { kept, figures, notes } = await quietRounds(
