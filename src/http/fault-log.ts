@@ -3,8 +3,8 @@ import type { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { HttpCall } from '../transport/exchange.js'
 
-/** Refusals that are told in a second; they come in floods (contract/decisions 57). */
-const REFUSALS_PER_SECOND = 10
+/** Lines of a kind that comes in floods, in a second (contract/decisions 57). */
+const LINES_PER_SECOND = 10
 const SECOND_MS = 1_000
 const LONGEST_TEXT = 200
 
@@ -12,13 +12,16 @@ type RunLater = (ms: number, task: () => void) => void
 
 export class FaultLog {
   readonly #log: Log
-  readonly #runLater: RunLater
-  /** Of this second, and beyond what is told. */
-  #refused = 0
+  readonly #refusals: LineBudget
+  /** A full disk, say: every call that writes fails of it. */
+  readonly #outages: LineBudget
 
   constructor(log: Log, runLater: RunLater = (ms, task) => void setTimeout(task, ms).unref()) {
     this.#log = log
-    this.#runLater = runLater
+    this.#refusals = new LineBudget(runLater, (leftOut) =>
+      log.info({ leftOut }, 'further calls were refused'),
+    )
+    this.#outages = new LineBudget(runLater, (leftOut) => log.error({ leftOut }, 'further calls failed'))
   }
 
   /**
@@ -31,8 +34,9 @@ export class FaultLog {
     const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
     const isRefusal = status < 500 && !ofProvider
     if (isRefusal) {
-      if (!log.isLevelEnabled('info') || !this.#isTold()) return
+      if (!log.isLevelEnabled('info') || !this.#refusals.take()) return
     } else if (!ours && !log.isLevelEnabled('debug')) return
+    if (ours && fault.kind === 'unavailable' && !this.#outages.take()) return
     const line = { request: call.requestId, operation, fault: fault.kind, status }
     const { detail } = fault
     if (fault.kind === 'deadline-exceeded') log.warn({ ...line, detail }, 'call took too long')
@@ -41,16 +45,29 @@ export class FaultLog {
       log.debug({ ...line, detail, ...describeFault(fault) }, 'call refused')
     else log.info({ ...line, ...describeFault(fault) }, 'call refused')
   }
+}
 
-  #isTold(): boolean {
-    if (this.#refused === 0) this.#runLater(SECOND_MS, () => this.#endSecond())
-    return ++this.#refused <= REFUSALS_PER_SECOND
+/** So many lines a second, and at its end how many more there would have been. */
+class LineBudget {
+  readonly #runLater: RunLater
+  readonly #tell: (leftOut: number) => void
+  #asked = 0
+
+  constructor(runLater: RunLater, tell: (leftOut: number) => void) {
+    this.#runLater = runLater
+    this.#tell = tell
+  }
+
+  /** Whether there is room for one more line in this second. */
+  take(): boolean {
+    if (this.#asked === 0) this.#runLater(SECOND_MS, () => this.#endSecond())
+    return ++this.#asked <= LINES_PER_SECOND
   }
 
   #endSecond(): void {
-    const leftOut = this.#refused - REFUSALS_PER_SECOND
-    this.#refused = 0
-    if (leftOut > 0) this.#log.info({ leftOut }, 'further calls were refused')
+    const leftOut = this.#asked - LINES_PER_SECOND
+    this.#asked = 0
+    if (leftOut > 0) this.#tell(leftOut)
   }
 }
 

@@ -50,6 +50,15 @@ test('of a flood of refusals ten a second are told, and how many more there were
   t.equal(lines.length, 34)
 })
 
+test('of a store that takes nothing ten failures a second are told, and how many more there were', async (t) => {
+  const { faults, lines, clock } = logAt('error')
+  const cause = new Error('ENOSPC')
+  for (let n = 0; n < 500; n++) faults.record(new Fault('unavailable', { cause }), 503, 'create_item', CALL)
+  clock.advance(1_000)
+  t.equal(lines.length, 11)
+  t.match(lines.at(-1), { level: 50, leftOut: 490 })
+})
+
 test('at a higher level refusals cost nothing, and failures of ours are told however many there are', async (t) => {
   const { faults, lines, clock } = logAt('warn')
   for (let n = 0; n < 100; n++) faults.record(new Fault('item-not-found'), 404, 'read_item', CALL)

@@ -40,7 +40,9 @@ test('beyond their quotas items get 503 with a time to retry, files 403 with wha
   const { id } = (await stored.json()) as { id: string }
   const tooMuch = await send(url, 'POST', '/files', form(800))
   t.equal(tooMuch.status, 403)
-  t.match(await tooMuch.json(), { error: { code: 403, message: /hold 1000 bytes: delete some first/ } })
+  t.match(await tooMuch.json(), {
+    error: { code: 403, message: /with 1000 bytes in all: delete some first/ },
+  })
   t.equal((await send(url, 'DELETE', `/files/${id}`)).status, 200)
   t.equal((await send(url, 'POST', '/files', form(800))).status, 200)
 })

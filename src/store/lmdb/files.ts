@@ -58,7 +58,7 @@ export function createLmdbFileStore(
 
   const tooManyFiles = (): Fault =>
     new Fault('forbidden', {
-      note: `The organization's files may be ${mostFiles} and hold ${fileBytes} bytes: delete some first`,
+      note: `An organization may store ${mostFiles} files with ${fileBytes} bytes in all: delete some first`,
     })
 
   const beginFile = (): FileWriter =>
