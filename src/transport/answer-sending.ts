@@ -49,6 +49,14 @@ export function writeUnendedAnswer(res: HttpResponse, reply: Reply): number {
   return total
 }
 
+/** Characters of an answer from which on it is made into bytes before it is sent. */
+const LONG_TEXT = 64 * 1024
+
+/** A long text as bytes, made once: the native side would make a copy of its own, and what waits is another. */
+export function sendableBody(body: string | Uint8Array): string | Uint8Array {
+  return typeof body === 'string' && body.length > LONG_TEXT ? Buffer.from(body) : body
+}
+
 export function byteLength(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }
@@ -110,12 +118,13 @@ export class SizedSender extends PacedAnswer {
 
   /**
    * Rule 5: sends what the socket did not take of a body, from its offset and when it can take more. The caller's
-   * bytes may only be borrowed for this turn (an LMDB page, say), so the rest is copied.
+   * bytes may only be borrowed for this turn (an LMDB page, say): then the rest is copied.
    */
-  sendRest(body: Uint8Array): void {
+  sendRest(body: string | Uint8Array, isBorrowed: boolean): void {
     const sent = this.res.getWriteOffset()
     this.#owner.onBytesSent(sent)
-    this.#keep(Buffer.from(body.subarray(sent)))
+    if (typeof body === 'string') this.#keep(Buffer.from(body).subarray(sent))
+    else this.#keep(isBorrowed ? Buffer.from(body.subarray(sent)) : body.subarray(sent))
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   lengthWithoutBody,
   type SendingOwner,
   SizedSender,
+  sendableBody,
   writeHead,
 } from './answer-sending.js'
 import type { BodyQueue } from './body-queue.js'
@@ -265,8 +266,9 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
    * `end` would take them however many answers wait already, and a caller that pipelines reads and takes its time
    * over the answers could make us keep any number of them.
    */
-  #sendBody(body: string | Uint8Array, close: boolean): void {
+  #sendBody(reply: string | Uint8Array, close: boolean): void {
     const res = this.res
+    const body = sendableBody(reply)
     const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
     if (close) this.server.cutoff.closeBehind(res)
@@ -280,7 +282,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     this.trackUntilEnd()
     const sender = new SizedSender(res, total, this)
     this.paced = sender
-    sender.sendRest(typeof body === 'string' ? Buffer.from(body) : body)
+    sender.sendRest(body, reply === body)
   }
 
   get endsConnection(): boolean {

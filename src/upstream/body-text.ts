@@ -40,10 +40,11 @@ export class BoundedTextBody {
 
   /** What has come, as text; bytes that are no UTF-8 become replacement characters. Once. */
   text(): string {
-    const bytes = this.#bytes
-    if (bytes === null) return this.#text + (this.#decoder?.end() ?? '')
+    const [text, bytes] = [this.#text, this.#bytes]
+    // Whoever has the text may outlive this for long, and this is kept as long as its call.
+    this.#text = ''
     this.#bytes = null
-    return bytes.toString('utf8', 0, this.#size)
+    return bytes === null ? text + (this.#decoder?.end() ?? '') : bytes.toString('utf8', 0, this.#size)
   }
 }
 
