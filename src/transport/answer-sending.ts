@@ -135,17 +135,14 @@ export class SizedSender extends PacedAnswer {
   async sendFrom(body: SizedResponseBody): Promise<void> {
     const owner = this.#owner
     owner.onAbort(() => this.#dropRest())
-    if (owner.endsConnection) this.res.tryEnd(NO_BYTES, this.#size)
     const source = await body.open()
     try {
       while (!owner.isOver()) {
-        const complete = owner.endsConnection && this.res.getWriteOffset() === this.#size
-        const piece = complete ? NO_BYTES : await source.read()
+        if (owner.endsConnection && this.res.getWriteOffset() === this.#size) return
+        const piece = await source.read()
         if (owner.isOver()) return
-        if (piece.byteLength === 0 && !complete) throw new Error('a body ended before its announced size')
-        if (!complete) this.#sendPiece(piece)
-        else if (this.#offer(NO_BYTES)) return owner.endConnection()
-        else this.#keep(NO_BYTES)
+        if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
+        this.#sendPiece(piece)
         if (this.#rest !== null) {
           await new Promise<void>((resolve) => {
             this.#readOn = resolve
@@ -168,7 +165,7 @@ export class SizedSender extends PacedAnswer {
   #sendPiece(piece: Uint8Array): void {
     const before = this.res.getWriteOffset()
     // The head travels with the first piece.
-    if (before === 0) this.#hand(piece)
+    if (before === 0 && !this.#owner.endsConnection) this.#hand(piece)
     else this.#offer(piece)
     if (this.#owner.isOver()) return
     const taken = this.res.getWriteOffset() - before
@@ -193,15 +190,20 @@ export class SizedSender extends PacedAnswer {
 
   /**
    * Hands bytes over and reports how far the body is; false when some were refused. Where we end the connection, uWS is
-   * told of one byte more than was announced: it would call the answer ended, and keep the connection. Inside a cork,
-   * because uWS complains on standard error about every other write.
+   * told of one byte more than was announced with the first bytes: it would call the answer ended, and keep the
+   * connection (as it does behind a body of one byte). Inside a cork, because uWS complains on standard error about
+   * every other write.
    */
   #hand(bytes: Uint8Array): boolean {
+    const size = this.#size
+    const openEnd = this.#owner.endsConnection && this.res.getWriteOffset() > 0
     let taken = false
     this.res.cork(() => {
-      const [ok, done] = this.res.tryEnd(bytes, this.#owner.endsConnection ? this.#size + 1 : this.#size)
-      this.#owner.onBytesSent(done ? this.#size : this.res.getWriteOffset())
+      const [ok, done] = this.res.tryEnd(bytes, openEnd ? size + 1 : size)
+      const sent = done ? size : this.res.getWriteOffset()
+      this.#owner.onBytesSent(sent)
       if (done) this.#owner.settle(false)
+      else if (sent === size) this.#owner.endConnection()
       taken = ok || done
     })
     return taken
