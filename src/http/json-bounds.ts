@@ -22,9 +22,6 @@ const RIGHT_BRACKET = 0x5d
 const LEFT_BRACE = 0x7b
 const RIGHT_BRACE = 0x7d
 
-/** Members of the objects that are open, by depth: one scan at a time, and none waits. */
-const memberCounts = new Int32Array(DEEPEST + 1)
-
 /**
  * What a text holds too much of; null for nothing. The issue names the outermost member it stands in. Of a text that
  * is no JSON nothing is promised. One pass: a nanosecond or two a byte, strings less.
@@ -32,6 +29,8 @@ const memberCounts = new Int32Array(DEEPEST + 1)
 export function jsonExcess(text: Buffer): ValidationIssue | null {
   const { length } = text
   if (length <= LEAST_BYTES) return null
+  /** Members of the objects that are open, by depth. */
+  const memberCounts = new Int32Array(DEEPEST + 1)
   let depth = 0
   let values = 1
   let members = 0

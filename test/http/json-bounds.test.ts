@@ -79,6 +79,10 @@ test('a short text is not looked at: what it may hold costs little', async (t) =
   t.ok(jsonExcess(Buffer.from('['.repeat(32 * 1024 + 1))))
 })
 
+test('what one text holds does not count for the next', async (t) => {
+  for (let text = 0; text < 3; text++) t.equal(noteFor(`"a"${':1'.repeat(6_000)}`), undefined)
+})
+
 test('text that is no JSON ends the scan without a word: the parser says what is wrong', async (t) => {
   for (const text of [
     ']'.repeat(1000),
