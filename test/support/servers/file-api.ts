@@ -3,6 +3,7 @@ import { fileEndpoints } from '../../../src/features/files/endpoints.js'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
+import { BodyBudget } from '../../../src/http/body-budget.js'
 import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import type { Store } from '../../../src/store/store.js'
@@ -19,6 +20,9 @@ interface FileCall {
   /** A value goes out as JSON, bytes as they are. */
   readonly body?: unknown
 }
+
+/** No test here is about the memory that bodies take. */
+const LARGEST_BODIES = 64 * 1024 * 1024
 
 export interface FileApi {
   readonly clock: FakeClock
@@ -67,6 +71,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   // As the configuration has it by default (contract/decisions 3).
   const permissions = options.permissions ?? new Map([['file-content', 'management']] as const)
   const { inject, lines } = pipelineOf(endpoints, {
+    bodies: { practice: new BodyBudget(0, 0), gateway: new BodyBudget(LARGEST_BODIES, LARGEST_BODIES) },
     authority: createAuthority(accounts, clock, () => permissions, null, store.scim),
     bodyLimit: 64 * 1024,
   })
