@@ -10,6 +10,8 @@ import { jsonReply } from '../../../src/http/reply.js'
 import type { Route } from '../../../src/transport/exchange.js'
 import { type Inject, injector } from './inject.js'
 
+const MIB = 1024 * 1024
+
 /** What was counted for one operation. */
 interface Counted {
   arrived: number
@@ -40,7 +42,7 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     deadlineMs: 5_000,
     maxInFlight: 100,
     inFlight,
-    bodies: { practice: new BodyBudget(1024, 1024), gateway: new BodyBudget(1024, 1024) },
+    bodies: { practice: new BodyBudget(MIB, MIB), gateway: new BodyBudget(MIB, MIB) },
     meter: (operation) => meterOf((counted[operation] ??= { arrived: 0, statuses: [] })),
     cors: null,
     fallback: gateway,
