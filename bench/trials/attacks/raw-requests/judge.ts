@@ -4,7 +4,7 @@ import type { Play } from './play.js'
 import { PROXY_LIMITS } from './proxy-limits.js'
 import { OWN_MARK, type RawRequest } from './raw-request.js'
 
-export interface Verdict {
+interface Verdict {
   readonly play: Play
   /** The limit of the server under which the request falls. */
   readonly limit: Limit | null
@@ -21,7 +21,7 @@ interface Runs {
 }
 
 /** The limit of this server that the request falls under. */
-export function limitOf(server: Server, request: RawRequest): Limit | null {
+function limitOf(server: Server, request: RawRequest): Limit | null {
   return (
     [...LIMITS, ...PROXY_LIMITS].find(
       (limit) => limit.of.includes(server) && limit.requests.some((name) => isNamed(request, name)),

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseChunkSize, ResponseHead } from '../../../harness/http/response-framing.js'
 import { BEHIND, BEHIND_MARK, OWN_MARK, type RawRequest } from './raw-request.js'
 
-export interface Target {
+interface Target {
   readonly host: string
   readonly port: number
 }
 
 /** Where the request behind it stands: nowhere, in the same packet, or in one of its own. */
-export type Company = 'alone' | 'same packet' | 'next packet'
+type Company = 'alone' | 'same packet' | 'next packet'
 
 export interface Play {
   readonly request: RawRequest
@@ -38,7 +38,7 @@ const WATCH_MS = 300
 const AT_ONCE = 256
 
 /** Splits what came into answers. */
-export function readAnswers(bytes: Buffer, head: boolean): Pick<Play, 'statuses' | 'interim' | 'garbled'> {
+function readAnswers(bytes: Buffer, head: boolean): Pick<Play, 'statuses' | 'interim' | 'garbled'> {
   const statuses: number[] = []
   const interim: number[] = []
   let at = 0

@@ -55,7 +55,7 @@ export function get(fields: readonly string[] = [], body = ''): string {
 }
 
 /** A well-formed request that creates an item of the given name. */
-export function creating(name: string): string {
+function creating(name: string): string {
   const body = JSON.stringify({ name })
   return post([`Content-Length: ${body.length}`], body)
 }
