@@ -271,6 +271,10 @@ const UNMET: readonly (readonly [which: RegExp, why: string])[] = [
     /^chat_completions 504$/,
     'a provider that is late past the deadline is told as 524, and nothing else waits',
   ],
+  [
+    /^(create|update|add)_\w+ 429$/,
+    'bodies under way would have to take a quarter of the memory for them: test/http/body-memory.test.ts',
+  ],
   [/^(?!chat)\w+ 504$/, 'the handler answers in the turn in which it is called, or after one write to disk'],
 ]
 
