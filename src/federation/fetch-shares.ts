@@ -7,9 +7,13 @@ const MOST_WAITING = 1024
 
 type Start = () => void
 
+/** For each fetch of an organization so many stay free for others. */
+const FREE_FOR_EACH = 3
+
 /**
- * An organization may begin another fetch while it has fewer under way than are free. One alone gets half of them,
- * `n` with as much as they want get 1/(n + 1) each: whatever some do, the next organization begins at once.
+ * An organization may begin another fetch while three times as many as it has are free. One alone gets a quarter of
+ * all, `n` with as much as they want get 1/(n + 3) each: whatever some do, the next organization begins at once, and
+ * what comes back at a time for one of them holds the event loop for a moment only.
  */
 export class FetchShares {
   private free = MOST_FETCHES
@@ -34,7 +38,7 @@ export class FetchShares {
   }
 
   private mayBegin(organizationId: string): boolean {
-    return (this.running.get(organizationId) ?? 0) < this.free
+    return (this.running.get(organizationId) ?? 0) * FREE_FOR_EACH < this.free
   }
 
   private begin(organizationId: string): void {
