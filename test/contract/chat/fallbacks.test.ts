@@ -37,11 +37,18 @@ const server = await startGateway({
       first: provider('First', first.origin),
       second: provider('Second', second.origin),
       dead: provider('Dead', await deadOrigin()),
+      hasty: { ...provider('Hasty', first.origin), timeouts: { headers_ms: 150, first_token_ms: 150 } },
     },
     models: {
       'acme/one': { endpoints: [{ provider: 'first', upstream_model: 'one-1', prices: CHEAP }] },
       'acme/two': { endpoints: [{ provider: 'second', upstream_model: 'two-1', prices: DEAR }] },
       'acme/dead': { endpoints: [{ provider: 'dead' }] },
+      'acme/late': {
+        endpoints: [
+          { provider: 'hasty', prices: CHEAP },
+          { provider: 'second', prices: DEAR },
+        ],
+      },
       'acme/both': {
         endpoints: [
           { provider: 'first', upstream_model: 'both-1', prices: CHEAP },
@@ -228,6 +235,23 @@ for (const stream of [false, true]) {
     t.equal(asked.status, 502)
     t.equal(calls[1], 0)
   })
+}
+
+for (const stream of [false, true]) {
+  for (const [how, script] of [
+    ['never answers', () => {}],
+    ['sends a head and nothing more', (peer: Peer) => peer.streamHead()],
+  ] as const) {
+    test(`the endpoint behind one that ${how} has limits of its own, stream: ${stream}`, async (t) => {
+      first.script = script
+      // Longer than the first one was given.
+      second.script = (peer, request) => void setTimeout(() => answers(peer, request), 300)
+      const { asked, said, calls } = await meet({ model: 'acme/late', stream })
+      t.equal(asked.status, 200)
+      t.same(calls, [1, 1])
+      t.match(said, { provider: 'Second', service_metadata: { attempt: 2 } })
+    })
+  }
 }
 
 test('after the first byte nothing is tried again', async (t) => {
