@@ -158,7 +158,7 @@ export class SizedSender extends PacedAnswer {
     const rest = this.#rest
     if (rest === null || this.#owner.isOver()) return
     const before = this.res.getWriteOffset()
-    if (this.#offer(rest.subarray(before - this.#restAt))) this.#dropRest()
+    if (this.#offer(rest.subarray(before - this.#restAt), true)) this.#dropRest()
     else if (this.res.getWriteOffset() > before) this.onProgress()
   }
 
@@ -180,32 +180,37 @@ export class SizedSender extends PacedAnswer {
 
   /**
    * Hands bytes over; true when the socket has taken all of them. A cork takes up to 16 KiB that the socket refuses when
-   * it is drawn, which only the next write shows. So the last byte of a body goes alone, behind the others.
+   * it is drawn, which only the next write shows. So the last byte of a body goes alone, behind the others. To a reader
+   * that is behind it goes outside a cork: nothing would show that it was refused, and uWS gives an ended answer ten
+   * seconds.
    */
-  #offer(bytes: Uint8Array): boolean {
+  #offer(bytes: Uint8Array, isBehind = false): boolean {
     const others = bytes.byteLength - 1
-    if (others < 1 || this.res.getWriteOffset() + others + 1 < this.#size) return this.#hand(bytes)
-    return this.#hand(bytes.subarray(0, others)) && this.#hand(bytes.subarray(others))
+    if (this.res.getWriteOffset() + others + 1 < this.#size) return this.#hand(bytes)
+    if (others > 0 && !this.#hand(bytes.subarray(0, others))) return false
+    return this.#hand(bytes.subarray(others), isBehind)
   }
 
   /**
    * Hands bytes over and reports how far the body is; false when some were refused. Where we end the connection, uWS is
    * told of one byte more than was announced with the first bytes: it would call the answer ended, and keep the
-   * connection (as it does behind a body of one byte). Inside a cork, because uWS complains on standard error about
-   * every other write.
+   * connection (as it does behind a body of one byte). Inside a cork where it can be, because uWS complains on standard
+   * error about every other write that it has not called for.
    */
-  #hand(bytes: Uint8Array): boolean {
+  #hand(bytes: Uint8Array, isUncorked = false): boolean {
     const size = this.#size
     const openEnd = this.#owner.endsConnection && this.res.getWriteOffset() > 0
     let taken = false
-    this.res.cork(() => {
+    const write = (): void => {
       const [ok, done] = this.res.tryEnd(bytes, openEnd ? size + 1 : size)
       const sent = done ? size : this.res.getWriteOffset()
       this.#owner.onBytesSent(sent)
       if (done) this.#owner.settle(false)
       else if (sent === size) this.#owner.endConnection()
       taken = ok || done
-    })
+    }
+    if (isUncorked) write()
+    else this.res.cork(write)
     return taken
   }
 
