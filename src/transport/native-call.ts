@@ -111,6 +111,8 @@ export class PipelineCutoff {
 /** What all exchanges of one server share. */
 export interface ServerState {
   draining: boolean
+  /** Every answer ends its connection: the server is being stopped, or connections are scarce. */
+  readonly shedsConnections: () => boolean
   /** Calls that outlived the turn they arrived in. */
   readonly openExchanges: LinkedList<NativeCall>
   readonly cutoff: PipelineCutoff
@@ -200,7 +202,10 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
    * Writes an answer. With `close` the connection ends behind it (rule 12); what uWS has already read behind it is not
    * run. Also for an answer that was promised: what a handler awaits may be there before uWS has parsed on.
    */
-  protected send(reply: Reply, close = this.connectionEnd !== 'none' || this.server.draining): void {
+  protected send(
+    reply: Reply,
+    close = this.connectionEnd !== 'none' || this.server.shedsConnections(),
+  ): void {
     this.phase = 'sending'
     if (close && this.connectionEnd === 'none') this.connectionEnd = 'ours'
     // The reader may have left it paused; the connection may not stay held back.

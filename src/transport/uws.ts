@@ -77,8 +77,11 @@ export async function serveUws(
 ): Promise<UwsServer> {
   const app = options.tls === null ? native.App() : createTlsApp(native, options.tls)
   const sendTimeoutMs = options.sendTimeoutMs ?? SEND_TIMEOUT_MS
+  const { onConnection, maxConnections = Number.POSITIVE_INFINITY } = options
+  const budget = new ConnectionBudget(maxConnections, () => countConnections(port))
   const server: ServerState = {
     draining: false,
+    shedsConnections: () => server.draining || budget.scarce,
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
     turn: new TurnBudget(options.turnMs),
@@ -88,8 +91,6 @@ export async function serveUws(
   }
   for (const route of routes) registerRoute(app, route, server, options)
 
-  const { onConnection, maxConnections = Number.POSITIVE_INFINITY } = options
-  const budget = new ConnectionBudget(maxConnections, () => countConnections(port))
   app.filter((res, change) => {
     onConnection?.(change)
     if (change < 0) {
