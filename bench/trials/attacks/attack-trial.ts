@@ -29,7 +29,8 @@ const MOST_KEPT_MIB = 200
 const MOST_P99_MS = 100
 /** Below this a p99 is noise of the machine: three times as much says nothing. */
 const LEAST_QUIET_P99_MS = 5
-const TOKENS = 64
+/** As many as a round exchanges: what a condition says of claims that were seen before is remembered. */
+const TOKENS = 512
 const MIB = 2 ** 20
 
 const ENVIRONMENT = { ...FEDERATION_ENVIRONMENT }
@@ -37,8 +38,7 @@ const ENVIRONMENT = { ...FEDERATION_ENVIRONMENT }
 type Neighbours = Awaited<ReturnType<typeof loadNeighbours>>
 
 /** The calls of an organization that has nothing to do with the abuser. */
-async function loadNeighbours(port: number, chat: Buffer, exchanges: readonly Buffer[], seconds: number) {
-  let turn = 0
+async function loadNeighbours(port: number, chat: Buffer, exchange: () => Buffer, seconds: number) {
   const [chats, exchanged] = await Promise.all([
     openLoop({ port, connections: 32, seconds, perSecond: CHATS_PER_SECOND, request: chat }),
     openLoop({
@@ -46,7 +46,7 @@ async function loadNeighbours(port: number, chat: Buffer, exchanges: readonly Bu
       connections: 16,
       seconds,
       perSecond: EXCHANGES_PER_SECOND,
-      request: () => exchanges[turn++ % exchanges.length]!,
+      request: exchange,
     }),
   ])
   return { chats, exchanged }
@@ -89,10 +89,12 @@ async function oneRound(context: TrialContext, attack: Attack) {
     const neighbour = await newOrganization(operator, 'neighbour')
     const { policyId } = await neighbour.admin.trustIssuer(issuer)
     const exchanges = Array.from({ length: TOKENS }, (_, index) =>
-      exchangeBytes(policyId, issuer.token({ jti: `beside-${index}` })),
+      exchangeBytes(policyId, issuer.token({ jti: `beside-${index}`, sub: `repo:octo/beside-${index}` })),
     )
+    let turn = 0
+    const exchange = (): Buffer => exchanges[turn++ % TOKENS]!
     const chat = callBytes(chatWithKey(neighbour.key), 'bench/json')
-    const measure = (seconds: number) => loadNeighbours(server.port, chat, exchanges, seconds)
+    const measure = (seconds: number) => loadNeighbours(server.port, chat, exchange, seconds)
     await measure(WARM_UP_SECONDS)
     const quiet = await measure(QUIET_SECONDS)
     const { workers } = server
