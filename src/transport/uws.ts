@@ -26,7 +26,7 @@ export interface UwsOptions {
   readonly keepAliveMs?: number
   /** Time after which a reader that takes nothing is cut, in milliseconds; 180 000 when absent. */
   readonly sendTimeoutMs?: number
-  /** Time for which requests of one turn are answered in it, in milliseconds; 50 when absent. */
+  /** Time for which requests of one turn are answered in it, in milliseconds; 25 when absent. */
   readonly turnMs?: number
   /** Connections beyond which new ones are closed as soon as they come; Infinity when absent. */
   readonly maxConnections?: number
