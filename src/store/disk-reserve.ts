@@ -70,7 +70,7 @@ export function noRoomFault(detail: string): Fault {
 /** As `DiskReserve.take`. */
 export type TakeRoom = (bytes: number, isReuse?: boolean) => boolean
 
-/** How much may be stored, and where to ask for room on the disk. */
+/** How much may be stored, and where to ask for room on the disk (contract/decisions 64). */
 export interface StoreLimits {
   /** Most bytes of all items, as JSON. */
   readonly itemBytes: number
