@@ -49,7 +49,7 @@ export class InterimFilter {
     this.#held = null
     while (bytes.length > 0) {
       const end = isUndecided(bytes) ? -1 : interimEnd(bytes)
-      if (end === 0 || this.#skipped + bytes.length > MOST_BYTES) {
+      if (end === 0 || this.#skipped + (end < 0 ? bytes.length : end) > MOST_BYTES) {
         this.#awaitsHead = false
         return bytes
       }

@@ -147,6 +147,17 @@ for (const [what, bytes] of INTERIM) {
   })
 }
 
+test('a long answer may come in one piece with the interim one before it', async (t) => {
+  const long = 'a'.repeat(40_000)
+  const { call } = await upstreamBench(t, (peer) => {
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
+    peer.write(`${interim}HTTP/1.1 200 OK\r\ncontent-length: ${long.length}\r\n\r\n${long}`)
+  })
+  const recorded = call()
+  t.equal(await recorded.end.opened, 'ended')
+  t.equal(recorded.text(), long)
+})
+
 test('interim answers and the answer may come in pieces of any size', async (t) => {
   for (const size of [1, 2, 7, 12, 13]) {
     const { call } = await upstreamBench(t, (peer) => {
