@@ -110,15 +110,25 @@ export class Attempts<R extends RoutedRequest> {
   /** After a failed attempt that has answered nothing: tries again, here or elsewhere, or gives up. */
   continueAfter(failure: ProviderFailure, lost: LostCost | null): void {
     this.#record(failure.status, failure.fault.kind, lost)
-    const waitedMs = performance.now() - this.#generation.attemptedAt
-    this.#ports.health.recordFailure(this.#endpoint, this.#permit, failure, waitedMs)
+    this.#recordUnanswered(failure)
     this.#permit = REFUSED
     this.#call = null
-    if (isRescuable(failure, this.#isRepeatable) && performance.now() < this.#deadlineAt) {
+    if (this.#isRescuable(failure) && performance.now() < this.#deadlineAt) {
       if (isContextTooLong(failure.fault)) this.#tooSmall = [...(this.#tooSmall ?? []), this.#endpoint]
       if (this.#tryNext() || this.#tryAllLater(failure)) return
     }
     this.#sender.giveUp(failure)
+  }
+
+  /** That those before it have used up the time of the call is not the fault of the endpoint that was asked last. */
+  #recordUnanswered(failure: ProviderFailure): void {
+    const { health } = this.#ports
+    const { attempts, attemptedAt } = this.#generation
+    const now = performance.now()
+    const isCutShort =
+      attempts.length > 1 && failure.fault.kind === 'provider-timeout' && now >= this.#deadlineAt
+    if (isCutShort) health.recordAbort(this.#endpoint, this.#permit, false)
+    else health.recordFailure(this.#endpoint, this.#permit, failure, now - attemptedAt)
   }
 
   /** All endpoints have been tried: from the first on once more, after a pause. */
@@ -133,6 +143,10 @@ export class Attempts<R extends RoutedRequest> {
       if (!this.#sender.isOver && !this.#tryNext()) this.#sender.giveUp(failure)
     })
     return true
+  }
+
+  #isRescuable(failure: ProviderFailure): boolean {
+    return isRescuable(failure, this.#ports.retries.rescue, changesNothing(this.#generation.request))
   }
 
   /** Whether the call may be made again where a provider may have worked on it. */

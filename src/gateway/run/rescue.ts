@@ -15,14 +15,23 @@ const CALLER_FAULTS: ReadonlySet<string> = new Set([
   'unprocessable',
 ])
 
+/** Statuses from 500 on with which a server turns a call away before it works on it. */
+const TURNED_AWAY: ReadonlySet<number> = new Set([503, 529])
+
 /**
- * Whether another endpoint may be asked after this failure. `repeatable`: also one that may have worked on the call,
- * and may bill it; otherwise only what never arrived, or was turned away, is sent again.
+ * Whether another endpoint may be asked after this failure. `rescue`: with `unanswered` also where one may have worked
+ * on the call, and may bill it; otherwise only what never arrived, or was refused, is sent again. `harmless`: the call
+ * changes nothing at a provider; another one goes on only where no provider can have begun it.
  */
-export function isRescuable({ class: kind, fault }: ProviderFailure, repeatable: boolean): boolean {
+export function isRescuable(
+  { class: kind, fault, status }: ProviderFailure,
+  rescue: RoutingConfig['rescue'],
+  harmless: boolean,
+): boolean {
   // What one endpoint's format cannot say, another's may.
   if (kind === 'not-sent') return true
-  if (kind === 'maybe-processed' && !repeatable) return false
+  if (kind === 'maybe-processed' && (rescue === 'unsent' || !harmless)) return false
+  if (status >= 500 && !harmless && !TURNED_AWAY.has(status)) return false
   return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
 }
 

@@ -35,9 +35,10 @@ function bench(more: Partial<RoutingConfig> = {}, deadlineMs = 1_000) {
     ...{ rescue: 'unanswered', retries: 0, retryWaitMs: 0, retryBudget: 0 },
     ...more,
   }
+  const state = routingState(systemClock, undefined, config)
   const gateway = new Gateway({
     catalog: () => catalog,
-    ...routingState(systemClock, undefined, config),
+    ...state,
     countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
     admitCount: async () => () => {},
     clock: systemClock,
@@ -48,7 +49,7 @@ function bench(more: Partial<RoutingConfig> = {}, deadlineMs = 1_000) {
     observe: () => {},
     admit: () => ({ recordLost: (_, attempt) => void lost.push(attempt), settle: () => null }),
   })
-  return { gateway, catalog, first, second, lost }
+  return { gateway, catalog, first, second, lost, health: state.health }
 }
 
 function listener<E = unknown>() {
@@ -159,6 +160,21 @@ test('when the time of the call is up there is no further attempt, and the calle
   first.last.complete!.onFailure(SILENT)
   t.equal((await answer).fault?.kind, 'provider-timeout')
   t.equal(second.calls.length, 0)
+})
+
+test('an endpoint that was left no time by the one before it is not blamed for that', async (t) => {
+  const { gateway, first, second, health } = bench({}, 500)
+  const answer = completeChat(gateway)
+  first.last.complete!.onFailure(SILENT)
+  while (performance.now() < second.last.call.deadlineAt)
+    await new Promise((resolve) => setImmediate(resolve))
+  second.last.complete!.onFailure(SILENT)
+  const { fault, generation } = await answer
+  t.equal(fault?.kind, 'provider-timeout')
+  const [silent, late] = generation.plan.endpoints.map((endpoint) => health.of(endpoint))
+  t.ok(silent!.breakerOf(CALLER.organizationId))
+  t.notOk(late!.breakerOf(CALLER.organizationId))
+  t.equal(late!.latency.quantile(0.5, health.now()), null)
 })
 
 test('one endpoint alone is asked again, as configured', async (t) => {

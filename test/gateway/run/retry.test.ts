@@ -40,17 +40,30 @@ const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere
 
 for (const [why, failed, elsewhere, here] of AGAIN) {
   test(`after ${why} another endpoint is ${elsewhere ? '' : 'not '}tried, the same one ${here ? '' : 'not '}again`, async (t) => {
-    t.equal(isRescuable(failed, true), elsewhere)
+    t.equal(isRescuable(failed, 'unanswered', true), elsewhere)
     t.equal(budget().pauseAfter(failed, 0) !== null, here)
   })
 }
 
-test('a call that may not be repeated goes elsewhere only where nobody can have worked on it', async (t) => {
-  t.notOk(isRescuable(failure('provider-timeout', 'maybe-processed', 0), false))
-  t.notOk(isRescuable(failure('provider-failed', 'maybe-processed', 200), false))
-  t.ok(isRescuable(failure('provider-failed', 'not-sent', 0), false))
-  t.ok(isRescuable(failure('rate-limited', 'refused', 429), false))
-})
+const UNREPEATED: readonly (readonly [failed: ProviderFailure, unsent: boolean, withTools: boolean])[] = [
+  [failure('provider-timeout', 'maybe-processed', 0), false, false],
+  [failure('provider-failed', 'maybe-processed', 200), false, false],
+  [failure('provider-failed', 'refused', 500), true, false],
+  [failure('provider-failed', 'refused', 502), true, false],
+  [BUSY, true, true],
+  [failure('provider-overloaded', 'refused', 529), true, true],
+  [failure('rate-limited', 'refused', 429), true, true],
+  [failure('provider-failed', 'not-sent', 0), true, true],
+]
+
+for (const [failed, unsent, withTools] of UNREPEATED) {
+  const what = `${failed.class} ${failed.status}`
+  test(`after ${what}: rescue unsent goes ${unsent ? 'on' : 'no further'}, a provider's own tools ${withTools ? 'go on' : 'do not'}`, async (t) => {
+    t.equal(isRescuable(failed, 'unsent', true), unsent)
+    t.equal(isRescuable(failed, 'unanswered', false), withTools)
+    t.equal(isRescuable(failed, 'unsent', false), withTools)
+  })
+}
 
 const TOOLS: readonly (readonly [type: string | null | undefined, harmless: boolean])[] = [
   [undefined, true],
@@ -81,7 +94,7 @@ for (const [type, harmless] of TOOLS) {
 test('a prompt that is too long goes elsewhere, never to the same one again', async (t) => {
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
   const failed = { fault, class: 'refused' as FailureClass, status: 400 }
-  t.ok(isRescuable(failed, true))
+  t.ok(isRescuable(failed, 'unanswered', true))
   t.equal(budget().pauseAfter(failed, 0), null)
 })
 
