@@ -12,10 +12,10 @@ const ROUNDS_PER_FURTHER_BYTE = 6
 const MIN_COST = 100
 /** Most that one count may cost, a twentieth of a second: of texts that would cost more, samples are counted. */
 const MAX_COST = 200_000
-/** Characters of a sample's pieces, which lie at equal distances. */
+/** Characters of a sample's pieces. */
 const PIECE_CHARS = 2_000
-/** Characters of a token in common text; the guess where counting is not possible. */
-const CHARACTERS_PER_TOKEN = 4
+/** Bytes of a token in common text, whatever its script; the guess where counting is not possible. */
+const BYTES_PER_TOKEN = 4
 
 /** Counts in the pool. A full pool, or a defect in it, leaves a guess by length: an estimate must not fail a call. */
 export function pooledTokenCounter(pool: CpuPool): CountTokens {
@@ -30,7 +30,7 @@ export function pooledTokenCounter(pool: CpuPool): CountTokens {
       )
       return { counts, areGuessed: false }
     } catch {
-      return { counts: texts.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN)), areGuessed: true }
+      return { counts: texts.map(guessTokens), areGuessed: true }
     }
   }
 }
@@ -39,14 +39,21 @@ function countingCost(text: string): number {
   return text.length + ROUNDS_PER_FURTHER_BYTE * (Buffer.byteLength(text) - text.length)
 }
 
-/** That share of a text, or all of it: pieces from its begin to its end. */
-export function sampleText(text: string, share: number): string {
+function guessTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+/**
+ * That share of a text, or all of it: as many pieces as equal parts, each from anywhere in its part. Who knew where they
+ * lie could have something cheap counted there.
+ */
+export function sampleText(text: string, share: number, random: () => number = Math.random): string {
   if (share >= 1 || text.length <= PIECE_CHARS) return text
   const pieces = Math.max(1, Math.floor((text.length * share) / PIECE_CHARS))
   const distance = text.length / pieces
   let sample = ''
   for (let piece = 0; piece < pieces; piece++) {
-    const from = Math.floor(piece * distance)
+    const from = Math.floor(piece * distance + random() * (distance - PIECE_CHARS))
     sample += text.slice(from, from + PIECE_CHARS)
   }
   return sample

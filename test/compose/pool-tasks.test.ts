@@ -47,12 +47,24 @@ test('a sample is taken from all of a text, in the share that is asked for', asy
   const text = Array.from({ length: 100_000 }, (_, at) =>
     String.fromCharCode(0x21 + Math.floor(at / 10_000)),
   ).join('')
-  const sample = sampleText(text, 0.25)
+  const sample = sampleText(text, 0.25, () => 0)
   t.equal(sample.length, 24_000)
   t.same([...new Set(sample)].length, 10, 'every tenth of the text is in it')
   t.equal(sampleText(text, 1), text)
   t.equal(sampleText('short', 0.001), 'short')
   t.equal(sampleText(text, 0.000001).length, 2_000)
+  t.equal(sampleText(text, 0.25, () => 0.999_999).length, 24_000, 'also where each piece ends its part')
+})
+
+test('nobody knows where a sample is taken', async (t) => {
+  const numbers = Array.from({ length: 20_000 }, (_, at) => `${at} `).join('')
+  t.not(sampleText(numbers, 0.25), sampleText(numbers, 0.25))
+})
+
+test('a guess goes by the bytes of a text, as tokens do', async (t) => {
+  const pool = poolOf(1000)
+  await pool.close()
+  t.same(await counterOf(pool)(['four', '今天天气', '']), guessed(1, 3, 0))
 })
 
 test('a full lane leaves guesses by length, says so, and fails nobody; whoever has a share of it is counted', async (t) => {
