@@ -158,13 +158,16 @@ export class Attempts<R extends RoutedRequest> {
     return this.#generation.startedAt + this.#ports.deadlineMs
   }
 
-  /** Ends what is under way; an attempt counts as one although it has no status. */
-  abort(): void {
+  /**
+   * Ends what is under way; an attempt counts as one although it has no status. `lost`: what one may cost that has been
+   * sent and has answered nothing.
+   */
+  abort(lost: LostCost | null): void {
     this.#cancelPause?.()
     if (this.#permit !== REFUSED) {
       const answering = this.#generation.served !== null
       if (answering) this.markEnd()
-      else this.#record(0, 'aborted')
+      else this.#record(0, 'aborted', this.#call?.waits?.() ? lost : null)
       this.#ports.health.recordAbort(this.#endpoint, this.#permit, answering)
       this.#permit = REFUSED
     }

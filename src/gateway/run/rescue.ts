@@ -67,7 +67,7 @@ export function changesNothing({ tools }: RequestWithTools): boolean {
 export function lostCostOf(
   { operation, request }: Generation<RoutedRequest>,
   endpoint: ModelEndpoint,
-  { class: failureClass }: ProviderFailure,
+  { class: failureClass }: Pick<ProviderFailure, 'class'>,
   usage: Usage | null,
   sample: OutputSample | null,
 ): LostCost | null {

@@ -21,6 +21,9 @@ import { lostCostOf } from './rescue.js'
 /** Events without content that an attempt may bring before they count as an answer. */
 const MOST_HELD = 1_000
 
+/** A provider whose caller has gone may work on and bill it all the same. */
+const ABANDONED = { class: 'maybe-processed' } as const
+
 /** A run in one object: it receives the provider's answer, and is the caller's handle of it. */
 export class InferenceRun<R extends RoutedRequest, E, A>
   implements AttemptSender<R>, StreamReceiver<E>, CompletionReceiver<A>, CallHandle
@@ -210,7 +213,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#attempts.continueAfter(failure, lost)
   }
 
-  #lostCost(failure: ProviderFailure): LostCost | null {
+  #lostCost(failure: Pick<ProviderFailure, 'class'>): LostCost | null {
     const sample = this.#mode === 'stream' ? this.#totals.sample : null
     try {
       return lostCostOf(this.#generation, this.#attempts.endpoint, failure, this.#totals.usage, sample)
@@ -254,7 +257,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     if (this.#over) return
     this.#over = true
     this.#silenced = true
-    this.#attempts.abort()
+    this.#attempts.abort(this.#generation.served === null ? this.#lostCost(ABANDONED) : null)
     this.#close({ kind: 'aborted' })
   }
 

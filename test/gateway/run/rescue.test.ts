@@ -9,7 +9,13 @@ import { Gateway, type StreamListener } from '../../../src/gateway/gateway.js'
 import { messagesFormat } from '../../../src/gateway/metering/messages-format.js'
 import type { MessagesApi, StreamReceiver } from '../../../src/gateway/providers/port/provider.js'
 import type { LostAttempt } from '../../../src/gateway/run/generation.js'
-import { completeChat, inferenceOf, REQUEST, streamChat } from '../../support/clients/gateway-calls.js'
+import {
+  completeChat,
+  inferenceOf,
+  REQUEST,
+  streamChat,
+  Waiter,
+} from '../../support/clients/gateway-calls.js'
 import { routingState } from '../../support/providers/routing.js'
 import {
   CALLER,
@@ -117,6 +123,33 @@ test('what was never sent, or was turned away without a figure, is no loss', asy
   void completeChat(gateway)
   first.last.complete!.onFailure(failure('provider-failed', 'not-sent', 0))
   second.last.complete!.onFailure(failure('provider-failed', 'refused', 500))
+  t.same(lost, [])
+})
+
+for (const waits of [{ queueMs: 0, connectMs: 1 }, null]) {
+  test(`a call that its caller leaves ${waits === null ? 'before it is sent is no loss' : 'after it was sent is a loss'}`, async (t) => {
+    const { gateway, first, lost } = bench()
+    first.waits = waits
+    const waiter = new Waiter()
+    void completeChat(gateway, inferenceOf(), waiter)
+    const { flow } = streamChat(gateway, listener())
+    waiter.leave()
+    flow.cancel()
+    const costs = waits === null ? [] : [6_000 + 1024 * 2_000, 6_000]
+    t.match(
+      lost,
+      costs.map((cost) => ({ status: 0, error: 'aborted', lost: { cost, estimated: true } })),
+    )
+    t.equal(lost.length, costs.length)
+  })
+}
+
+test('a call that its caller leaves in the middle of the answer is none that was lost', async (t) => {
+  const { gateway, first, lost } = bench()
+  first.waits = { queueMs: 0, connectMs: 1 }
+  const { flow } = streamChat(gateway, listener())
+  first.last.stream!.onEvent(text('hi'))
+  flow.cancel()
   t.same(lost, [])
 })
 

@@ -12,6 +12,7 @@ import type { ChatEvent, Completion, Usage } from '../../../src/gateway/formats/
 import type {
   CallHandle,
   CompletionReceiver,
+  ConnectionWaits,
   FailureClass,
   Provider,
   ProviderCall,
@@ -32,6 +33,8 @@ export interface ScriptedCall {
 
 export class ScriptedProvider implements Provider {
   readonly calls: ScriptedCall[] = []
+  /** Of all calls; null as long as they are not sent. */
+  waits: ConnectionWaits | null = null
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
     return this.#add({ call, stream: receiver, complete: null, told: [] })
@@ -47,6 +50,7 @@ export class ScriptedProvider implements Provider {
       pause: () => void scripted.told.push('pause'),
       resume: () => void scripted.told.push('resume'),
       cancel: () => void scripted.told.push('cancel'),
+      waits: () => this.waits,
     }
   }
 
