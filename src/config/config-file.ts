@@ -15,7 +15,7 @@ const MAX_CHARS = 16 * 1024 * 1024
 /** Brackets that may be open at a time. The parser gives up before a thousand, after seconds when there are many more. */
 const MAX_OPEN = 500
 /** Signs of YAML before one value: the parser takes a time that grows with their square, or nests as deep. */
-const MANY_SIGNS = /(?:(?:[-?]|[&!]\S*)[ \t]+){200}/
+const MANY_SIGNS = /(?<!\S)(?:(?:[-?]|[&!]\S*)[ \t]+){200}/
 
 export function readConfigFile(path: string): ConfigFileReading {
   try {

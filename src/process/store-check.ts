@@ -1,5 +1,5 @@
 /** Names a damaged database before anything of the server opens it: reading one ends a process without a word. */
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,18 +39,19 @@ function readDatabase(folder: string, budgetMs: number, remedy: string): Promise
   return new Promise((found, fail) => {
     execFile(process.execPath, [PROGRAM, folder, String(budgetMs)], options, (error, stdout, stderr) => {
       if (error === null) found(stdout === 'complete')
-      else {
-        const how = error.signal ?? lastErrorIn(stderr) ?? `exit code ${error.code}`
-        fail(
-          new Error(
-            `the database ${path} is damaged (reading it ended with ${how}). ${remedy}. Nothing was changed`,
-          ),
-        )
-      }
+      else
+        fail(new Error(`the database ${path} ${describeFailure(error, stderr, remedy)}. Nothing was changed`))
     })
   })
 }
 
-function lastErrorIn(text: string): string | undefined {
-  return /^Error: (.{1,200})/m.exec(text)?.[1]
+/** What ended the reader: not every end tells of damage, and a sound database must not be given up for a backup. */
+function describeFailure(error: ExecFileException, stderr: string, remedy: string): string {
+  if (typeof error.code === 'string') return `could not be checked: ${error.message}`
+  const how = error.signal ?? /^Error: (.{1,200})/m.exec(stderr)?.[1] ?? `exit code ${error.code}`
+  if (how.startsWith('Permission denied'))
+    return 'cannot be read by this user: give them its files, or start as their owner'
+  if (error.killed === true)
+    return 'could not be read in time: the machine or its disk is too slow, or it is damaged'
+  return `is damaged (reading it ended with ${how}). ${remedy}`
 }

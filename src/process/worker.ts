@@ -3,6 +3,7 @@
 import cluster from 'node:cluster'
 import { createTrustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
@@ -209,8 +210,16 @@ class WorkerProcess {
   }
 }
 
+/** A fault names only its kind; what a person needs stands in its detail and its cause. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof Fault)) return error.message
+  const { cause } = error
+  return [error.message, error.detail, cause instanceof Error && cause.message].filter(Boolean).join(': ')
+}
+
 function reportStartFailure(error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = describeError(error)
   const exitCode = error instanceof NativeServerUnavailable ? 2 : 1
   const message: MessageToSupervisor = { type: 'start-failure', reason, exitCode }
   // The process may only end when the message is on its way.

@@ -358,6 +358,10 @@ test('a file with very many keys is read in time', async (t) => {
   t.equal(faults({ SLUICE_CONFIG: path }).length, keys)
 })
 
+test('a long text of signs of YAML is read in time', async (t) => {
+  t.match(faults({ SLUICE_CONFIG: fileWith(t, `port: "${'&'.repeat(500_000)}"`) }), [/port: /])
+})
+
 const SPILLING: Readonly<Record<string, RegExp>> = {
   'api_key: *canary-secret': /it is no valid YAML$/,
   'api_key: "\\canary-secret"': /bad dq escape at line 1, column 11$/,

@@ -2,6 +2,8 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
+import { createLog } from '../../src/base/log.js'
+import { checkStore } from '../../src/process/store-check.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { API_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
 
@@ -60,6 +62,20 @@ test('a damaged database ends the start with one sentence that names it and says
   }
   const { url } = await serve(t, ENV, folder)
   t.equal((await fetch(`${url}/api/v1/items/5000`)).status, 200, 'nothing was changed by the looks')
+})
+
+test('a reader that cannot be started tells of no damage', async (t) => {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, 'data.mdb'), 'something')
+  const { execPath } = process
+  t.teardown(() => {
+    process.execPath = execPath
+  })
+  process.execPath = join(folder, 'nowhere')
+  const log = createLog('silent', 'test')
+  await t.rejects(checkStore(folder, false, log), {
+    message: /data\.mdb could not be checked: spawn .*nowhere ENOENT/,
+  })
 })
 
 test('without its ledger, as the sentence says, the server begins a new one', async (t) => {

@@ -1,7 +1,10 @@
 import { test } from 'tap'
 import { createLog } from '../../src/base/log.js'
 import { seedItems } from '../../src/process/seed.js'
+import { NO_LIMITS } from '../../src/store/disk-reserve.js'
+import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { ItemModel, modelStore } from '../conformance/store-model.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 
 interface Seeded {
   readonly model: ItemModel
@@ -43,6 +46,21 @@ test('a larger count goes on where the last start was', async (t) => {
   await seed(700)
   t.equal(model.ids.length, 700)
   t.match(JSON.parse(model.json(700)!).name, '700')
+})
+
+test('a store that takes no more ends the seeding with a line, not the start', async (t) => {
+  const path = tempFolder(t)
+  const store = openLmdbStore({ path, unixSeconds: () => 0, limits: { ...NO_LIMITS, itemBytes: 100_000 } })
+  t.after(() => store.close())
+  const lines: string[] = []
+  const log = createLog('info', 'test', { write: (line: string) => void lines.push(line) })
+  await seedItems(store.items, 2_000, log)
+  const have = store.items.lastId()
+  t.ok(have > 100 && have < 2_000, `${have} items`)
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [{ level: 40, have, wanted: 2_000, err: { kind: 'unavailable' } }],
+  )
 })
 
 test('seeded items differ and fit the schema of an item', async (t) => {

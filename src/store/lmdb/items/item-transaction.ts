@@ -21,6 +21,10 @@ import { emptyPage, pageWithRow, rowEnd, rowStart, type SlottedPageShape } from 
 
 /** An item stands twice, in pages that are not full. */
 const DISK_BYTES_PER_BYTE = 4
+/** How long the items of a store of an earlier version are counted, milliseconds. */
+const MAX_COUNT_MS = 2_000
+/** A prime: with steps of it, every page of a store is met once, in no order of time. */
+const COUNT_STRIDE = 7_919
 const NO_ROOM = 'items have all the room they may have'
 
 /** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
@@ -88,7 +92,7 @@ export class ItemTransaction {
   remove(id: number): boolean {
     const old = this.#json(id)
     if (old === null) return false
-    this.#bytes -= old.length
+    this.#bytes = Math.max(0, this.#bytes - old.length)
     this.#pages.put(id, null)
     this.#texts.put(id, null)
     this.#grow(id, -1)
@@ -120,16 +124,22 @@ export class ItemTransaction {
     const { itemBytes, takeRoom } = this.#limits
     const isReuse = bytes <= this.#peakBefore
     if (growth > 0 && (bytes > itemBytes || !takeRoom(growth * DISK_BYTES_PER_BYTE, isReuse))) return false
-    this.#bytes = bytes
+    this.#bytes = Math.max(0, bytes)
     return true
   }
 
-  /** Once in a store of an earlier version. */
+  /**
+   * Once in a store of an earlier version. All workers wait for it, so when there is too much to count, what was seen by
+   * then stands for the rest: pages are taken from everywhere.
+   */
   #countBytes(): number {
     let bytes = 0
     const pages = Math.ceil(this.#lastId / JSON_PAGE.slots)
-    for (let number = 0; number < pages; number++) {
-      const page = this.#env.getUnbounded(this.#tables.pages, number)
+    const stride = pages % COUNT_STRIDE === 0 ? 1 : COUNT_STRIDE
+    const until = performance.now() + MAX_COUNT_MS
+    for (let seen = 0; seen < pages; seen++) {
+      if (performance.now() >= until) return Math.round((bytes / seen) * pages)
+      const page = this.#env.getUnbounded(this.#tables.pages, (seen * stride) % pages)
       if (page === undefined) continue
       for (let slot = 0; slot < JSON_PAGE.slots; slot++) {
         const start = rowStart(JSON_PAGE, page, slot)
