@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { checkCondition, evaluateCondition } from '../../workers/cel/condition-tasks.js'
+import { zoneClock } from '../../workers/cel/conversions.js'
 import { ProgramCache } from '../../workers/cel/program-cache.js'
 import type { ConditionClaims, ConditionDefect, ConditionOutcome } from '../../workers/tasks.js'
 import { pseudoRandom } from '../support/arbitraries/pseudo-random.js'
@@ -193,6 +194,14 @@ test('accepted conditions over any claims always have a boolean', async (t) => {
     const { met } = outcomeOf(texts[random(texts.length)]!, claims)
     if (typeof met !== 'boolean') t.fail(JSON.stringify(claims))
   }
+})
+
+test('conditions of a thread share the clock of a zone, however its name is written', async (t) => {
+  const clock = zoneClock('Africa/Algiers')
+  t.type(clock, 'function')
+  t.equal(zoneClock('Africa/Algiers'), clock)
+  t.equal(zoneClock('africa/ALGIERS'), clock)
+  t.equal(zoneClock('Africa/Atlantis'), null)
 })
 
 test('the value does not depend on what was evaluated before', async (t) => {

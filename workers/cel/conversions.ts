@@ -184,6 +184,12 @@ export type ZoneClock = (unixMs: number) => Date
 
 export const UTC: ZoneClock = (unixMs) => new Date(unixMs)
 
+/**
+ * Clocks of named zones, by the name in small letters: the engine knows some six hundred names, in any case. One takes
+ * a quarter of a millisecond and fifty kilobytes to make, so all conditions of a thread share it.
+ */
+const namedClocks = new Map<string, ZoneClock>()
+
 /** The clocks of a zone: an offset like `+05:30` or a name of the IANA database; null when nobody knows it. */
 export function zoneClock(name: string): ZoneClock | null {
   const [, sign, hours = '', minutes = ''] = FIXED_ZONE.exec(name) ?? []
@@ -193,10 +199,13 @@ export function zoneClock(name: string): ZoneClock | null {
       ? null
       : (unixMs) => new Date(unixMs + (sign === '-' ? -offset : offset))
   }
-  // The engine also takes offsets without a colon and names in any case; the language has neither.
+  // The engine also takes offsets without a colon, which the language has not.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return null
+  const key = name.toLowerCase()
   try {
-    return namedZoneClock(name)
+    const clock = namedClocks.get(key) ?? namedZoneClock(name)
+    namedClocks.set(key, clock)
+    return clock
   } catch {
     return null
   }

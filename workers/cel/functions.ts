@@ -50,7 +50,7 @@ const PER_CHAR = 1
 const PER_CODE_POINT = 4
 const PER_NUMBER = 500
 const PER_TIME = 3_000
-/** Measured 5 to 10 µs; looking the zone up, once for a program and thread, takes a quarter of a millisecond. */
+/** Measured 5 to 10 µs; looking a zone up, once for a thread, takes a quarter of a millisecond. */
 const PER_ZONE = 100_000
 /** Longest text of a number, a time or a duration. */
 const NUMBER_CHARS = 40
