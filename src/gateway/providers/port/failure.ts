@@ -70,16 +70,25 @@ function createFailure(
 
 // ── Without an answer ───────────────────────────────────────────────────────
 
+/** This machine has no descriptor, port or memory left for a connection. */
+const OWN_LACKS: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
+
+function lackOf(cause: unknown): string | null {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  return OWN_LACKS.has(code) ? String(code) : null
+}
+
 /** The connection failed, broke or stayed silent, or there was none to be had. */
 export function transportFailure(
   { reason, phase, cause, requestSent }: UpstreamFailure,
   source: FailureSource,
   status: number,
 ): ProviderFailure {
-  if (reason === 'timeout' && phase === 'queue') {
-    // Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named.
-    const detail = `${source.name}: no connection became free in time`
-    return { fault: new Fault('unavailable', { retryAfter: 1, detail }), class: 'not-sent', status: 0 }
+  const ownLack = reason === 'timeout' && phase === 'queue' ? 'none became free in time' : lackOf(cause)
+  if (!requestSent && ownLack !== null) {
+    // Nothing the provider could be blamed for, so it is not named.
+    const detail = `${source.name}: no connection (${ownLack})`
+    return { fault: new Fault('unavailable', { retryAfter: 1, detail, cause }), class: 'not-sent', status: 0 }
   }
   const late = reason === 'timeout' && phase !== 'connect'
   return createFailure(late ? TIMED_OUT : reason === 'closing' ? SHUTTING_DOWN : FAILED, {

@@ -1,6 +1,7 @@
 /** How the calls of a provider fail, whatever its format: what its caller sees, and that nothing stays open. */
 import { inspect } from 'node:util'
 import { test } from 'tap'
+import { transportFailure } from '../../../../src/gateway/providers/port/failure.js'
 import type { FailureClass, ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import { API_KEY } from '../../../support/clients/openai-calls.js'
 import { PATIENT } from '../../../support/clients/upstream-calls.js'
@@ -463,3 +464,15 @@ for (const format of PROVIDER_FORMATS) {
     t.match(await failure('stream'), { class: 'not-sent', fault: { kind: 'unavailable' } })
   })
 }
+
+test('a connection that this machine has no means to open is not the fault of the provider', async (t) => {
+  const source = { name: 'Acme', secrets: [] }
+  const failing = (code: string, requestSent = false) => {
+    const cause = Object.assign(new Error(code), { code })
+    return transportFailure({ reason: 'refused', phase: 'connect', requestSent, cause }, source, 0)
+  }
+  for (const code of ['EMFILE', 'EADDRNOTAVAIL'])
+    t.match(failing(code), { class: 'not-sent', status: 0, fault: { kind: 'unavailable', retryAfter: 1 } })
+  t.match(failing('ECONNREFUSED'), { class: 'not-sent', fault: { kind: 'provider-failed' } })
+  t.match(failing('ENOBUFS', true), { class: 'maybe-processed', fault: { kind: 'provider-failed' } })
+})
