@@ -10,8 +10,11 @@ const MOST_VALUES = 500_000
 /** Names cost the engine ten times as much as elements. */
 const MOST_MEMBERS = 100_000
 const MOST_MEMBERS_OF_ONE = 10_000
-/** Shorter texts are parsed as they are: what they may hold costs a millisecond at most. */
-const LEAST_BYTES = 32 * 1024
+/**
+ * Up to this size texts are parsed as they are: what they may hold costs two milliseconds at most. The bodies of the
+ * practice API, which may be as deep as they like (contract/practice 2), have no more unless the operator says so.
+ */
+const LEAST_BYTES = 64 * 1024
 
 const QUOTE = 0x22
 const COMMA = 0x2c

@@ -13,7 +13,7 @@ const names = (count: number, from = 0): string =>
   Array.from({ length: count }, (_, at) => `"n${from + at}":1`).join(',')
 const LONG = `"${'x'.repeat(500)}"`
 /** White space counts for nothing and makes a text long enough to be looked at. */
-const PADDING = ' '.repeat(32 * 1024)
+const PADDING = ' '.repeat(64 * 1024)
 
 test('a value may be 200 levels deep, and no deeper', async (t) => {
   const deep = (levels: number, open: string, close: string): string =>
@@ -75,8 +75,8 @@ test('whatever the value: the scan counts exactly what there is', async (t) => {
 })
 
 test('a short text is not looked at: what it may hold costs little', async (t) => {
-  t.equal(jsonExcess(Buffer.from('['.repeat(32 * 1024))), null)
-  t.ok(jsonExcess(Buffer.from('['.repeat(32 * 1024 + 1))))
+  t.equal(jsonExcess(Buffer.from('['.repeat(64 * 1024))), null)
+  t.ok(jsonExcess(Buffer.from('['.repeat(64 * 1024 + 1))))
 })
 
 test('what one text holds does not count for the next', async (t) => {
