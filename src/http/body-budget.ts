@@ -11,8 +11,6 @@ import type { BodyAccount, BodyMemory, HttpCall } from '../transport/exchange.js
 const SHARES = 4
 
 export class BodyBudget implements BodyMemory {
-  /** Bodies that have begun to come and are not complete. */
-  underWay = 0
   readonly #total: number
   readonly #share: number
   #taken = 0
@@ -31,10 +29,6 @@ export class BodyBudget implements BodyMemory {
   /** Bytes that are taken. */
   get taken(): number {
     return this.#taken
-  }
-
-  onBody(change: 1 | -1): void {
-    this.underWay += change
   }
 
   /** An organization with a key, which may be told to slow down, and otherwise an address, behind which many may be. */

@@ -42,9 +42,9 @@ export interface PipelineOptions {
   readonly bodyLimit: number
   /** Total time of a call in milliseconds. */
   readonly deadlineMs: number
-  /** Complete requests in flight beyond which all but vital operations are refused. */
+  /** Calls that wait for us beyond which all but vital operations are refused. */
   readonly maxInFlight: number
-  /** Calls without an answer, those whose body is still coming included. */
+  /** Calls without an answer, those that wait for their caller included. */
   readonly inFlight: () => number
   /** The memory for bodies, of each face of the server. */
   readonly bodies: { readonly practice: BodyBudget; readonly gateway: BodyBudget }
@@ -57,6 +57,8 @@ export interface PipelineOptions {
 /** What the routes of one server share. */
 interface Pipeline extends PipelineOptions {
   readonly faults: FaultLog
+  /** Calls that wait for their caller. */
+  waiting: number
 }
 
 /** Name under which calls without an operation (404, 405) are counted. */
@@ -64,7 +66,7 @@ export const UNMATCHED = 'unmatched'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
 export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOptions): Route[] {
-  const pipeline = { ...options, faults: new FaultLog(options.log) }
+  const pipeline: Pipeline = { ...options, faults: new FaultLog(options.log), waiting: 0 }
   const { cors } = pipeline
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()
@@ -119,16 +121,12 @@ const neverOverloaded: OverloadRefusal = () => null
 
 /**
  * A request that is not complete is no work yet: it waits for its sender, whom its memory is counted for, and it is
- * judged once more when it is complete.
+ * judged once more when it is complete. Nor is an answer that waits for a slow reader.
  */
-function overloadRefusal(
-  endpoint: Endpoint,
-  { inFlight, maxInFlight, bodies }: PipelineOptions,
-): OverloadRefusal {
+function overloadRefusal(endpoint: Endpoint, pipeline: Pipeline): OverloadRefusal {
   if (endpoint.vital === true) return neverOverloaded
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
-  return () =>
-    inFlight() - bodies.practice.underWay - bodies.gateway.underWay > maxInFlight ? overloaded : null
+  return () => (pipeline.inFlight() - pipeline.waiting > pipeline.maxInFlight ? overloaded : null)
 }
 
 /** Sheds load and finds out who calls, where that matters: a call that is let through carries its caller. */
@@ -228,6 +226,9 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
     operation,
     admit: () => null,
     onArrival: (at) => meter.onArrival(at),
+    onWaiting: (change) => {
+      pipeline.waiting += change
+    },
     onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
       meter.onSettled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
     ...(meter.stream !== undefined && { stream: meter.stream }),

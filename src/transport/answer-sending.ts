@@ -39,14 +39,15 @@ export function lengthWithoutBody(body: ResponseBody, status: number): string | 
  * travel in the value of the last field. The line end that uWS adds to a field counts as the last two bytes of the
  * body.
  */
-export function writeUnendedAnswer(res: HttpResponse, reply: Reply): number {
+export function writeUnendedAnswer(res: HttpResponse, reply: Reply, headOnly: boolean): number {
   const { body } = reply
   const whole = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : Buffer.alloc(0)
   writeHead(res, reply)
   res.writeHeader('Connection', 'close')
   const total = whole.byteLength + 2
-  res.writeHeader('Content-Length', Buffer.concat([Buffer.from(`${total}\r\n\r\n`), whole]))
-  return total
+  const length = Buffer.from(headOnly ? `${total}\r\n` : `${total}\r\n\r\n`)
+  res.writeHeader('Content-Length', headOnly ? length : Buffer.concat([length, whole]))
+  return headOnly ? 0 : total
 }
 
 /** Characters of an answer from which on it is made into bytes before it is sent. */
@@ -74,6 +75,8 @@ export interface SendingOwner {
   onBytesSent(bytes: number): void
   /** The answer has ended; `aborted` when not all of it was handed to the socket. */
   settle(aborted: boolean): void
+  /** Whether the call waits for its reader. */
+  setWaiting(waits: boolean): void
   onAbort(callback: () => void): void
   /** Runs a step and keeps what it throws from native code. */
   guarded(step: () => void): void
@@ -99,16 +102,14 @@ export function heldBody(bytes: Uint8Array): SizedResponseBody {
 /** Sends a body of known size as its reader takes it, and keeps one piece of it at most. */
 export class SizedSender extends PacedAnswer {
   readonly #size: number
-  readonly #owner: SendingOwner
   /** Bytes the socket did not take, and the offset of the first of them. */
   #rest: Uint8Array | null = null
   #restAt = 0
   #readOn: (() => void) | null = null
 
   constructor(res: HttpResponse, size: number, owner: SendingOwner) {
-    super(res)
+    super(res, owner)
     this.#size = size
-    this.#owner = owner
     res.onWritable(() => {
       this.onClockStopped()
       owner.guarded(() => this.offerAgain())
@@ -122,7 +123,7 @@ export class SizedSender extends PacedAnswer {
    */
   sendRest(body: string | Uint8Array, isBorrowed: boolean): void {
     const sent = this.res.getWriteOffset()
-    this.#owner.onBytesSent(sent)
+    this.owner.onBytesSent(sent)
     if (typeof body === 'string') this.#keep(Buffer.from(body).subarray(sent))
     else this.#keep(isBorrowed ? Buffer.from(body.subarray(sent)) : body.subarray(sent))
   }
@@ -133,7 +134,7 @@ export class SizedSender extends PacedAnswer {
    * announced cannot be sent then.
    */
   async sendFrom(body: SizedResponseBody): Promise<void> {
-    const owner = this.#owner
+    const owner = this.owner
     owner.onAbort(() => this.#dropRest())
     const source = await body.open()
     try {
@@ -156,7 +157,7 @@ export class SizedSender extends PacedAnswer {
 
   protected override offerAgain(): void {
     const rest = this.#rest
-    if (rest === null || this.#owner.isOver()) return
+    if (rest === null || this.owner.isOver()) return
     const before = this.res.getWriteOffset()
     if (this.#offer(rest.subarray(before - this.#restAt), true)) this.#dropRest()
     else if (this.res.getWriteOffset() > before) this.onProgress()
@@ -165,9 +166,9 @@ export class SizedSender extends PacedAnswer {
   #sendPiece(piece: Uint8Array): void {
     const before = this.res.getWriteOffset()
     // The head travels with the first piece.
-    if (before === 0 && !this.#owner.endsConnection) this.#hand(piece)
+    if (before === 0 && !this.owner.endsConnection) this.#hand(piece)
     else this.#offer(piece)
-    if (this.#owner.isOver()) return
+    if (this.owner.isOver()) return
     const taken = this.res.getWriteOffset() - before
     if (taken < piece.byteLength) this.#keep(piece.subarray(taken))
   }
@@ -194,19 +195,21 @@ export class SizedSender extends PacedAnswer {
   /**
    * Hands bytes over and reports how far the body is; false when some were refused. Where we end the connection, uWS is
    * told of one byte more than was announced with the first bytes: it would call the answer ended, and keep the
-   * connection (as it does behind a body of one byte). Inside a cork where it can be, because uWS complains on standard
+   * connection. Inside a cork where it can be, because uWS complains on standard
    * error about every other write that it has not called for.
    */
   #hand(bytes: Uint8Array, isUncorked = false): boolean {
     const size = this.#size
-    const openEnd = this.#owner.endsConnection && this.res.getWriteOffset() > 0
+    const openEnd = this.owner.endsConnection && (size === 1 || this.res.getWriteOffset() > 0)
     let taken = false
     const write = (): void => {
+      // What was announced goes out with the first write, which one byte alone leaves no second.
+      if (openEnd && this.res.getWriteOffset() === 0) this.res.tryEnd('', size)
       const [ok, done] = this.res.tryEnd(bytes, openEnd ? size + 1 : size)
       const sent = done ? size : this.res.getWriteOffset()
-      this.#owner.onBytesSent(sent)
-      if (done) this.#owner.settle(false)
-      else if (sent === size) this.#owner.endConnection()
+      this.owner.onBytesSent(sent)
+      if (done) this.owner.settle(false)
+      else if (sent === size) this.owner.endConnection()
       taken = ok || done
     }
     if (isUncorked) write()

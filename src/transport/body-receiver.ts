@@ -23,6 +23,8 @@ export interface BodyOwner extends HttpCall {
   readonly endsConnection: boolean
   /** A piece of a body that is thrown away. */
   onUnwantedPiece(last: boolean): void
+  /** Whether the call waits for its caller. */
+  setWaiting(waits: boolean): void
   guarded(step: () => void): void
   onDefect(error: unknown): void
 }
@@ -55,7 +57,7 @@ export class BodyReceiver implements FlowControl {
     this.#route = route
     this.#length = length
     this.#kept = route.readsBody === true ? new KeptBody(exchange, route, length) : null
-    route.bodies?.onBody(1)
+    exchange.setWaiting(true)
     this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
     res.onData((chunk, last) => {
       try {
@@ -159,7 +161,7 @@ export class BodyReceiver implements FlowControl {
     if (this.#complete) return
     this.#complete = true
     this.#account?.close()
-    this.#route.bodies?.onBody(-1)
+    this.#exchange.setWaiting(false)
   }
 
   #take(chunk: ArrayBuffer, last: boolean): void {

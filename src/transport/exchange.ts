@@ -170,14 +170,14 @@ export interface Route {
     aborted: boolean,
     call: HttpCall,
   ): void
+  /** A call begins (1) or ceases (-1) to wait for its caller, who sends the body or reads the answer slowly. */
+  onWaiting?(change: 1 | -1): void
   /** Meter of its streams; absent where they are not measured. */
   readonly stream?: StreamMeter
 }
 
 /** The memory that the bodies of some routes share. */
 export interface BodyMemory {
-  /** A body begins to come (1), or it is complete or will not be (-1). */
-  onBody(change: 1 | -1): void
   /** For the body of a call that is admitted. */
   open(call: HttpCall): BodyAccount
 }

@@ -18,6 +18,7 @@ import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route, SizedResponseBody } from './exchange.js'
 import type { ConnectionEnd } from './framing.js'
 import type { PacedAnswer } from './paced-answer.js'
+import type { PipelineCutoff } from './pipeline-cutoff.js'
 import { StreamSender } from './stream-sending.js'
 import type { TurnBudget } from './turn-budget.js'
 
@@ -55,56 +56,6 @@ abstract class CopiedRequest extends LinkedNode {
   get requestId(): string {
     if (this.#id === '') this.#id = newRequestId()
     return this.#id
-  }
-}
-
-/**
- * Keeps what stands behind the last answer of a connection from being run.
- *
- * uWS ends a connection when it has parsed all that it has read. A request that it meets before that makes it call the
- * handler, and forget the close. The answer in front cannot be pushed out first: it lies in the buffer that uWS sends
- * when it has parsed everything. So the handler leaves the request behind unanswered and closes in the next turn, when
- * the answer is on its way; at a further request uWS itself closes at once, because one is still unanswered.
- */
-export class PipelineCutoff {
-  /** Address of the caller whose connection ends as soon as uWS has parsed what it has read; null for none. */
-  #peer: ArrayBuffer | null = null
-
-  /** Whether a request may stand behind a last answer. False for all but a few; asked per request. */
-  get awaitsClose(): boolean {
-    return this.#peer !== null
-  }
-
-  /**
-   * The answer that is written next is the last of its connection. It is small, so uWS closes it before it reads from any
-   * other; for the case that the socket is full the caller's address is kept, and the turn is the limit.
-   */
-  closeBehind(res: HttpResponse): void {
-    const peer = res.getRemoteAddress()
-    this.#peer = peer
-    setImmediate(() => {
-      if (this.#peer === peer) this.#peer = null
-    })
-  }
-
-  /** uWS has closed a connection, or the answer waits for its reader and uWS closes at the next request behind it. */
-  clear(): void {
-    this.#peer = null
-  }
-
-  /** Takes a request that stands behind a last answer, and ends its connection; false for any other. */
-  discard(res: HttpResponse): boolean {
-    const peer = this.#peer
-    this.#peer = null
-    if (peer === null || !Buffer.from(peer).equals(Buffer.from(res.getRemoteAddress()))) return false
-    let closed = false
-    res.onAborted(() => {
-      closed = true
-    })
-    setImmediate(() => {
-      if (!closed) res.close()
-    })
-    return true
   }
 }
 
@@ -153,6 +104,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   protected status = 0
   protected bytesOut = 0
   #aborted = false
+  #waitsForCaller = false
   #abortCallbacks: (() => void)[] | null = null
 
   constructor(
@@ -306,6 +258,12 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     this.bytesOut = bytes
   }
 
+  setWaiting(waits: boolean): void {
+    if (waits === this.#waitsForCaller) return
+    this.#waitsForCaller = waits
+    this.route.onWaiting?.(waits ? 1 : -1)
+  }
+
   // ── The end ───────────────────────────────────────────────────────────────
 
   /** Rule 2. From here on the call is known to the sweep. */
@@ -332,6 +290,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   settle(aborted: boolean): void {
     this.phase = 'over'
     this.server.openExchanges.delete(this)
+    this.setWaiting(false)
     const stream = this.stream
     stream?.meterEnd()
     const bytesOut = stream === null ? this.bytesOut : stream.bytes

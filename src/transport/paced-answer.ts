@@ -1,5 +1,6 @@
 /** How an answer waits for its reader. Part of the native edge; only types of uWebSockets.js. */
 import type { HttpResponse } from 'uWebSockets.js'
+import type { SendingOwner } from './answer-sending.js'
 
 /** How often the socket of a slow reader is looked after: well before the native clock of ten seconds runs out. */
 const NUDGE_MS = 4_000
@@ -20,7 +21,10 @@ export abstract class PacedAnswer {
   #takenAt = 0
   #nudgedAt = 0
 
-  constructor(protected readonly res: HttpResponse) {}
+  constructor(
+    protected readonly res: HttpResponse,
+    protected readonly owner: SendingOwner,
+  ) {}
 
   /** Offers what waits once more. */
   protected abstract offerAgain(): void
@@ -57,6 +61,7 @@ export abstract class PacedAnswer {
     this.#clockRuns = true
     if (this.#waits) return
     this.#waits = true
+    this.owner.setWaiting(true)
     this.#waitsSince = performance.now()
     this.#takenAt = this.#waitsSince
     this.#nudgedAt = this.#waitsSince
@@ -76,5 +81,6 @@ export abstract class PacedAnswer {
   protected onCaughtUp(): void {
     this.#waitedMs = this.waitedMs(performance.now())
     this.#waits = false
+    this.owner.setWaiting(false)
   }
 }

@@ -16,7 +16,6 @@ const QUIET_MS = 4_000
 export class StreamSender extends PacedAnswer implements ResponseSink {
   bytes = 0
   readonly #body: StreamResponseBody
-  readonly #owner: SendingOwner
   readonly #meter: StreamMeter | undefined
   /** Bytes written although the reader is behind. */
   #waiting = 0
@@ -35,36 +34,35 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
     owner: SendingOwner,
     meter: StreamMeter | undefined,
   ) {
-    super(res)
+    super(res, owner)
     this.#body = body
-    this.#owner = owner
     this.#meter = meter
   }
 
   start(): void {
     // Rule 6: with a handler set, uWS pushes out kept bytes only when the handler itself writes.
     this.res.onWritable(() => {
-      this.#owner.guarded(() => this.#onWritable())
+      this.owner.guarded(() => this.#onWritable())
       return !this.waitsForReader
     })
     this.#body.start(this)
   }
 
   write(chunk: string | Uint8Array): boolean {
-    if (this.#owner.isOver()) return true
+    if (this.owner.isOver()) return true
     if (this.waitsForReader && (this.#waiting += byteLength(chunk)) > WAITING_BYTES) {
       this.res.close()
       return true
     }
     this.#meterChunk()
-    if (this.#owner.endsConnection && this.#body.padding === '') this.#writeInTwo(Buffer.from(chunk))
+    if (this.owner.endsConnection && this.#body.padding === '') this.#writeInTwo(Buffer.from(chunk))
     else this.res.cork(() => this.#write(chunk))
     return !this.waitsForReader
   }
 
   /** The end waits for a reader that is behind: behind it uWS gives what is left ten seconds, and us no say. */
   end(): void {
-    if (this.#owner.isOver()) return
+    if (this.owner.isOver()) return
     this.#ending = true
     if (!this.waitsForReader && this.#isTaken()) this.#finish()
   }
@@ -74,7 +72,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   }
 
   onAbort(callback: () => void): void {
-    this.#owner.onAbort(callback)
+    this.owner.onAbort(callback)
   }
 
   /**
@@ -99,7 +97,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
     const { closingFrame } = this.#body
     this.res.cork(() => {
       if (closingFrame !== '') this.#write(closingFrame)
-      if (this.#owner.endsConnection) this.#endByHand()
+      if (this.owner.endsConnection) this.#endByHand()
       else this.res.end()
     })
     return true
@@ -108,7 +106,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   /** Tells the meter that the stream is over. */
   meterEnd(): void {
     this.#meterStall()
-    this.#meter?.onEnd(this.#owner.arrivedAt, this.#chunks)
+    this.#meter?.onEnd(this.owner.arrivedAt, this.#chunks)
   }
 
   #onWritable(): void {
@@ -116,7 +114,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
     const { padding } = this.#body
     const before = this.bytes
     this.#goOn()
-    if (!this.#owner.isOver() && this.bytes === before && padding !== '') this.#write(padding)
+    if (!this.owner.isOver() && this.bytes === before && padding !== '') this.#write(padding)
   }
 
   /** The reader has caught up: the end goes out, or the producer is told. */
@@ -129,13 +127,13 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   }
 
   #finish(): void {
-    if (this.#owner.endsConnection) {
+    if (this.owner.endsConnection) {
       this.res.cork(() => this.#endByHand())
       return
     }
     // Never with uWS's own close: it would write a header line into the middle of the body.
     this.res.cork(() => this.res.end())
-    this.#owner.settle(false)
+    this.owner.settle(false)
   }
 
   /**
@@ -145,7 +143,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   #endByHand(): void {
     if (this.bytes === 0) this.res.writeHeader('Content-Length', '0\r\n')
     else this.res.writeHeader('\r\n0\r\nX-End', 'stream\r\n')
-    this.#owner.endConnection()
+    this.owner.endConnection()
   }
 
   /**
@@ -183,7 +181,7 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   /** Heartbeats and closing frames are no chunks. The time is read once more, so that it leaves out our own cork. */
   #meterChunk(): void {
     if (this.#meter === undefined) return
-    const { arrivedAt } = this.#owner
+    const { arrivedAt } = this.owner
     const first = this.#chunks++ === 0
     const now = performance.now()
     this.#meter.onChunk(arrivedAt, now - (first ? arrivedAt : this.#chunkAt), first)
@@ -191,6 +189,6 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   }
 
   #meterStall(): void {
-    if (this.waitsForReader) this.#meter?.onStall(this.#owner.arrivedAt, this.stalledMs(performance.now()))
+    if (this.waitsForReader) this.#meter?.onStall(this.owner.arrivedAt, this.stalledMs(performance.now()))
   }
 }

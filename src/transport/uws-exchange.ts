@@ -185,10 +185,11 @@ export class UwsExchange extends NativeCall implements BodyOwner {
     this.status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
     setImmediate(() => {
-      if (this.isOver()) return
+      // The body may have ended in this turn, and the answer gone out as any other.
+      if (this.phase !== 'lingering') return
       this.guarded(() =>
         this.res.cork(() => {
-          this.bytesOut = writeUnendedAnswer(this.res, refusal)
+          this.bytesOut = writeUnendedAnswer(this.res, refusal, this.headOnly)
           this.phase = 'closing'
         }),
       )

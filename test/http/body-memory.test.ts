@@ -7,7 +7,7 @@ import { gateway } from '../../src/http/dialects/gateway.js'
 import type { PipelineOptions } from '../../src/http/dispatch.js'
 import { bytesReply, jsonReply } from '../../src/http/reply.js'
 import { chunked, split, turn } from '../support/clients/raw-http.js'
-import { connected, startEdge } from '../support/servers/native-edge.js'
+import { connected, pausedReader, startEdge } from '../support/servers/native-edge.js'
 import { pipelineOf, probe } from '../support/servers/pipeline.js'
 import { eventually } from '../support/timing/eventually.js'
 import { gate } from '../support/timing/gate.js'
@@ -29,6 +29,7 @@ async function bench(t: Test, over: Partial<PipelineOptions> = {}, total = 16 * 
   const { routes, counted } = pipelineOf(
     [
       probe('/fine'),
+      probe('/large', { handle: () => bytesReply(200, 'text/plain', LARGE) }),
       probe('/take', { method: 'POST', body, bodyLimit: 64 * KIB }),
       probe('/chat', { ...chat, handle: ({ body: { text } }) => jsonReply(200, text.length) }),
       probe('/hold', {
@@ -54,7 +55,15 @@ async function bench(t: Test, over: Partial<PipelineOptions> = {}, total = 16 * 
     ],
     { authority, bodies, ...over },
   )
-  const { port } = await startEdge(t, routes)
+  let waiting = 0
+  const observed = routes.map((route) => ({
+    ...route,
+    onWaiting: (change: 1 | -1) => {
+      waiting += change
+      route.onWaiting?.(change)
+    },
+  }))
+  const { port } = await startEdge(t, observed)
   /** A request of which `sent` bytes of the body are sent, of `length`. */
   const begin = async (target: string, length: number, sent: number, organization = '') => {
     const connection = await connected(t, port, {
@@ -69,8 +78,19 @@ async function bench(t: Test, over: Partial<PipelineOptions> = {}, total = 16 * 
     })
     return { ...connection, connection, finish: () => connection.send(textBody(length).subarray(sent)) }
   }
-  return { port, bodies, begin, counted, held, get: () => connected(t, port, { target: '/fine' }) }
+  return {
+    port,
+    bodies,
+    waiting: () => waiting,
+    begin,
+    counted,
+    held,
+    get: () => connected(t, port, { target: '/fine' }),
+  }
 }
+
+/** More than the kernel holds for a reader that takes nothing. */
+const LARGE = Buffer.alloc(8 * MIB, 'x')
 
 /** JSON of so many bytes. */
 function textBody(length: number): Buffer {
@@ -78,18 +98,42 @@ function textBody(length: number): Buffer {
 }
 
 test('requests that are not complete are no work: they shed nobody, and are judged when they are complete', async (t) => {
-  const { bodies, begin, counted, get } = await bench(t, { maxInFlight: 10 })
+  const { bodies, waiting, begin, counted, get } = await bench(t, { maxInFlight: 10 })
   const half = []
   for (let n = 0; n < 30; n++) half.push(await begin('/take', 100, 20))
   await eventually(() => counted.take?.arrived === 30)
-  t.equal(bodies.practice.underWay, 30)
+  t.equal(waiting(), 30)
   t.equal((await (await get()).read()).status, 200, 'a read')
   const whole = await begin('/chat', 100, 100, 'org-1')
   t.equal((await whole.connection.read()).status, 200, 'a chat')
   for (const { finish } of half) await finish()
   for (const { connection } of half) t.equal((await connection.read()).status, 200)
-  t.equal(bodies.practice.underWay, 0)
+  t.equal(waiting(), 0)
   t.equal(bodies.practice.taken, 0)
+})
+
+test('what no operation reads of a body is no work either', async (t) => {
+  const { port, waiting, get } = await bench(t, { maxInFlight: 10 })
+  const unread = []
+  for (let n = 0; n < 30; n++) {
+    const target = n % 2 === 0 ? '/fine' : '/nowhere'
+    unread.push(await connected(t, port, { target, headers: [['Content-Length', '10']], body: 'half' }))
+  }
+  await eventually(() => waiting() === 30)
+  t.equal((await (await get()).read()).status, 200)
+  for (const connection of unread) connection.destroy()
+  await eventually(() => waiting() === 0)
+})
+
+test('answers that wait for slow readers shed nobody', async (t) => {
+  const { port, waiting, get } = await bench(t, { maxInFlight: 10 })
+  const readers = []
+  for (let n = 0; n < 12; n++) readers.push(await pausedReader(t, port, { target: '/large' }))
+  await eventually(() => waiting() === 12)
+  t.equal((await (await get()).read()).status, 200)
+  for (const reader of readers) reader.resume()
+  await Promise.all(readers.map((reader) => reader.read()))
+  t.equal(waiting(), 0)
 })
 
 test('complete requests beyond the limit are shed, also those whose bodies came late', async (t) => {
@@ -110,7 +154,7 @@ test('complete requests beyond the limit are shed, also those whose bodies came 
 })
 
 test('an organization may have a quarter of the memory for bodies; another one still has room', async (t) => {
-  const { bodies, begin } = await bench(t)
+  const { bodies, waiting, begin } = await bench(t)
   const size = 2 * MIB
   const own = [await begin('/chat', size, size - 10, 'org-1'), await begin('/chat', size, size - 10, 'org-1')]
   await eventually(() => bodies.gateway.taken === 2 * size)
@@ -124,9 +168,9 @@ test('an organization may have a quarter of the memory for bodies; another one s
     t.equal((await connection.read()).status, 200)
   }
   t.equal(bodies.gateway.taken, 0, 'all of it was given back')
-  t.equal(bodies.gateway.underWay, 1, 'what still comes of the refused one is thrown away')
+  t.equal(waiting(), 1, 'what still comes of the refused one is thrown away')
   refused.connection.destroy()
-  await eventually(() => bodies.gateway.underWay === 0)
+  await eventually(() => waiting() === 0)
 })
 
 test('when organizations have all of it together, the next one is told to come back', async (t) => {
@@ -142,22 +186,22 @@ test('when organizations have all of it together, the next one is told to come b
 })
 
 test('who leaves gives back what the body took', async (t) => {
-  const { bodies, begin } = await bench(t)
+  const { bodies, waiting, begin } = await bench(t)
   const { connection } = await begin('/chat', 2 * MIB, MIB, 'org-1')
   await eventually(() => bodies.gateway.taken > 0)
   connection.destroy()
-  await eventually(() => bodies.gateway.taken === 0 && bodies.gateway.underWay === 0)
+  await eventually(() => bodies.gateway.taken === 0 && waiting() === 0)
   t.pass()
 })
 
 test('a large body counts until its call is over, a small one until it is complete', async (t) => {
-  const { bodies, begin, held, counted } = await bench(t)
+  const { bodies, waiting, begin, held, counted } = await bench(t)
   const small = await begin('/hold', 100 * KIB, 50, 'org-1')
   const large = await begin('/hold', 2 * MIB, 50, 'org-1')
-  await eventually(() => bodies.gateway.underWay === 2)
+  await eventually(() => waiting() === 2)
   await small.finish()
   await large.finish()
-  await eventually(() => bodies.gateway.underWay === 0)
+  await eventually(() => waiting() === 0)
   t.equal(counted.hold?.arrived, 2)
   t.equal(bodies.gateway.taken, 2 * MIB)
   held.open()
@@ -190,10 +234,10 @@ test('addresses without a key have a budget of their own, and are told that ther
 })
 
 test('bodies that are read as streams count by number', async (t) => {
-  const { bodies, begin } = await bench(t)
+  const { bodies, waiting, begin } = await bench(t)
   const uploads = []
   for (let n = 0; n < 8; n++) uploads.push(await begin('/upload', 1000, 10, 'org-1'))
-  await eventually(() => bodies.gateway.underWay === 8)
+  await eventually(() => waiting() === 8)
   t.equal(bodies.gateway.taken, 4 * MIB)
   const refused = await begin('/upload', 1000, 10, 'org-1')
   t.equal((await refused.connection.read()).status, 429)
@@ -213,9 +257,9 @@ test('of a caller who is not known yet nothing is counted, and all of it as soon
       return { ...ANONYMOUS, organizationId: name }
     },
   }
-  const { bodies, begin } = await bench(t, { authority: late })
+  const { bodies, waiting, begin } = await bench(t, { authority: late })
   const { connection, finish } = await begin('/chat', MIB, 100 * KIB, 'org-1')
-  await eventually(() => bodies.gateway.underWay === 1)
+  await eventually(() => waiting() === 1)
   t.equal(bodies.gateway.taken, 0)
   known.open()
   await eventually(() => bodies.gateway.taken >= 100 * KIB)

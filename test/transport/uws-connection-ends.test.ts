@@ -50,6 +50,7 @@ async function bench(t: Test, strictProxy = false) {
     '/large': () => streamed(LARGE, ':\n\n'),
     '/large-plain': () => streamed(LARGE, ''),
     '/file': () => file([Buffer.from('abc'), Buffer.from('def')]),
+    '/byte': () => file([Buffer.from('a')]),
     '/large-file': () => file(LARGE),
     '/whole': () => ({ status: 200, headers: [], body: 'whole' }),
     '/none': () => ({ status: 204, headers: [], body: null }),
@@ -81,6 +82,7 @@ const EXPECTED: Record<string, string> = {
   '/plain': 'onetwothree',
   '/silent': '',
   '/file': 'abcdef',
+  '/byte': 'a',
   '/whole': 'whole',
   '/none': '',
 }
@@ -199,4 +201,17 @@ test('a call whose body comes in chunks is refused by admission before it is rea
   await connection.ended(1_000)
   await eventually(() => ledger.open === 0)
   t.strictSame(effects, [])
+})
+
+test('a refusal of a body that nobody asked for answers HEAD once, without a body', async (t) => {
+  const { port, ledger } = await bench(t)
+  const head = request({ method: 'HEAD', target: '/whole', headers: CHUNKED, body: '' })
+  const tooMuch = chunked(Buffer.alloc(50_000), 999)
+  for (const body of [tooMuch, tooMuch.subarray(0, -5)]) {
+    const connection = await connected(t, port, Buffer.concat([head, body]))
+    t.equal((await connection.read({ head: true })).status, 413)
+    connection.finish()
+    t.equal((await connection.rest(1_000)).toString(), '', 'nothing follows the head')
+  }
+  await ledger.balanced(2)
 })
