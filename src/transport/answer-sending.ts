@@ -5,7 +5,7 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { STATUS_CODES } from 'node:http'
 import type { Reply, ResponseBody, SizedResponseBody } from './exchange.js'
-import { PacedAnswer } from './paced-answer.js'
+import { PacedAnswer, type SendingOwner } from './paced-answer.js'
 
 // ── Heads and whole answers ─────────────────────────────────────────────────
 
@@ -60,28 +60,6 @@ export function sendableBody(body: string | Uint8Array): string | Uint8Array {
 
 export function byteLength(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
-}
-
-/** The exchange, as far as the sending of its answer concerns it. */
-export interface SendingOwner {
-  readonly arrivedAt: number
-  /** Nothing may touch the native response any more. */
-  isOver(): boolean
-  /** The connection ends with this answer, and uWS does not know it. */
-  readonly endsConnection: boolean
-  /** Ends the connection, and with it the call: the socket has taken all of the answer. */
-  endConnection(): void
-  /** So many bytes of a body of known size were handed to the socket so far. */
-  onBytesSent(bytes: number): void
-  /** The answer has ended; `aborted` when not all of it was handed to the socket. */
-  settle(aborted: boolean): void
-  /** Whether the call waits for its reader. */
-  setWaiting(waits: boolean): void
-  onAbort(callback: () => void): void
-  /** Runs a step and keeps what it throws from native code. */
-  guarded(step: () => void): void
-  /** Code of ours has thrown. */
-  onDefect(error: unknown): void
 }
 
 // ── Bodies of known size ────────────────────────────────────────────────────

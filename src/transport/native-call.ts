@@ -9,7 +9,6 @@ import {
   byteLength,
   heldBody,
   lengthWithoutBody,
-  type SendingOwner,
   SizedSender,
   sendableBody,
   writeHead,
@@ -17,7 +16,7 @@ import {
 import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route, SizedResponseBody } from './exchange.js'
 import type { ConnectionEnd } from './framing.js'
-import type { PacedAnswer } from './paced-answer.js'
+import type { PacedAnswer, SendingOwner } from './paced-answer.js'
 import type { PipelineCutoff } from './pipeline-cutoff.js'
 import { StreamSender } from './stream-sending.js'
 import type { TurnBudget } from './turn-budget.js'

@@ -1,9 +1,30 @@
 /** How an answer waits for its reader. Part of the native edge; only types of uWebSockets.js. */
 import type { HttpResponse } from 'uWebSockets.js'
-import type { SendingOwner } from './answer-sending.js'
 
 /** How often the socket of a slow reader is looked after: well before the native clock of ten seconds runs out. */
 const NUDGE_MS = 4_000
+
+/** The exchange, as far as the sending of its answer concerns it. */
+export interface SendingOwner {
+  readonly arrivedAt: number
+  /** Nothing may touch the native response any more. */
+  isOver(): boolean
+  /** The connection ends with this answer, and uWS does not know it. */
+  readonly endsConnection: boolean
+  /** Ends the connection, and with it the call: the socket has taken all of the answer. */
+  endConnection(): void
+  /** So many bytes of a body of known size were handed to the socket so far. */
+  onBytesSent(bytes: number): void
+  /** The answer has ended; `aborted` when not all of it was handed to the socket. */
+  settle(aborted: boolean): void
+  /** Whether the call waits for its reader. */
+  setWaiting(waits: boolean): void
+  onAbort(callback: () => void): void
+  /** Runs a step and keeps what it throws from native code. */
+  guarded(step: () => void): void
+  /** Code of ours has thrown. */
+  onDefect(error: unknown): void
+}
 
 /**
  * An answer that goes out as its reader takes it (rule 13). uWS gives a write that was not taken ten seconds, and stops

@@ -1,8 +1,8 @@
 /** How an answer of unknown size goes on the wire. Part of the native edge; only types of uWebSockets.js. */
 import type { HttpResponse } from 'uWebSockets.js'
-import { byteLength, type SendingOwner } from './answer-sending.js'
+import { byteLength } from './answer-sending.js'
 import type { ResponseSink, StreamMeter, StreamResponseBody } from './exchange.js'
-import { PacedAnswer } from './paced-answer.js'
+import { PacedAnswer, type SendingOwner } from './paced-answer.js'
 
 /** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
 const WAITING_BYTES = 1024 * 1024
