@@ -26,7 +26,7 @@ import {
 import { callPart, selectPart, TYPES, typePart } from './calls.js'
 import { hasPart, indexPart, listPart, mapPart } from './collections.js'
 import { FUNCTIONS, METHODS } from './functions.js'
-import { ITERATIONS } from './macros.js'
+import { decide, ITERATIONS } from './macros.js'
 import { applyNegation, applyOperator } from './operators.js'
 import { constant, ERROR, ITEM, type Part, type Walk } from './part.js'
 import {
@@ -36,7 +36,7 @@ import {
   rejectCondition,
   type ValueNode,
 } from './syntax-tree.js'
-import { type CelProgram, type CelValue, MAX_INT, MIN_INT, uintOf } from './value.js'
+import { type CelProgram, MAX_INT, MIN_INT, uintOf } from './value.js'
 
 /** What an evaluation may cost by our reckoning, nanoseconds on a warm thread. */
 const BUDGET = 3_000_000
@@ -143,7 +143,7 @@ class Compilation implements Walk {
         return indexPart(this, node, this.visit(node.args[0], depth), this.visit(node.args[1], depth))
       case '||':
       case '&&':
-        return this.#logic(node.op === '||', node.args, depth)
+        return this.#logic(node.op, node.args, depth)
       case '?:':
         return this.#ternary(node.args, depth)
       case '!_': {
@@ -197,20 +197,19 @@ class Compilation implements Walk {
     return part ?? rejectCondition(`unknown name: ${name}`, node)
   }
 
-  /** A side that errs does not count where the other decides. */
-  #logic(decisive: boolean, [left, right]: readonly [CelNode, CelNode], depth: number): Part {
-    const { run: first } = this.bool(left, depth - 1)
-    const { run: second } = this.bool(right, depth)
-    const run: CelProgram = (scope) => {
-      let known: CelValue
-      try {
-        known = first(scope)
-      } catch (error) {
-        if (second(scope) === decisive) return decisive
-        throw error
-      }
-      return known === decisive ? decisive : second(scope)
+  /**
+   * An operand that errs does not count where another decides. A chain is one part: through nested ones an error
+   * would be thrown anew for each operand behind it, at a price nobody has reckoned.
+   */
+  #logic(op: '||' | '&&', [left, right]: readonly [CelNode, CelNode], depth: number): Part {
+    const behind = [right]
+    let first = left
+    while (first.op === op) {
+      behind.unshift(first.args[1])
+      first = first.args[0]
     }
+    const operands = [this.bool(first, depth - 1), ...behind.map((node) => this.bool(node, depth))]
+    const run: CelProgram = (scope) => decide(operands, op === '||', (operand) => operand.run(scope))
     return { value: BOOL_VALUE, run }
   }
 

@@ -15,22 +15,25 @@ function valueFor(body: CelProgram, scope: CelScope, item: CelValue): CelValue {
   return body(scope)
 }
 
-/** `all` and `exists`: one item that decides is enough, also beside others that err. */
+/** `decisive` when a test has this value, also beside others that err; else its opposite, or the first error. */
+export function decide<T>(over: readonly T[], decisive: boolean, test: (one: T) => CelValue): boolean {
+  let failure: unknown = null
+  for (const one of over) {
+    try {
+      if (test(one) === decisive) return decisive
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  if (failure !== null) throw failure
+  return !decisive
+}
+
 const quantifier =
   (decisive: boolean): Iteration =>
   (range, [test]) =>
-  (scope) => {
-    let failure: unknown = null
-    for (const item of itemsOf(range, scope)) {
-      try {
-        if (valueFor(test!, scope, item) === decisive) return decisive
-      } catch (error) {
-        failure ??= error
-      }
-    }
-    if (failure !== null) throw failure
-    return !decisive
-  }
+  (scope) =>
+    decide(itemsOf(range, scope), decisive, (item) => valueFor(test!, scope, item))
 
 const selection: Iteration =
   (range, [test]) =>
