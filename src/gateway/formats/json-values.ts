@@ -33,6 +33,36 @@ export function parseJson(text: string): unknown {
   }
 }
 
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const LEFT_BRACKET = 0x5b
+const RIGHT_BRACKET = 0x5d
+const LEFT_BRACE = 0x7b
+const RIGHT_BRACE = 0x7d
+const DEEPEST = 100
+
+/**
+ * Values in a JSON text that stands in a string of a caller, counted before it is parsed; `Infinity` where they are
+ * nested deeper than 100 levels. Counts no further than `most`; of a text that is no JSON nothing is promised.
+ */
+export function countJsonValues(text: string, most: number): number {
+  let values = 1
+  let depth = 0
+  let isQuoted = false
+  for (let at = 0; at < text.length && values <= most; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) isQuoted = !isQuoted
+    else if (isQuoted) at += code === BACKSLASH ? 1 : 0
+    else if (code === COMMA) values++
+    else if (code === LEFT_BRACKET || code === LEFT_BRACE) {
+      values++
+      if (++depth > DEEPEST) return Number.POSITIVE_INFINITY
+    } else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) depth--
+  }
+  return values
+}
+
 /** The member as an object to be spread; an empty one where there is no value. */
 export function optionalMember<K extends string, V>(
   name: K,

@@ -4,13 +4,22 @@
  * two members of the format that callers hand back without looking, `signature` and the data of redacted thinking.
  */
 import type { ReasoningDetail } from '../formats/canonical.js'
-import { asObject, type JsonObject, nonEmptyText, parseJson } from '../formats/json-values.js'
+import {
+  asObject,
+  countJsonValues,
+  type JsonObject,
+  nonEmptyText,
+  parseJson,
+} from '../formats/json-values.js'
 import type { ContentBlock } from '../formats/messages.js'
 
 const SEAL = 'reasoning-detail.'
 
 /** The format of signatures that mean something to a messages provider (contract/gateway 3.5). */
 export const OWN_FORMAT = 'anthropic-claude-v1'
+
+/** Details have half a dozen plain members. */
+const MOST_SEALED_VALUES = 100
 
 export function sealReasoning(members: JsonObject): string {
   return SEAL + Buffer.from(JSON.stringify(members)).toString('base64url')
@@ -22,7 +31,9 @@ export function sealReasoning(members: JsonObject): string {
  */
 export function unsealReasoning(text: string): ReasoningDetail | null {
   if (!text.startsWith(SEAL)) return null
-  const members = asObject(parseJson(Buffer.from(text.slice(SEAL.length), 'base64url').toString()))
+  const sealed = Buffer.from(text.slice(SEAL.length), 'base64url').toString()
+  if (countJsonValues(sealed, MOST_SEALED_VALUES) > MOST_SEALED_VALUES) return null
+  const members = asObject(parseJson(sealed))
   if (members === null || nonEmptyText(members.type) === undefined) return null
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => typeof value !== 'object'),

@@ -1,8 +1,12 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
 import type { FinishReason, RoutedRequest } from '../formats/canonical.js'
+import { asObject, countJsonValues, type JsonObject, parseJson } from '../formats/json-values.js'
 import { rejectCall } from '../providers/port/failure.js'
 import type { CallHandle, FailureReceiver, ProviderCall } from '../providers/port/provider.js'
+
+/** In the JSON texts of one request: parsing makes an object for every two bytes of `[]`. */
+const MOST_PARSED_VALUES = 100_000
 
 /** Keeps account of one request on its way into the other format, or of a part of it at `path`. */
 export class Translation {
@@ -10,11 +14,12 @@ export class Translation {
   constructor(
     private readonly droppedFields: string[],
     private readonly path = '',
+    private readonly left = { values: MOST_PARSED_VALUES },
   ) {}
 
   /** The same for a part of this part. */
   at(path: string | number): Translation {
-    return new Translation(this.droppedFields, this.#join(path))
+    return new Translation(this.droppedFields, this.#join(path), this.left)
   }
 
   #join(path: string | number): string {
@@ -24,6 +29,13 @@ export class Translation {
   /** The field of the request changes nothing that the caller could not do without: it is left out and named. */
   drop(field: string): void {
     if (!this.droppedFields.includes(field)) this.droppedFields.push(field)
+  }
+
+  /** The object that the JSON text in a field of this part stands for; refuses any other text. */
+  parseObject(field: string, text: string): JsonObject {
+    this.left.values -= countJsonValues(text, this.left.values)
+    if (this.left.values < 0) this.refuse(field, 'is nested too deep, or the request holds too much of it')
+    return asObject(parseJson(text)) ?? this.refuse(field, 'must be a JSON object for this provider')
   }
 
   /**

@@ -77,6 +77,23 @@ const CHAT: Readonly<Record<string, readonly [request: object, field: string]>> 
   ],
   'arguments cut off': [called('{"a": 1'), 'messages.1.tool_calls.0.function.arguments'],
   'arguments that are no object': [called('[1]'), 'messages.1.tool_calls.0.function.arguments'],
+  'arguments nested without end': [
+    called(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
+    'messages.1.tool_calls.0.function.arguments',
+  ],
+  'arguments that hold too much': [
+    called(`{"a":[${'[],'.repeat(60_000)}1]}`),
+    'messages.1.tool_calls.0.function.arguments',
+  ],
+  'arguments that hold too much together': [
+    assistant({
+      tool_calls: Array.from({ length: 11 }, () => ({
+        ...{ id: 'a', type: 'function' },
+        function: { name: 'f', arguments: `{"a":[${'1,'.repeat(10_000)}1]}` },
+      })),
+    }),
+    'messages.1.tool_calls.9.function.arguments',
+  ],
 }
 
 async function refusedAs(failure: 'ended' | object, field: string): Promise<string | null> {

@@ -1,6 +1,5 @@
 /** Messages of chat as those of the messages format (contract/gateway 2.2 and 5.1). */
 import type { ChatMessage, ContentPart, TextPart, ToolCall } from '../../formats/canonical.js'
-import { asObject, parseJson } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesMessage } from '../../formats/messages.js'
 import { parseDataUrl } from '../data-url.js'
 import { type Translation, withoutUndefined } from '../translation.js'
@@ -126,8 +125,7 @@ function refuseAssistantMedia(
 
 function toToolUse(call: ToolCall, translation: Translation): ContentBlock {
   const { name, arguments: text } = call.function
-  const input = text.trim() === '' ? {} : asObject(parseJson(text))
-  if (input === null) translation.refuse('function.arguments', 'must be a JSON object for this provider')
+  const input = text.trim() === '' ? {} : translation.parseObject('function.arguments', text)
   return withoutUndefined({ type: 'tool_use', id: toToolUseId(call.id), name, input })
 }
 
