@@ -40,8 +40,6 @@ const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
-/** Tells about its moment and not about the condition, so it is not remembered. */
-const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
 const LATE = new Fault('unavailable', { retryAfter: 1, detail: 'the condition was not evaluated in time' })
 
 /**
@@ -78,7 +76,7 @@ export class ConditionEvaluator {
 
   /**
    * Whether a saved condition holds for a token, and if not, why. One that errs does not hold. Rejects with
-   * `unavailable` when the pool is full or late or the caller has gone: then nothing has been decided
+   * `unavailable` when the pool is full, late or broken or the caller has gone: then nothing has been decided
    * (contract/decisions 63).
    * @param organizationId whose condition it is
    */
@@ -118,11 +116,9 @@ export class ConditionEvaluator {
     })
     try {
       const result = this.#pool.run('evaluate-condition', input, { ...order, cancellation })
-      const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
-      if (outcome !== BROKEN) {
-        if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
-        this.#outcomes.set(key, outcome)
-      }
+      const outcome = await Promise.race([result.then(({ value }) => value, failUndecided), late])
+      if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
+      this.#outcomes.set(key, outcome)
       return outcome
     } finally {
       cancelDeadline()
@@ -130,10 +126,10 @@ export class ConditionEvaluator {
   }
 }
 
-/** A full pool has decided nothing; a task that broke has: not met. */
-function outcomeOfPoolError(error: unknown): ConditionOutcome {
-  if (error instanceof Fault && error.kind === 'unavailable') throw error
-  return BROKEN
+/** Neither a full pool nor a dead thread has decided anything; the thread may have died of another's condition. */
+function failUndecided(cause: unknown): never {
+  if (cause instanceof Fault && cause.kind === 'unavailable') throw cause
+  throw new Fault('unavailable', { retryAfter: 1, detail: 'the evaluation of the condition broke', cause })
 }
 
 /** Collision-free by SHA-256, and unambiguous: JSON tells where one text ends and the next begins. */

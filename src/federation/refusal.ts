@@ -48,7 +48,7 @@ export const REFUSAL_SENTENCES = {
   'token-type-check': '"token_type" is not the value of the claim check',
   'policy-open': 'the policy has neither subject nor condition',
   'condition-false': 'the condition is not true',
-  'condition-failed': 'the condition could not be evaluated in time or without an error',
+  'condition-failed': 'the condition could not be evaluated without an error',
 
   'token-too-short-lived': 'the token has less than a second left',
 
