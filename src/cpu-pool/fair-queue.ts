@@ -21,8 +21,10 @@ interface CallerLine<T> {
  */
 export class FairQueue<T extends WaitingWork> {
   readonly #turn: number
-  /** The first one has its turn. */
+  /** The first one has its turn. Of a caller of whom nothing waits there is one only while it is in debt. */
   readonly #lines = new Map<string, CallerLine<T>>()
+  /** Callers of whom something waits. */
+  #callers = 0
   #size = 0
   #cost = 0
 
@@ -50,6 +52,7 @@ export class FairQueue<T extends WaitingWork> {
       line = { works: new Set(), cost: 0, credit: this.#turn }
       this.#lines.set(work.caller, line)
     }
+    if (line.works.size === 0) this.#callers++
     line.works.add(work)
     line.cost += work.cost
     this.#size++
@@ -63,18 +66,21 @@ export class FairQueue<T extends WaitingWork> {
     line.cost -= work.cost
     this.#size--
     this.#cost -= work.cost
-    // Turns are counted only among those that wait.
-    if (line.works.size === 0) this.#lines.delete(work.caller)
+    if (line.works.size > 0) return
+    this.#callers--
+    // Otherwise who has one work waiting at a time would never pay back.
+    if (line.credit >= 0) this.#lines.delete(work.caller)
   }
 
   /** What comes next. */
   peek(): T | undefined {
     // A line that is put behind the others is met again in the same loop, a turn richer.
     for (const [caller, line] of this.#lines) {
-      if (line.credit > 0) return line.works.values().next().value
+      const [oldest] = line.works
+      if (line.credit > 0 && oldest !== undefined) return oldest
       line.credit += this.#turn
       this.#lines.delete(caller)
-      this.#lines.set(caller, line)
+      if (oldest !== undefined || line.credit < 0) this.#lines.set(caller, line)
     }
     return undefined
   }
@@ -89,8 +95,8 @@ export class FairQueue<T extends WaitingWork> {
   /** Whether a caller would stay within an equal part of `budget` with so much more. */
   isWithinShare({ caller, cost }: WaitingWork, budget: number): boolean {
     const line = this.#lines.get(caller)
-    const callers = this.#lines.size + (line === undefined ? 1 : 0)
-    return (line?.cost ?? 0) + cost <= budget / callers
+    const held = line?.cost ?? 0
+    return held + cost <= budget / (held > 0 ? this.#callers : this.#callers + 1)
   }
 
   /** The newest work of the caller of whom most waits. */
