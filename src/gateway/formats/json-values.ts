@@ -43,7 +43,7 @@ const RIGHT_BRACE = 0x7d
 const DEEPEST = 100
 
 /**
- * Values in a JSON text that stands in a string of a caller, counted before it is parsed; `Infinity` where they are
+ * Values in a JSON text of a caller or a provider, counted before it is parsed; `Infinity` where they are
  * nested deeper than 100 levels. Counts no further than `most`; of a text that is no JSON nothing is promised.
  */
 export function countJsonValues(text: string, most: number): number {
@@ -61,6 +61,17 @@ export function countJsonValues(text: string, most: number): number {
     } else if (code === RIGHT_BRACKET || code === RIGHT_BRACE) depth--
   }
   return values
+}
+
+/** A shorter answer cannot hold so much. */
+const LONG_CHARS = 1024 * 1024
+/** Of an answer: some twenty thousand tokens with all of their alternatives. Parsing takes a second. */
+const MOST_VALUES = 3_000_000
+
+/** The same of the answer of a provider; undefined also where it holds so much that parsing would stop the process. */
+export function parseJsonAnswer(text: string): unknown {
+  const isDense = text.length > LONG_CHARS && countJsonValues(text, MOST_VALUES) > MOST_VALUES
+  return isDense ? undefined : parseJson(text)
 }
 
 /** The member as an object to be spread; an empty one where there is no value. */

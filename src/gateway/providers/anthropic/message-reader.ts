@@ -5,7 +5,7 @@ import {
   type JsonObject,
   nonEmptyText,
   objectsIn,
-  parseJson,
+  parseJsonAnswer,
   UsageReader,
 } from '../../formats/json-values.js'
 import type {
@@ -19,7 +19,7 @@ import type {
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
 
 export function isMessageStop(data: string): boolean {
-  return asObject(parseJson(data))?.type === 'message_stop'
+  return asObject(parseJsonAnswer(data))?.type === 'message_stop'
 }
 
 /** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
@@ -35,7 +35,7 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   read(data: string): StreamDefect | 'end' | null {
     // Some servers end with a word of another format; `message_stop` is what counts.
     if (data === '[DONE]') return null
-    const members = asObject(parseJson(data))
+    const members = asObject(parseJsonAnswer(data))
     if (members === null) return { malformed: 'an event that is no JSON object' }
     if (members.type === 'message_stop') return 'end'
     if (members.type === 'error' || (members.type === undefined && members.error)) {

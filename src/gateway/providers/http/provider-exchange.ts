@@ -6,7 +6,7 @@ import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js
 import { ContentDecoder, canDecode, type DecodedReceiver } from '../../../upstream/content-decoder.js'
 import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
 import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from '../../../upstream/port.js'
-import { asObject, type JsonObject, parseJson } from '../../formats/json-values.js'
+import { asObject, type JsonObject, parseJsonAnswer } from '../../formats/json-values.js'
 import {
   errorInAnswer,
   type FailureSource,
@@ -176,8 +176,8 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   }
 
   #parseDocument(text: string): void {
-    const body = asObject(parseJson(text))
-    if (body === null) this.failMalformed('a body that is no JSON object')
+    const body = asObject(parseJsonAnswer(text))
+    if (body === null) this.failMalformed('a body that is no JSON object, or holds too much')
     else if (body.error) this.failWithError(body.error)
     else {
       const answer = this.#document!.parse(body, this.#generationId)

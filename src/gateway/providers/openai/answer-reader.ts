@@ -19,7 +19,7 @@ import {
   type JsonObject,
   nonEmptyText,
   objectsIn,
-  parseJson,
+  parseJsonAnswer,
   UsageReader,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
@@ -64,7 +64,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
 
   read(data: string, name: string): StreamDefect | 'end' | null {
     if (isDone(data)) return 'end'
-    const chunk = asObject(parseJson(data))
+    const chunk = asObject(parseJsonAnswer(data))
     if (chunk === null) return { malformed: 'an event that is no JSON object' }
     if (chunk.error || name === 'error') return { error: chunk.error ?? chunk }
     this.readChunk(chunk)

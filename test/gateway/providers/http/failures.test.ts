@@ -336,6 +336,16 @@ for (const format of PROVIDER_FORMATS) {
     })
   }
 
+  test(`${format.name}: an answer that is all brackets fails before it is parsed`, async (t) => {
+    const body = Buffer.from(`{"a":[${'[],'.repeat(4_000_000)}1]}`)
+    const { failure } = await format.bench(t, (peer) => {
+      peer.head(200, { 'content-type': 'application/json', 'content-length': String(body.length) })
+      peer.write(body)
+    })
+    const { fault } = await failure('complete')
+    t.match(fault.detail, /no JSON object, or holds too much/)
+  })
+
   const begun = (peer: Peer): void => {
     const { head, pieces } = format.frames(['a'])
     peer.streamHead()
