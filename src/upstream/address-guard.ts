@@ -2,7 +2,7 @@
  * Which addresses may be dialled for callers who name a host (contract/decisions 16, 35 and 40). The decision is
  * taken on the address itself at the moment of dialling: names can change their mind, and URLs have many spellings.
  */
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
+import { type LookupAddress, type LookupOptions, lookup, Resolver } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
 
 /** Whether a socket may be opened to an IP address. `secure` when TLS will be spoken. */
@@ -100,11 +100,45 @@ export type DnsLookup = typeof lookup
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
+type AddressesCallback = (error: Error | null, addresses: LookupAddress[]) => void
+
+/** Of a name server, for the first try; the second takes twice as long. */
+const NAME_SERVER_MS = 1_000
+
+/**
+ * Asks the name servers itself. The system's resolver has two threads of a process for all names: of a name whose
+ * servers are silent it holds one for many seconds, and the names of others, providers among them, would wait.
+ * @param servers addresses with ports; by default those of the system
+ */
+export function nameResolver(servers: readonly string[] | null = null): DnsLookup {
+  const resolve = (host: string, options: LookupOptions, callback: AddressesCallback): void => {
+    if (host === 'localhost') {
+      lookup(host, { ...options, all: true }, callback) // no name server knows it
+      return
+    }
+    // One for each name: it reads what the system's name servers are now.
+    const resolver = new Resolver({ timeout: NAME_SERVER_MS, tries: 2 })
+    if (servers !== null) resolver.setServers(servers)
+    const found: LookupAddress[] = []
+    let pending = 2
+    const takeOf =
+      (family: 4 | 6) =>
+      (error: Error | null, addresses: readonly string[] = []): void => {
+        for (const address of addresses) found.push({ address, family })
+        pending--
+        if (pending === 0) callback(found.length === 0 ? error : null, found)
+      }
+    resolver.resolve4(host, takeOf(4))
+    resolver.resolve6(host, takeOf(6))
+  }
+  return resolve as unknown as DnsLookup
+}
+
 /**
  * A resolver, in the shape that sockets take, which only tells addresses the guard lets through. When none is left
  * the dial fails before a packet is sent.
  */
-export function guardedLookup(guard: AddressGuard, secure: boolean, resolve: DnsLookup = lookup): DnsLookup {
+export function guardedLookup(guard: AddressGuard, secure: boolean, resolve = nameResolver()): DnsLookup {
   const guarded = (host: string, options: LookupOptions, callback: LookupCallback): void => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, [])

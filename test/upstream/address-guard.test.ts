@@ -1,4 +1,5 @@
-import type { LookupAddress } from 'node:dns'
+import { createSocket } from 'node:dgram'
+import { type LookupAddress, lookup } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -12,6 +13,7 @@ import {
   guardedLookup,
   isLoopback,
   isPublic,
+  nameResolver,
 } from '../../src/upstream/address-guard.js'
 import { createUpstreamClient } from '../../src/upstream/client.js'
 import { jsonFetcher } from '../../src/upstream/fetch-json.js'
@@ -95,9 +97,9 @@ function resolver(...addresses: string[]): DnsLookup {
     told(null, found)) as unknown as DnsLookup
 }
 
-function looked(lookup: DnsLookup, all: boolean): Promise<unknown> {
+function looked(lookup: DnsLookup, all: boolean, host = 'name.example'): Promise<unknown> {
   return new Promise((resolve) => {
-    lookup('name.example', { all }, (error, address) => resolve(error ?? address))
+    lookup(host, { all }, (error, address) => resolve(error ?? address))
   })
 }
 
@@ -114,6 +116,48 @@ void test('a name is judged by every address it has', async (t) => {
   t.type(await looked(inside, false), AddressRefused)
   t.type(await looked(guardedLookup(guard, true, resolver()), true), AddressRefused)
   t.type(await looked(guardedLookup(guard, false, resolver('8.8.8.8')), true), AddressRefused)
+})
+
+/** A name server: every name has the IPv4 address 8.8.8.8 and no other, but those that begin with `silent`. */
+async function nameServer(t: Test): Promise<{ servers: readonly string[]; silent: () => number }> {
+  const socket = createSocket('udp4')
+  let silent = 0
+  socket.on('message', (query, { port, address }) => {
+    const labels = query.toString('latin1', 13)
+    if (labels.startsWith('silent')) {
+      silent++
+      return
+    }
+    const end = query.indexOf(0, 12) + 5
+    const asksIpv4 = query.readUInt16BE(end - 4) === 1
+    const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 8, 8, 8, 8])
+    const head = Buffer.from(query.subarray(0, 12))
+    head.writeUInt16BE(0x8180, 2)
+    for (const [at, count] of [1, asksIpv4 ? 1 : 0, 0, 0].entries()) head.writeUInt16BE(count, 4 + 2 * at)
+    const message = [head, query.subarray(12, end), ...(asksIpv4 ? [answer] : [])]
+    socket.send(Buffer.concat(message), port, address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  t.after(() => socket.close())
+  return { servers: [`127.0.0.1:${socket.address().port}`], silent: () => silent }
+}
+
+void test('names whose servers are silent keep nobody else from an address', async (t) => {
+  const { servers, silent } = await nameServer(t)
+  const resolve = nameResolver(servers)
+  let done = 0
+  const hanging = Array.from({ length: 20 }, async (_, index) => {
+    const outcome = await looked(resolve, true, `silent${index}.example`)
+    done++
+    return outcome
+  })
+  await eventually(() => silent() >= 40)
+  t.strictSame(await looked(resolve, true), [{ address: '8.8.8.8', family: 4 }])
+  await new Promise<void>((resolved, reject) =>
+    lookup('localhost', (error) => (error === null ? resolved() : reject(error))),
+  )
+  t.equal(done, 0, 'the others still wait')
+  for (const outcome of await Promise.all(hanging)) t.match(outcome, { code: 'ETIMEOUT' })
 })
 
 /** A server that would answer, and says whether anybody came. */
