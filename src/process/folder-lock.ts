@@ -1,12 +1,9 @@
 /** One server per folder: a second one would share its data, but give every limit once more. */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isProcessAlive, ownProcessIdentity } from '../base/process-identity.js'
 
 const LOCK = 'server.lock'
-/** A file that is empty this long was left by a process that died while it wrote it. */
-const EMPTY_MS = 200
-const POLL_MS = 10
 
 interface FolderLock {
   /** The server before this one did not give it back. */
@@ -41,9 +38,10 @@ function takeLock(dataDir: string, path: string): FolderLock {
   return { wasKilled, release: () => removeLock(path, own) }
 }
 
+/** A symbolic link that leads nowhere: there at once with its text, and also where the disk has no byte left. */
 function createLock(path: string, holder: string): boolean {
   try {
-    writeFileSync(path, holder, { flag: 'wx' })
+    symlinkSync(holder, path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -51,18 +49,15 @@ function createLock(path: string, holder: string): boolean {
   }
 }
 
-/** The mark of the process that has the folder; empty when it was left so, null when it has gone. */
+/** The mark of the process that has the folder; null when it has gone, empty when somebody else made the file. */
 function readHolder(path: string): string | null {
-  const until = performance.now() + EMPTY_MS
-  for (;;) {
-    try {
-      const holder = readFileSync(path, 'utf8')
-      if (holder !== '' || performance.now() >= until) return holder
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-      throw error
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS)
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    if (code === 'EINVAL') return ''
+    throw error
   }
 }
 
@@ -76,8 +71,8 @@ function removeLock(path: string, holder: string | null): void {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw error
   }
-  const found = readFileSync(taken, 'utf8')
-  if (found !== holder) createLock(path, found)
+  const found = readHolder(taken)
+  if (found !== null && found !== holder) createLock(path, found)
   rmSync(taken, { force: true })
 }
 

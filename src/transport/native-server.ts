@@ -79,7 +79,8 @@ export function reasonOf(error: unknown, build: Pick<Build, 'glibc'>, glibc: str
   const { platform, arch, version } = process
   const text = error instanceof Error ? error.message.trim() : String(error)
   const { code } = Object(error) as { code?: unknown }
-  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND') return 'is not installed'
+  if (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND')
+    return 'is not installed, which npm ci without --omit=optional does'
   if (text.includes('Cannot find module')) return `has no binary for Node ${version} on ${platform} ${arch}`
   if (platform === 'linux' && glibc === null) return 'needs glibc, and this system has another C library'
   if (/GLIBC_[\d.]+' not found/.test(text)) return `needs glibc ${build.glibc}, and this system has ${glibc}`

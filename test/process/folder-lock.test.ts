@@ -1,5 +1,5 @@
 /** One server per folder. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { ownProcessIdentity } from '../../src/base/process-identity.js'
@@ -24,25 +24,41 @@ test('a folder is taken once, and given back', async (t) => {
 for (const [about, left] of [
   ['a process that has ended', '4194304.1'],
   ['an earlier process with the number of one that runs', `${process.pid}.1`],
-  ['a process that died while it wrote it', ''],
 ] as const) {
   test(`what was left by ${about} is no obstacle`, async (t) => {
     const folder = tempFolder(t)
-    writeFileSync(join(folder, 'server.lock'), left)
+    symlinkSync(left, join(folder, 'server.lock'))
     const lock = lockFolder(folder)
     t.equal(lock.wasKilled, true)
-    t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), ownProcessIdentity())
+    t.equal(readlinkSync(join(folder, 'server.lock')), ownProcessIdentity())
     lock.release()
     t.same(readdirSync(folder), [])
   })
 }
 
+test('a file in the place of the lock is no obstacle', async (t) => {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, 'server.lock'), 'text')
+  const lock = lockFolder(folder)
+  t.equal(lock.wasKilled, true)
+  lock.release()
+  t.same(readdirSync(folder), [])
+})
+
+test('a full disk has room for the lock', async (t) => {
+  const folder = tempFolder(t)
+  const lock = lockFolder(folder)
+  t.equal(lstatSync(join(folder, 'server.lock')).blocks, 0)
+  lock.release()
+})
+
 test('a lock that somebody else has taken meanwhile stays theirs', async (t) => {
   const folder = tempFolder(t)
   const lock = lockFolder(folder)
-  writeFileSync(join(folder, 'server.lock'), '1.2')
+  rmSync(join(folder, 'server.lock'))
+  symlinkSync('1.2', join(folder, 'server.lock'))
   lock.release()
-  t.equal(readFileSync(join(folder, 'server.lock'), 'utf8'), '1.2')
+  t.equal(readlinkSync(join(folder, 'server.lock')), '1.2')
 })
 
 test('a second server in a folder ends with a sentence, a command works beside the first, and kill -9 leaves no obstacle', async (t) => {

@@ -38,7 +38,11 @@ const HERE = `${process.version} on ${process.platform} ${process.arch}`
 const REASONS: readonly (readonly [error: unknown, glibc: string | null, reason: string])[] = [
   ...['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'].map(
     (code) =>
-      [Object.assign(new Error("Cannot find module 'x'"), { code }), '2.36', 'is not installed'] as const,
+      [
+        Object.assign(new Error("Cannot find module 'x'"), { code }),
+        '2.36',
+        'is not installed, which npm ci without --omit=optional does',
+      ] as const,
   ),
   [wrapped(NO_FILE), '2.41', `has no binary for Node ${HERE}`],
   [wrapped(NO_FILE), null, `has no binary for Node ${HERE}`],
