@@ -48,6 +48,13 @@ test('of changes that share a transaction only those without room are refused', 
   t.equal(store.items.lastId(), made)
 })
 
+async function forgetItemBytes(path: string): Promise<void> {
+  const { open } = await import('lmdb')
+  const root = open({ path, encoding: 'binary', noSubdir: false, maxDbs: 32 })
+  await root.openDB({ name: 'item-counter', encoding: 'binary', keyEncoding: 'uint32' }).remove(1)
+  await root.close()
+}
+
 test('the bytes of items are known after a restart, and those of a store that never counted them are counted', async (t) => {
   const path = tempFolder(t)
   const first = openLmdbStore({ path, unixSeconds: () => 0 })
@@ -55,15 +62,33 @@ test('the bytes of items are known after a restart, and those of a store that ne
   await first.items.remove(7)
   const bytes = 39 * jsonBytes(first, 1) + 60
   await first.close()
-  const { open } = await import('lmdb')
-  const root = open({ path, encoding: 'binary', noSubdir: false, maxDbs: 32 })
-  await root.openDB({ name: 'item-counter', encoding: 'binary', keyEncoding: 'uint32' }).remove(1)
-  await root.close()
+  await forgetItemBytes(path)
   const { store } = openLimited(t, { itemBytes: bytes + 100 }, path)
   await t.rejects(store.items.create(item(200)), NO_ROOM)
   t.ok(await store.items.create(item(1)))
   const { store: other } = openLimited(t, { itemBytes: bytes + 100 }, path)
   await t.rejects(other.items.create(item(60)), NO_ROOM, 'as another process sees it')
+})
+
+test('counting the items of an old store takes no long time: what was seen by then stands for the rest', async (t) => {
+  const path = tempFolder(t)
+  const first = openLmdbStore({ path, unixSeconds: () => 0 })
+  for (let n = 0; n < 40; n++) await first.items.create(item(100))
+  const each = jsonBytes(first, 20)
+  await first.close()
+  await forgetItemBytes(path)
+  const { store } = openLimited(t, { itemBytes: 46 * each }, path)
+  const { now } = performance
+  t.teardown(() => {
+    performance.now = now
+  })
+  let slow = 0
+  performance.now = () => (slow += 2_500)
+  // Of three pages the first, with 16 items, has been seen.
+  await t.rejects(store.items.create(item(100)), NO_ROOM)
+  for (let id = 1; id <= 40; id++) t.ok(await store.items.remove(id))
+  performance.now = now
+  for (let n = 0; n < 10; n++) t.ok(await store.items.create(item(100)), 'what was deleted has made room')
 })
 
 const file = (organizationId: string) =>

@@ -138,7 +138,7 @@ export class ItemTransaction {
     const stride = pages % COUNT_STRIDE === 0 ? 1 : COUNT_STRIDE
     const until = performance.now() + MAX_COUNT_MS
     for (let seen = 0; seen < pages; seen++) {
-      if (performance.now() >= until) return Math.round((bytes / seen) * pages)
+      if (seen > 0 && performance.now() >= until) return Math.round((bytes / seen) * pages)
       const page = this.#env.getUnbounded(this.#tables.pages, (seen * stride) % pages)
       if (page === undefined) continue
       for (let slot = 0; slot < JSON_PAGE.slots; slot++) {
