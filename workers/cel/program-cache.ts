@@ -1,5 +1,5 @@
 const MAX_PROGRAMS = 512
-/** Measured: a node of a tree takes some 130 bytes, so all programs of a thread stay below 10 MB. */
+/** Measured: a node takes some 400 bytes, with what runs it, so all programs of a thread stay near 20 MB. */
 const MAX_NODES = 50_000
 
 interface CachedProgram<P> {
