@@ -173,16 +173,14 @@ export class SizedSender extends PacedAnswer {
   /**
    * Hands bytes over and reports how far the body is; false when some were refused. Where we end the connection, uWS is
    * told of one byte more than was announced with the first bytes: it would call the answer ended, and keep the
-   * connection. Inside a cork where it can be, because uWS complains on standard
-   * error about every other write that it has not called for.
+   * connection. So a body of one byte is not sent this way then. Inside a cork where it can be, because uWS complains on
+   * standard error about every other write that it has not called for.
    */
   #hand(bytes: Uint8Array, isUncorked = false): boolean {
     const size = this.#size
-    const openEnd = this.owner.endsConnection && (size === 1 || this.res.getWriteOffset() > 0)
+    const openEnd = this.owner.endsConnection && this.res.getWriteOffset() > 0
     let taken = false
     const write = (): void => {
-      // What was announced goes out with the first write, which one byte alone leaves no second.
-      if (openEnd && this.res.getWriteOffset() === 0) this.res.tryEnd('', size)
       const [ok, done] = this.res.tryEnd(bytes, openEnd ? size + 1 : size)
       const sent = done ? size : this.res.getWriteOffset()
       this.owner.onBytesSent(sent)

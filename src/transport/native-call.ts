@@ -177,10 +177,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
       if (this.connectionEnd === 'native') this.res.writeHeader('Connection', 'close')
-      if (close) this.server.cutoff.closeBehind(this.res)
-      this.bytesOut = byteLength(body)
-      this.res.end(body, close)
-      this.settle(false)
+      this.#endWhole(body, close)
     } else if (this.endsConnection) {
       this.#sendSized(heldBody(Buffer.from(body as Uint8Array)), close)
     } else {
@@ -191,10 +188,34 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   /** Sends a body of known size piece by piece. */
   #sendSized(body: SizedResponseBody, close: boolean): void {
     this.trackUntilEnd()
+    if (this.endsConnection && body.size === 1) {
+      this.#sendByte(body).catch((error: unknown) => this.onDefect(error))
+      return
+    }
     if (close) this.res.writeHeader('Connection', 'close')
     const sender = new SizedSender(this.res, body.size, this)
     this.paced = sender
     sender.sendFrom(body).catch((error: unknown) => this.onDefect(error))
+  }
+
+  /** A body of one byte cannot be left open for us to end its connection, so uWS ends both at once. */
+  async #sendByte(body: SizedResponseBody): Promise<void> {
+    const source = await body.open()
+    try {
+      const byte = await source.read()
+      if (byte.byteLength !== 1) throw new Error('a body ended before its announced size')
+      if (!this.isOver()) this.guarded(() => this.res.cork(() => this.#endWhole(byte, true)))
+    } finally {
+      source.close()
+    }
+  }
+
+  /** Hands a whole body to uWS, together with the end of the connection where that is due. */
+  #endWhole(body: string | Uint8Array, close: boolean): void {
+    if (close) this.server.cutoff.closeBehind(this.res)
+    this.bytesOut = byteLength(body)
+    this.res.end(body, close)
+    this.settle(false)
   }
 
   /** Rule 9: how an answer without a body is written on this build. */
