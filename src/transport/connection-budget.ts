@@ -19,6 +19,8 @@ export class ConnectionBudget {
   /** Connections that were closed as soon as they came, since somebody asked. */
   #refused = 0
   #census: Census | null = null
+  /** Connections in the census. */
+  #counted = 0
   #countedAt = Number.NEGATIVE_INFINITY
   #counting = false
   readonly #most: number
@@ -62,16 +64,18 @@ export class ConnectionBudget {
     // One address alone (a load tool, a proxy) takes nothing away from anybody.
     if (census === null) return true
     const held = census.get(address) ?? 0
-    const average = [...census.values()].reduce((sum, count) => sum + count, 0) / Math.max(1, census.size)
-    if (held >= MODEST && held > average) return false
+    if (held >= MODEST && held > this.#counted / census.size) return false
     census.set(address, held + 1)
+    this.#counted++
     return true
   }
 
   async #recount(): Promise<void> {
     if (this.#counting || performance.now() - this.#countedAt < CENSUS_MS) return
     this.#counting = true
-    this.#census = await this.#count().catch(() => null)
+    const census = await this.#count().catch(() => null)
+    this.#census = census
+    this.#counted = [...(census?.values() ?? [])].reduce((sum, count) => sum + count, 0)
     this.#countedAt = performance.now()
     this.#counting = false
   }
