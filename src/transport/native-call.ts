@@ -167,6 +167,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     if (body === null || this.headOnly) {
       this.#sendWithoutBody(lengthWithoutBody(body, status), close)
     } else if (typeof body === 'object' && 'start' in body) {
+      this.#keepClose()
       this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
       this.stream = new StreamSender(this.res, body, this, this.route.stream)
@@ -185,8 +186,17 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     }
   }
 
+  /**
+   * uWS forgets its own close when it meets a further request behind an answer that has ended, and this one may end
+   * before uWS has parsed on: what the handler awaits may be there at once. So the end of the connection is ours.
+   */
+  #keepClose(): void {
+    if (this.connectionEnd === 'native') this.connectionEnd = 'ours'
+  }
+
   /** Sends a body of known size piece by piece. */
   #sendSized(body: SizedResponseBody, close: boolean): void {
+    this.#keepClose()
     this.trackUntilEnd()
     if (this.endsConnection && body.size === 1) {
       this.#sendByte(body).catch((error: unknown) => this.onDefect(error))

@@ -91,6 +91,7 @@ for (const [path, expected] of Object.entries(EXPECTED)) {
   for (const [how, bytes] of [
     ['a close in a list', request({ target: path, headers: LISTED })],
     ['a body in chunks', inChunks(path)],
+    ['a close', request({ target: path, headers: [['Connection', 'close']] })],
   ] as const) {
     test(`${how}: ${path} is whole, and its connection ends`, async (t) => {
       const { port, ledger, defects } = await bench(t)
