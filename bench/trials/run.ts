@@ -127,7 +127,7 @@ async function runAll(request: TrialsOptions): Promise<boolean> {
   return findings.length === request.trials.length && findings.every((finding) => finding.passed)
 }
 
-const listLine = ({ name, summary }: Trial): string => `${name.padEnd(20)} ${summary}\n`
+const listLine = ({ name, summary }: Trial): string => `${name.padEnd(30)} ${summary}\n`
 
 async function main(): Promise<number> {
   try {
