@@ -176,8 +176,6 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     } else if (typeof body === 'object' && 'open' in body) {
       this.#sendSized(body, close)
     } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
-      // uWS knows the word, closes for it, and then keeps the close to itself.
-      if (this.connectionEnd === 'native') this.res.writeHeader('Connection', 'close')
       this.#endWhole(body, close)
     } else if (this.endsConnection) {
       this.#sendSized(heldBody(Buffer.from(body as Uint8Array)), close)
@@ -196,12 +194,12 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
 
   /** Sends a body of known size piece by piece. */
   #sendSized(body: SizedResponseBody, close: boolean): void {
-    this.#keepClose()
     this.trackUntilEnd()
-    if (this.endsConnection && body.size === 1) {
+    if (close && body.size === 1) {
       this.#sendByte(body).catch((error: unknown) => this.onDefect(error))
       return
     }
+    this.#keepClose()
     if (close) this.res.writeHeader('Connection', 'close')
     const sender = new SizedSender(this.res, body.size, this)
     this.paced = sender
@@ -222,6 +220,8 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
 
   /** Hands a whole body to uWS, together with the end of the connection where that is due. */
   #endWhole(body: string | Uint8Array, close: boolean): void {
+    // uWS knows the word, closes for it, and then keeps the close to itself.
+    if (this.connectionEnd === 'native') this.res.writeHeader('Connection', 'close')
     if (close) this.server.cutoff.closeBehind(this.res)
     this.bytesOut = byteLength(body)
     this.res.end(body, close)
