@@ -64,7 +64,15 @@ export const CONNECTIONS: readonly RawRequest[] = [
       'on a method that is not there': message('PATCH /api/v1/items HTTP/1.1', [HOST, 'Connection: close']),
     },
   ),
-  ...rows('close', { ...READ, last: true }, { 'on an answer that comes late': LATE }),
+  ...rows(
+    'close',
+    { ...READ, last: true },
+    {
+      'on an answer that comes late': LATE,
+      'on a file that is kept': message('GET /docs HTTP/1.1', [HOST, 'Connection: close']),
+      'in a list on a file that is kept': message('GET /docs HTTP/1.1', [HOST, 'Connection: TE, close']),
+    },
+  ),
   ...rows(
     'close',
     { ...READ, last: true, head: true },
