@@ -257,12 +257,15 @@ export class Lane {
   #startBatch(batch: readonly QueuedTask[], slot: number): void {
     const first = slot * this.#options.sharedJobs
     const jobs = batch.map((entry, index): PoolJob => this.#toJob(entry, first + index))
-    this.start()
-      .run(jobs)
-      .then(
-        (reports) => this.#onBatchDone(batch, slot, reports),
-        (error: unknown) => this.#onThreadDied(batch, slot, error),
-      )
+    this.#runJobs(jobs).then(
+      (reports) => this.#onBatchDone(batch, slot, reports),
+      (error: unknown) => this.#onThreadDied(batch, slot, error),
+    )
+  }
+
+  /** Rejects also where threads cannot be started, for want of memory or descriptors. */
+  async #runJobs(jobs: readonly PoolJob[]): Promise<readonly PoolJobReport[]> {
+    return this.start().run(jobs)
   }
 
   #toJob(entry: QueuedTask, flag: number): PoolJob {
