@@ -4,8 +4,12 @@
  */
 import { readFile } from 'node:fs/promises'
 
-/** From this share of the budget on, connections are scarce. */
+/** From this share of the budget on, it is counted who holds connections, so that it is known when they are scarce. */
+const WATCHED = 0.5
+/** From this share on, connections are scarce. */
 const SCARCE = 0.8
+/** What is left from this share on is kept for addresses that hold less than half of all. */
+const KEPT_FOR_OTHERS = 0.9
 /** An address with so many connections is never too greedy. */
 const MODEST = 8
 /** A count of all connections is good for so long, in milliseconds. */
@@ -18,7 +22,8 @@ export class ConnectionBudget {
   open = 0
   /** Connections that were closed as soon as they came, since somebody asked. */
   #refused = 0
-  #census: Census | null = null
+  /** Until the first count, those that were opened since they are watched; null where they cannot be counted. */
+  #census: Census | null = new Map()
   /** Connections in the census. */
   #counted = 0
   #countedAt = Number.NEGATIVE_INFINITY
@@ -38,11 +43,13 @@ export class ConnectionBudget {
 
   /**
    * Whether a connection that was opened may stay. While connections are scarce only those addresses get another one
-   * that have no more than the average. Whoever is closed must still be told to `closed`.
+   * that have no more than the average, and the last ones to those that have less than half of all. Whoever is closed
+   * must still be told to `closed`.
    */
   opened(address: () => ArrayBuffer): boolean {
     this.open++
-    const stays = this.open <= this.#most && (!this.scarce || this.#isModest(addressKey(address())))
+    const stays =
+      this.open <= this.#most && (this.open <= this.#most * WATCHED || this.#mayOpen(addressKey(address())))
     if (!stays) this.#refused++
     return stays
   }
@@ -58,16 +65,21 @@ export class ConnectionBudget {
     return refused
   }
 
-  #isModest(address: string): boolean {
+  #mayOpen(address: string): boolean {
     void this.#recount()
     const census = this.#census
-    // One address alone (a load tool, a proxy) takes nothing away from anybody.
     if (census === null) return true
     const held = census.get(address) ?? 0
-    if (held >= MODEST && held > this.#counted / census.size) return false
+    if (this.scarce && held >= MODEST && this.#isGreedy(held, census.size)) return false
     census.set(address, held + 1)
     this.#counted++
     return true
+  }
+
+  /** One address alone (a load tool, a proxy) takes nothing away from anybody as long as others find room. */
+  #isGreedy(held: number, addresses: number): boolean {
+    if (held > this.#counted / addresses) return true
+    return this.open > this.#most * KEPT_FOR_OTHERS && held * 2 >= this.#counted
   }
 
   async #recount(): Promise<void> {

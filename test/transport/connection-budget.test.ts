@@ -34,7 +34,7 @@ test('while there are enough connections nobody is asked for an address', async 
     asked++
     return MODEST
   }
-  for (let one = 0; one < 8; one++) t.ok(budget.opened(address))
+  for (let one = 0; one < 5; one++) t.ok(budget.opened(address))
   t.equal(asked, 0)
   t.notOk(budget.scarce)
 })
@@ -59,10 +59,25 @@ test('when they are scarce, an address with more than the average gets no more, 
   t.equal(budget.takeRefused(), 0)
 })
 
-test('one address alone may have all there are, and nobody more', async (t) => {
+test('one address alone may have nearly all there are, and others still find room', async (t) => {
   const budget = await scarceBudget(81, new Map([[addressKey(GREEDY), 81]]))
-  for (let one = 81; one < 100; one++) t.ok(budget.opened(() => GREEDY))
+  for (let one = 81; one < 90; one++) t.ok(budget.opened(() => GREEDY))
+  t.notOk(budget.opened(() => GREEDY))
+  budget.closed()
+  for (let one = 0; one < 10; one++) t.ok(budget.opened(() => MODEST))
   t.notOk(budget.opened(() => MODEST))
+})
+
+test('a flood that is quicker than the count finds the end as well', async (t) => {
+  const budget = new ConnectionBudget(100, () => new Promise(() => {}))
+  for (let one = 0; one < 20; one++) budget.opened(() => MODEST)
+  let held = 0
+  for (let one = 0; one < 100; one++) {
+    if (budget.opened(() => GREEDY)) held++
+    else budget.closed()
+  }
+  t.equal(held, 70)
+  t.ok(budget.opened(() => MODEST))
 })
 
 test('addresses that cannot be counted are treated alike', async (t) => {
