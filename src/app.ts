@@ -34,7 +34,7 @@ import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 
 /** Whether anybody may use the practice API, only who has a key, or nobody (contract/decisions 65). */
-export type PracticeAccess = 'open' | 'keyed' | 'off'
+type PracticeAccess = 'open' | 'keyed' | 'off'
 
 export interface AppPorts {
   readonly items: ItemStore

@@ -1,7 +1,7 @@
 /** A queue in which callers have equal turns, by work and not by number. */
 
 /** What waits: whose it is, and what it costs in PBKDF2 rounds. */
-export interface WaitingWork {
+interface WaitingWork {
   readonly caller: string
   readonly cost: number
 }
