@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { restrictStoreAccess } from '../../src/process/store-privacy.js'
@@ -8,7 +8,12 @@ import { API_KEY, runSluice, type ServerProcess, serve } from '../support/server
 /** Paths that other users may reach, the folder itself as `.`. */
 function openToOthers(folder: string): string[] {
   const entries = ['.', ...(readdirSync(folder, { recursive: true }) as string[])]
-  return entries.filter((name) => (statSync(join(folder, name)).mode & 0o077) !== 0).sort()
+  const isOpen = (name: string): boolean => {
+    const found = lstatSync(join(folder, name))
+    // A link (the lock of the folder) has no rights of its own.
+    return !found.isSymbolicLink() && (found.mode & 0o077) !== 0
+  }
+  return entries.filter(isOpen).sort()
 }
 
 /** A server that has written everything a store consists of, and has ended. */
