@@ -43,20 +43,26 @@ export function encodeCompletion(
   // `system_fingerprint` is required and nullable here, and must not be null in chunks (contract/gateway 3.1, 4.2).
   return (
     `{"id":"${id}","object":"chat.completion","created":${created},"model":${JSON.stringify(model)},` +
-    `"provider":${JSON.stringify(providerName)},"choices":[${choices}],"system_fingerprint":null` +
+    `"provider":${JSON.stringify(providerName)},"choices":[${choices}],` +
+    `"system_fingerprint":${JSON.stringify(completion.fingerprint ?? null)}` +
     `${tier},"usage":${usageJson(generation.consumption!)}${metadataMember(metadata)}}`
   )
 }
 
-function choiceJson(
-  { index, finishReason, native, message, logprobs }: CompletionChoice,
-  hidden: boolean,
-): string {
+function choiceJson(choice: CompletionChoice, hidden: boolean): string {
+  const { index, finishReason, native, stopSequence, message, logprobs, error } = choice
   const shown = hidden ? withoutReasoning(message) : message
   return (
     `{"index":${index},"finish_reason":"${finishReason}","native_finish_reason":${JSON.stringify(native)},` +
-    `"message":${messageJson(shown)},"logprobs":${logprobs === null ? 'null' : JSON.stringify(logprobs)}}`
+    `${stopSequenceMember(stopSequence)}"message":${messageJson(shown)},` +
+    `"logprobs":${logprobs === null ? 'null' : JSON.stringify(logprobs)}` +
+    `${error === undefined ? '' : `,"error":${JSON.stringify(gatewayErrorOf(error))}`}}`
   )
+}
+
+/** The stop sequence that ended a choice, under the name that servers of this format have for it; before a comma. */
+function stopSequenceMember(sequence: string | undefined): string {
+  return sequence === undefined ? '' : `"stop_reason":${JSON.stringify(sequence)},`
 }
 
 function withoutReasoning<T extends AssistantMessage | ChatDelta>(
@@ -95,6 +101,7 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
   /** Choices that have said their role. */
   readonly #begun = new Set<number>()
   #head = ''
+  #fingerprint: string | undefined
 
   constructor(generation: Generation) {
     this.#generation = generation
@@ -108,12 +115,16 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
 
   /** The chunks of one event; `''` when it says nothing the caller may hear. */
   event(event: ChatEvent): string {
+    if (event.type === 'fingerprint') {
+      this.#fingerprint = event.fingerprint
+      this.#head = ''
+    }
     // What the gateway keeps to itself does not come here.
     if (event.type !== 'delta' && event.type !== 'finish') return ''
     const role = this.#begun.has(event.choice) ? '' : this.#role(event.choice)
     if (event.type === 'delta') return role + this.#delta(event.choice, event.delta, event.logprobs)
-    const native = JSON.stringify(event.native)
-    return `${role}${this.#start()}{"index":${event.choice},"delta":{},"finish_reason":"${event.reason}","native_finish_reason":${native}}]}\n\n`
+    const ended = `${stopSequenceMember(event.stopSequence)}"native_finish_reason":${JSON.stringify(event.native)}`
+    return `${role}${this.#start()}{"index":${event.choice},"delta":{},"finish_reason":"${event.reason}",${ended}}]}\n\n`
   }
 
   /** The last chunk, with what the answer consumed, and the terminator. */
@@ -151,7 +162,15 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
   #start(): string {
     if (this.#head !== '') return this.#head
     const { id, created, model, providerName, served } = this.#generation
-    const head = { id, object: 'chat.completion.chunk', created, model, provider: providerName }
+    const system_fingerprint = this.#fingerprint
+    const head = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      provider: providerName,
+      system_fingerprint,
+    }
     const text = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
     if (served !== null) this.#head = text
     return text

@@ -58,6 +58,15 @@ const Message = z.object({
 
 const head = { id: generationId, created: z.int(), model: z.string(), provider: z.string() }
 
+const failure = z.object({
+  code: z.int(),
+  message: z.string(),
+  metadata: z.looseObject({ error_type: z.string() }).optional(),
+})
+
+/** The stop sequence that ended the choice, where the provider tells it. */
+const stopReason = z.string().optional()
+
 export const ChatCompletion = nameSchema(
   'ChatCompletion',
   z.object({
@@ -69,8 +78,10 @@ export const ChatCompletion = nameSchema(
           index: count,
           finish_reason: finishReason,
           native_finish_reason: z.string().nullable(),
+          stop_reason: stopReason,
           message: Message,
           logprobs: Logprobs.nullable(),
+          error: failure.optional(),
         }),
       )
       .min(1),
@@ -109,18 +120,14 @@ export const ChatCompletionChunk = nameSchema(
         delta: ChunkDelta,
         finish_reason: finishReason.nullable(),
         native_finish_reason: z.string().nullable().optional(),
+        stop_reason: stopReason,
         logprobs: Logprobs.optional(),
       }),
     ),
+    system_fingerprint: z.string().optional(),
     service_tier: z.string().optional(),
     usage: Usage.optional(),
-    error: z
-      .object({
-        code: z.int(),
-        message: z.string(),
-        metadata: z.looseObject({ error_type: z.string() }).optional(),
-      })
-      .optional(),
+    error: failure.optional(),
     debug: z.object({ echo_upstream_body: freeObject }).optional(),
     service_metadata: ServiceMetadata.optional(),
   }),

@@ -270,6 +270,8 @@ export interface ChatFinish {
   readonly reason: FinishReason
   /** The provider's own word. */
   readonly native: string | null
+  /** The stop sequence that ended it, where the provider tells which one. */
+  readonly stopSequence?: string
 }
 
 /** One step of a streamed answer. */
@@ -284,6 +286,8 @@ export type ChatEvent =
   /** The provider's figures; comes at most once, before the end. */
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'tier'; readonly serviceTier: string }
+  /** The configuration of the provider's that answers; once, before what it says. */
+  | { readonly type: 'fingerprint'; readonly fingerprint: string }
 
 /** The message of a choice; wire names of contract/gateway 3.2. `content` and `refusal` are never absent. */
 export interface AssistantMessage extends MessageExtras {
@@ -299,7 +303,10 @@ export interface CompletionChoice {
   readonly message: AssistantMessage
   readonly finishReason: FinishReason
   readonly native: string | null
+  readonly stopSequence?: string
   readonly logprobs: Logprobs | null
+  /** Why a choice broke off that had said something; its finish reason is `error` then. */
+  readonly error?: Fault
 }
 
 /** A whole answer. */
@@ -308,6 +315,8 @@ export interface Completion {
   /** Null when the provider sent no figures. */
   readonly usage: Usage | null
   readonly serviceTier: string | null
+  /** `system_fingerprint` of the provider, where it sends one. */
+  readonly fingerprint?: string
 }
 
 /** What kind of call it is: the format that it is asked and answered in. */

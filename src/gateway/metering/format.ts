@@ -207,6 +207,8 @@ export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = O
       case 'tier':
         hearing.serviceTier = event.serviceTier
         return 'bookkeeping'
+      case 'fingerprint':
+        return 'lifecycle'
     }
   },
   usageOf: (completion) => completion.usage,

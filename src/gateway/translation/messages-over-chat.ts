@@ -3,7 +3,6 @@ import type { ChatRequest } from '../formats/canonical.js'
 import type { MessagesRequest } from '../formats/messages.js'
 import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provider.js'
 import { ChatToMessagesStream, toMessagesAnswer } from './messages-over-chat/answer.js'
-import { hidesThinking } from './messages-over-chat/reasoning.js'
 import { toChatRequest } from './messages-over-chat/request.js'
 import { type Translation, tierForChat, translate } from './translation.js'
 
@@ -15,16 +14,14 @@ export function messagesOverChat(chat: ChatApi): MessagesApi {
   return {
     stream: (call, receiver) =>
       translate(call, receiver, (translation) => {
-        const { name } = call.endpoint.provider
-        const stream = new ChatToMessagesStream(receiver, name, translation, hidesThinking(call.request))
+        const stream = new ChatToMessagesStream(receiver, call, translation)
         return stream.attach(chat.stream(translateCall(call, translation), stream))
       }),
     complete: (call, receiver) =>
       translate(call, receiver, (translation) =>
         chat.complete(translateCall(call, translation), {
           onEnd: (completion) => {
-            const { name } = call.endpoint.provider
-            const answer = toMessagesAnswer(completion, name, translation, hidesThinking(call.request))
+            const answer = toMessagesAnswer(completion, call, translation)
             if ('fault' in answer) receiver.onFailure(answer)
             else receiver.onEnd(answer)
           },

@@ -121,13 +121,16 @@ const STOP_REASONS: Readonly<Record<Exclude<FinishReason, 'error'>, string>> = {
 
 /**
  * A provider's own word stays where it is one of this format and says the same. Servers that were told which tool to
- * call say `stop` although they call it: what counts is that the caller has to act.
+ * call say `stop` although they call it: what counts is that the caller has to act. `matched`: the stop sequence that
+ * ended the answer.
  */
 export function stopReasonFor(
   reason: Exclude<FinishReason, 'error'>,
   native: string | null,
   calls: boolean,
+  matched: string | null,
 ): string {
   const meant = reason === 'stop' && calls ? 'tool_calls' : reason
+  if (matched !== null && meant === 'stop') return 'stop_sequence'
   return native !== null && FINISH_REASONS.get(native) === meant ? native : STOP_REASONS[meant]
 }

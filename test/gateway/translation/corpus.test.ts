@@ -80,7 +80,7 @@ test('the corpus has at least sixty conversations, each of its own name, and use
 
 // ── Chat callers, a messages provider ───────────────────────────────────────
 
-function expectedCompletion({ message, finish }: Said, native: string): Completion {
+function expectedCompletion({ message, finish, stopSequence }: Said, native: string): Completion {
   return {
     choices: [
       {
@@ -88,6 +88,7 @@ function expectedCompletion({ message, finish }: Said, native: string): Completi
         message: { role: 'assistant', refusal: null, ...message },
         finishReason: finish,
         native,
+        ...(stopSequence !== undefined && { stopSequence }),
         logprobs: null,
       },
     ],
@@ -153,19 +154,20 @@ function heardByChat(t: Test, request: ChatRequest, whole: Completion, events: r
 // ── Messages callers, a chat provider ───────────────────────────────────────
 
 /** Says it as an OpenAI-compatible server does, in small pieces. */
-function sayingChat({ message, finish }: Said): Script {
+function sayingChat({ message, finish, stopSequence: stop_reason }: Said): Script {
   const head = { id: 'chatcmpl-1', created: 1, model: 'their-name' }
   const chunk = (delta: object, finish_reason: string | null = null): object => ({
     ...head,
     object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta, finish_reason }],
+    choices: [{ index: 0, delta, finish_reason, ...(finish_reason && { stop_reason }) }],
   })
   return (peer, { body }) => {
     if ((JSON.parse(body) as { stream: boolean }).stream) {
       const last = { ...head, object: 'chat.completion.chunk', choices: [], usage: OPENAI_FIGURES }
       peer.stream([...deltas(message).map((delta) => chunk(delta)), chunk({}, finish), last])
     } else {
-      const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }]
+      const said = { role: 'assistant', ...message }
+      const choices = [{ index: 0, message: said, finish_reason: finish, stop_reason }]
       peer.json({ ...head, object: 'chat.completion', choices, usage: OPENAI_FIGURES })
     }
   }
@@ -202,6 +204,7 @@ function deltas({
 function expectedMessage({
   content,
   stop_reason,
+  stop_sequence = null,
   stop_details = null,
 }: (typeof ANSWERS)[string]['messages']): MessagesAnswer {
   const refused = { type: 'refusal', category: null, explanation: null }
@@ -209,7 +212,7 @@ function expectedMessage({
     content,
     stop: {
       stop_reason,
-      stop_sequence: null,
+      stop_sequence,
       stop_details:
         stop_reason === 'refusal' ? ((stop_details ?? refused) as object as Record<string, unknown>) : null,
       container: null,

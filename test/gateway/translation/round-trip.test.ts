@@ -100,7 +100,7 @@ const completion: fc.Arbitrary<Completion> = fc
 test('a chat answer comes back from the messages format as it went', async (t) => {
   const property = fc.property(completion, (answer) => {
     const lost: string[] = []
-    const messages = answerAsMessages(answer, 'Their Display', new Translation(lost))
+    const messages = answerAsMessages(answer, messagesCall(), new Translation(lost))
     if ('fault' in messages) throw messages.fault
     assert.deepStrictEqual(toCompletion(messages, new Translation(lost)), answer)
     assert.deepStrictEqual(lost, [])

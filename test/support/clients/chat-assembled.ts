@@ -1,13 +1,15 @@
 /** What the events of a streamed chat answer add up to. */
+
 import type {
   AssistantMessage,
   ChatEvent,
+  ChatFinish,
   Completion,
-  FinishReason,
   ReasoningDetail,
   ToolCall,
   Usage,
 } from '../../../src/gateway/formats/canonical.js'
+import { optionalMember } from '../../../src/gateway/formats/json-values.js'
 
 /** The answer of the first choice. Throws where a fragment of a call comes before its begin, or the finish is missing. */
 export function assembledCompletion(events: readonly ChatEvent[]): Completion {
@@ -16,13 +18,15 @@ export function assembledCompletion(events: readonly ChatEvent[]): Completion {
   let refusal = ''
   const details: ReasoningDetail[] = []
   const calls: ToolCall[] = []
-  let finish: { reason: FinishReason; native: string | null } | null = null
+  let finish: ChatFinish | null = null
+  let fingerprint: string | undefined
   let usage: Usage | null = null
   let serviceTier: string | null = null
   for (const event of events) {
     if (event.type === 'usage') usage = event.usage
     else if (event.type === 'tier') serviceTier = event.serviceTier
     else if (event.type === 'finish') finish = event
+    else if (event.type === 'fingerprint') fingerprint = event.fingerprint
     else {
       const { delta } = event
       content += delta.content ?? ''
@@ -50,8 +54,10 @@ export function assembledCompletion(events: readonly ChatEvent[]): Completion {
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
-  const choice = { index: 0, message, finishReason: finish.reason, native: finish.native, logprobs: null }
-  return { choices: [choice], usage, serviceTier }
+  const { reason: finishReason, native, stopSequence } = finish
+  const told = { finishReason, native, ...optionalMember('stopSequence', stopSequence) }
+  const choice = { index: 0, message, ...told, logprobs: null }
+  return { choices: [choice], usage, serviceTier, ...optionalMember('fingerprint', fingerprint) }
 }
 
 /** Pieces of one detail carry the same index. */

@@ -2,6 +2,7 @@
  * One call of a provider over HTTP: one upstream call, refusals with their reason, one end. Its answer is a JSON
  * document or a stream of events.
  */
+import { Fault } from '../../../base/fault.js'
 import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
 import { ContentDecoder, canDecode, type DecodedReceiver } from '../../../upstream/content-decoder.js'
 import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
@@ -22,6 +23,7 @@ import {
   type ProviderFailure,
   type StreamReceiver,
 } from '../port/provider.js'
+import { contentCodingOf, isJsonType, mediaTypeOf } from './content-headers.js'
 
 /** As much of a refusal's body as is read. */
 const MAX_ERROR_BYTES = 64 * 1024
@@ -155,6 +157,11 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
     this.#fail(errorInAnswer(error, this.#source, this.#status))
   }
 
+  /** The provider has put this fault, which has been read already, into an answer that began as a success. */
+  protected failWith(fault: Fault): void {
+    this.#fail({ fault, class: 'maybe-processed', status: this.#status })
+  }
+
   /** Once; the upstream call is ended, and later bytes of the provider are dropped. */
   #fail(failure: ProviderFailure): void {
     if (this.over) return
@@ -180,8 +187,10 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
     if (body === null) this.failMalformed('a body that is no JSON object, or holds too much')
     else if (body.error) this.failWithError(body.error)
     else {
-      const answer = this.#document!.parse(body, this.#generationId)
+      const faultOf = (error: unknown): Fault => errorInAnswer(error, this.#source, this.#status).fault
+      const answer = this.#document!.parse(body, this.#generationId, faultOf)
       if (answer === null) this.failMalformed(this.#document!.missing)
+      else if (answer instanceof Fault) this.failWith(answer)
       else this.onAnswer(answer)
     }
   }
@@ -191,8 +200,11 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
 
 /** How the JSON object of a whole answer is read. */
 export interface DocumentFormat<A> {
-  /** Null when the body holds no answer. */
-  parse(body: JsonObject, generationId: string): A | null
+  /**
+   * Null when the body holds no answer; the fault of one that broke off before it said anything. `faultOf` reads an
+   * error that stands within an answer.
+   */
+  parse(body: JsonObject, generationId: string, faultOf: (error: unknown) => Fault): A | Fault | null
   /** What such a body is, in words for the log. */
   readonly missing: string
 }
@@ -224,6 +236,8 @@ export interface StreamFormat<E, A> {
   /** A server may answer with a document although it was asked for a stream. */
   readonly document: DocumentFormat<A>
   eventsOf(answer: A): readonly E[]
+  /** Why such an answer broke off after what its events say; null when it did not. */
+  readonly brokenBy?: (answer: A) => Fault | null
 }
 
 /** Reads one streamed answer and emits what its events say. */
@@ -308,7 +322,9 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
 
   protected override onAnswer(answer: A): void {
     for (const event of this.#format.eventsOf(answer)) this.#emit(event)
-    this.#end()
+    const fault = this.#format.brokenBy?.(answer) ?? null
+    if (fault === null) this.#end()
+    else this.failWith(fault)
   }
 
   /** The receiver may have cancelled while it took the last events. */
@@ -323,25 +339,4 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
     const usage = this.#reader.usageBeforeFailure()
     if (usage !== null) this.receiver.onEvent(usage)
   }
-}
-
-// ── Headers ─────────────────────────────────────────────────────────────────
-
-/** In lower case; `''` where there is none. */
-function contentCodingOf(headers: ResponseHeaders): string {
-  const header = headers['content-encoding']
-  if (header === undefined) return ''
-  const coding = String(header).trim().toLowerCase()
-  return coding === 'identity' ? '' : coding
-}
-
-/** Media type without parameters, lower case; `''` when there is none. */
-function mediaTypeOf(headers: ResponseHeaders): string {
-  const header = headers['content-type']
-  const text = (Array.isArray(header) ? header[0] : header) ?? ''
-  return text.split(';', 1)[0]!.trim().toLowerCase()
-}
-
-export function isJsonType(type: string): boolean {
-  return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'))
 }

@@ -2,14 +2,13 @@
  * Answers, streamed or whole, and their token figures: the strictest client of contract/gateway 12 takes what comes
  * out.
  */
+import type { Fault } from '../../../base/fault.js'
 import type {
   AssistantMessage,
   ChatDelta,
   ChatEvent,
-  ChatFinish,
   Completion,
   CompletionChoice,
-  FinishReason,
   Usage,
 } from '../../formats/canonical.js'
 import {
@@ -19,10 +18,12 @@ import {
   type JsonObject,
   nonEmptyText,
   objectsIn,
+  optionalMember,
   parseJsonAnswer,
   UsageReader,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
+import { choiceError, parseFinish } from './answer-finish.js'
 import {
   parseAnnotations,
   parseAudio,
@@ -55,6 +56,9 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   /** The last figures that came. */
   private usage: Usage | null = null
   private tier: string | null = null
+  private fingerprint: string | null = null
+  /** The error of a choice that broke off. */
+  private error: unknown = null
   private readonly choices = new Map<number, ChoiceState>()
 
   constructor(
@@ -68,7 +72,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     if (chunk === null) return { malformed: 'an event that is no JSON object' }
     if (chunk.error || name === 'error') return { error: chunk.error ?? chunk }
     this.readChunk(chunk)
-    return null
+    return this.error === null ? null : { error: this.error }
   }
 
   /** A chunk that adds nothing (only a role, an empty text) tells nothing. */
@@ -76,6 +80,8 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     if (chunk.usage !== undefined || chunk.x_groq !== undefined)
       this.usage = updateChatUsage(this.usage, chunk)
     if (chunk.service_tier !== undefined) this.readTier(nonEmptyText(chunk.service_tier))
+    if (this.fingerprint === null && typeof chunk.system_fingerprint === 'string')
+      this.readFingerprint(chunk.system_fingerprint)
     const { choices } = chunk
     if (!Array.isArray(choices)) return
     for (let at = 0; at < choices.length; at++) {
@@ -90,6 +96,11 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     this.event({ type: 'tier', serviceTier: tier })
   }
 
+  private readFingerprint(fingerprint: string): void {
+    this.fingerprint = fingerprint
+    if (fingerprint !== '') this.event({ type: 'fingerprint', fingerprint })
+  }
+
   private readChoice(choice: JsonObject, index: number): void {
     const state = this.choiceState(index)
     if (state === null) return
@@ -101,7 +112,9 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     if (choice.finish_reason !== undefined && choice.finish_reason !== null && !state.finished) {
       // Some servers repeat the reason in every later chunk.
       state.finished = true
-      this.event({ type: 'finish', choice: index, ...parseFinish(choice) })
+      const finish = parseFinish(choice)
+      if (finish.reason === 'error') this.error = choiceError(choice)
+      else this.event({ type: 'finish', choice: index, ...finish })
     }
   }
 
@@ -189,50 +202,50 @@ function setDefined<K extends keyof ChatDelta>(
   if (value !== undefined) said[name] = value
 }
 
-/** Words of servers (contract/gateway 3.2). */
-const NATIVE_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'stop end_turn eos eos_token stop_sequence complete end normal',
-  length: 'length max_tokens max_output_tokens max_length model_length token_limit',
-  tool_calls: 'tool_calls tool_call tool_use function_call',
-  content_filter: 'content_filter content_filtered safety refusal recitation blocked',
-  error: 'error abort aborted',
-}
-
-const REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  (Object.keys(NATIVE_REASONS) as FinishReason[]).flatMap((reason) =>
-    NATIVE_REASONS[reason].split(' ').map((native) => [native, reason] as const),
-  ),
-)
-
-/** How a choice ended. An unknown word is a stop: the answer did come to its end. */
-function parseFinish(choice: JsonObject): ChatFinish {
-  const native = nonEmptyText(choice.finish_reason) ?? null
-  const reason = REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop'
-  return { reason, native: nonEmptyText(choice.native_finish_reason) ?? native }
-}
-
 // ── Whole answers (contract/gateway 3) ─────────────────────────────────────────
 
-/** Null when the body holds no choice that can be read. */
-export function parseCompletion(body: JsonObject, generationId: string): Completion | null {
-  const choices = asList(body.choices).flatMap(
-    (choice, at) => parseChoice(asObject(choice), at, generationId) ?? [],
-  )
+/** Null when the body holds no choice that can be read; the fault of an answer that broke off before it said anything. */
+export function parseCompletion(
+  body: JsonObject,
+  generationId: string,
+  faultOf: (error: unknown) => Fault,
+): Completion | Fault | null {
+  const choices: CompletionChoice[] = []
+  for (const [at, sent] of asList(body.choices).entries()) {
+    const choice = parseChoice(asObject(sent), at, generationId, faultOf)
+    if (choice?.error !== undefined && isEmpty(choice.message)) return choice.error
+    if (choice !== null) choices.push(choice)
+  }
   if (choices.length === 0) return null
-  return { choices, usage: parseChatUsage(body), serviceTier: nonEmptyText(body.service_tier) ?? null }
+  return {
+    choices,
+    usage: parseChatUsage(body),
+    serviceTier: nonEmptyText(body.service_tier) ?? null,
+    ...optionalMember('fingerprint', nonEmptyText(body.system_fingerprint)),
+  }
 }
 
-function parseChoice(choice: JsonObject | null, at: number, generationId: string): CompletionChoice | null {
+function parseChoice(
+  choice: JsonObject | null,
+  at: number,
+  generationId: string,
+  faultOf: (error: unknown) => Fault,
+): CompletionChoice | null {
   const message = asObject(choice?.message)
   if (choice === null || message === null) return null
-  const { reason, native } = parseFinish(choice)
+  const { reason: finishReason, ...finish } = parseFinish(choice)
   return {
     index: asCount(choice.index) ?? at,
     message: parseAssistantMessage(message, generationId),
-    finishReason: reason,
-    native,
+    finishReason,
+    ...finish,
     logprobs: parseLogprobs(choice.logprobs),
+    ...(finishReason === 'error' && { error: faultOf(choiceError(choice)) }),
   }
+}
+
+function isEmpty({ role: _, ...said }: AssistantMessage): boolean {
+  return Object.values(said).every((value) => value === null || value === '')
 }
 
 function parseAssistantMessage(sent: JsonObject, generationId: string): AssistantMessage {

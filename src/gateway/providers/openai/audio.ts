@@ -21,7 +21,8 @@ import {
   optionalMember,
   UsageReader,
 } from '../../formats/json-values.js'
-import { DocumentExchange, isJsonType, ProviderExchange } from '../http/provider-exchange.js'
+import { isJsonType } from '../http/content-headers.js'
+import { DocumentExchange, ProviderExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, WireObject } from '../http/server.js'
 import { type FailureSource, rejectCall } from '../port/failure.js'
 import type { ProviderCall, SpeechApi, StreamReceiver, TranscriptionApi } from '../port/provider.js'

@@ -24,6 +24,7 @@ const CHUNKS: StreamFormat<ChatEvent, Completion> = {
   isTerminator: isDone,
   document: COMPLETION,
   eventsOf: completionEvents,
+  brokenBy: ({ choices }) => choices.find(({ error }) => error !== undefined)?.error ?? null,
 }
 
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
@@ -42,11 +43,21 @@ export function openAiProvider(options: ServerOptions): Provider {
 /** A whole answer as the events of a stream, for a server that does not stream when asked to. */
 function completionEvents(completion: Completion): readonly ChatEvent[] {
   const events: ChatEvent[] = []
+  const { fingerprint } = completion
+  if (fingerprint !== undefined) events.push({ type: 'fingerprint', fingerprint })
   for (const choice of completion.choices) {
     const delta = messageDelta(choice.message)
     const logprobs = choice.logprobs === null ? {} : { logprobs: choice.logprobs }
     if (delta !== null) events.push({ type: 'delta', choice: choice.index, delta, ...logprobs })
-    events.push({ type: 'finish', choice: choice.index, reason: choice.finishReason, native: choice.native })
+    const { index, finishReason: reason, native, stopSequence } = choice
+    if (choice.error !== undefined) continue
+    events.push({
+      type: 'finish',
+      choice: index,
+      reason,
+      native,
+      ...optionalMember('stopSequence', stopSequence),
+    })
   }
   if (completion.serviceTier !== null) events.push({ type: 'tier', serviceTier: completion.serviceTier })
   if (completion.usage !== null) events.push({ type: 'usage', usage: completion.usage })

@@ -7,7 +7,7 @@ import type {
   ReasoningDetail,
   ToolCall,
 } from '../../formats/canonical.js'
-import { nonEmptyText } from '../../formats/json-values.js'
+import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -30,6 +30,7 @@ export function toCompletion(answer: MessagesAnswer, translation: Translation): 
         message,
         finishReason: finishReasonFor(stop.stop_reason),
         native: stop.stop_reason,
+        ...optionalMember('stopSequence', stop.stop_sequence ?? undefined),
         logprobs: null,
       },
     ],
@@ -227,6 +228,14 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
     const refusal = refusalText(stop)
     if (refusal !== null) this.#emitDelta({ refusal })
     const native = stop.stop_reason
-    this.emit({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
+    const stopSequence = stop.stop_sequence ?? undefined
+    const reason = finishReasonFor(native)
+    this.emit({
+      type: 'finish',
+      choice: 0,
+      reason,
+      native,
+      ...optionalMember('stopSequence', stopSequence),
+    })
   }
 }

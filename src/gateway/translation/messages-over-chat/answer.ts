@@ -12,28 +12,33 @@ import {
   blockEventJson,
   type MessagesAnswer,
   type MessagesEvent,
+  type MessagesRequest,
   type MessagesUsage,
   type StopInfo,
 } from '../../formats/messages.js'
 import { malformedAnswer } from '../../providers/port/failure.js'
-import { type ProviderFailure, StreamAdapter, type StreamReceiver } from '../../providers/port/provider.js'
+import {
+  type ProviderCall,
+  type ProviderFailure,
+  StreamAdapter,
+  type StreamReceiver,
+} from '../../providers/port/provider.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockWriter, parseToolInput, toolUseBlock } from './block-writer.js'
-import { toThinkingBlocks } from './reasoning.js'
+import { hidesThinking, toThinkingBlocks } from './reasoning.js'
 
-/**
- * The answer, or the failure of a provider of that name when it broke off or cannot be read. `silent`: without the
- * text of its thinking.
- */
+/** The answer to a call, or the failure of its provider when it broke off or cannot be read. */
 export function toMessagesAnswer(
   completion: Completion,
-  provider: string,
+  { request, endpoint }: ProviderCall<MessagesRequest>,
   translation: Translation,
-  silent = false,
 ): MessagesAnswer | ProviderFailure {
+  const provider = endpoint.provider.name
   const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
   if (choice === undefined) return malformedChatAnswer('an answer without a choice', provider)
-  const { message, finishReason: reason, native } = choice
+  const { message, finishReason: reason } = choice
+  if (choice.error !== undefined) return { fault: choice.error, class: 'maybe-processed', status: 200 }
+  if (completion.fingerprint !== undefined) translation.drop('answer.system_fingerprint')
   const wireUsage = completion.usage === null ? null : servedTierUsage(completion.serviceTier, translation)
   dropUnsupportedMembers(message, translation)
   const { content: text, refusal, tool_calls: calls = [] } = message
@@ -41,11 +46,11 @@ export function toMessagesAnswer(
   const wrong = findDefect(reason, inputs.includes(null))
   if (wrong !== null) return malformedChatAnswer(wrong, provider)
   const content = [
-    ...toThinkingBlocks(message, silent),
+    ...toThinkingBlocks(message, hidesThinking(request)),
     ...(text ? [{ type: 'text', text, citations: [] }] : []),
     ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
   ]
-  const stop = toStopInfo({ reason, native }, refusal ?? '', calls.length > 0)
+  const stop = toStopInfo({ ...choice, reason }, refusal ?? '', calls.length > 0, request)
   return { content, stop, usage: completion.usage, wireUsage }
 }
 
@@ -73,12 +78,19 @@ function findDefect(reason: FinishReason, hasMalformedCall: boolean): string | n
   return hasMalformedCall && reason !== 'length' ? 'a tool call whose arguments are no JSON object' : null
 }
 
-function toStopInfo({ reason, native }: ChatFinish, refusal: string, calls: boolean): StopInfo {
+/** Only a stop sequence that was asked for is one: servers have other words under its name. */
+function toStopInfo(
+  { reason, native, stopSequence = '' }: ChatFinish,
+  refusal: string,
+  calls: boolean,
+  { stop_sequences: stops = [] }: MessagesRequest,
+): StopInfo {
   const meant = refusal !== '' ? 'content_filter' : reason === 'error' ? 'stop' : reason
+  const stop_reason = stopReasonFor(meant, native, calls, stops.includes(stopSequence) ? stopSequence : null)
   const refused = { type: 'refusal', category: null, explanation: refusal === '' ? null : refusal }
   return {
-    stop_reason: stopReasonFor(meant, native, calls),
-    stop_sequence: null,
+    stop_reason,
+    stop_sequence: stop_reason === 'stop_sequence' && stopSequence !== '' ? stopSequence : null,
     stop_details: meant === 'content_filter' ? refused : null,
     container: null,
   }
@@ -91,7 +103,7 @@ function malformedChatAnswer(detail: string, provider: string): ProviderFailure 
 // ── Streams (contract/gateway 4 and 5.8) ───────────────────────────────────────
 
 export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent> {
-  readonly #provider: string
+  readonly #target: ProviderCall<MessagesRequest>
   readonly #translation: Translation
   readonly #blocks: BlockWriter
   #started = false
@@ -100,19 +112,18 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   #tier: string | null = null
   #refusal = ''
 
-  /** `provider` is its display name, for failures; `silent`: thinking is not to be shown. */
+  /** `target`: the call that this answers. */
   constructor(
     receiver: StreamReceiver<MessagesEvent>,
-    provider: string,
+    target: ProviderCall<MessagesRequest>,
     translation: Translation,
-    silent: boolean,
   ) {
     super(receiver)
-    this.#provider = provider
+    this.#target = target
     this.#translation = translation
     this.#blocks = new BlockWriter(
       (event) => this.emit({ type: 'block', data: blockEventJson(event), event }),
-      silent,
+      hidesThinking(target.request),
     )
   }
 
@@ -122,13 +133,16 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
         if (event.choice === 0) this.#readDelta(event.delta)
         break
       case 'finish':
-        if (event.choice === 0) this.#finish = { reason: event.reason, native: event.native }
+        if (event.choice === 0) this.#finish = event
         break
       case 'usage':
         this.#usage = event.usage
         break
       case 'tier':
         this.#tier = event.serviceTier
+        break
+      case 'fingerprint':
+        this.#translation.drop('answer.system_fingerprint')
         break
     }
   }
@@ -147,10 +161,10 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     this.#blocks.close()
     const wrong = findDefect(this.#finish.reason, this.#blocks.hasMalformedCall)
     if (wrong !== null) {
-      this.onFailure(malformedChatAnswer(wrong, this.#provider))
+      this.onFailure(malformedChatAnswer(wrong, this.#target.endpoint.provider.name))
       return
     }
-    const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0)
+    const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0, this.#target.request)
     this.emit({ type: 'stop', stop })
     this.#emitUsage()
     if (!this.cancelled) this.receiver.onEnd()

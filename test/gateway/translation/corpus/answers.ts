@@ -7,6 +7,8 @@ import type { WireAnswer } from '../../../support/providers/mock-anthropic.js'
 import { call, detail, SIGNED_FORMAT, thinking } from './conversation.js'
 
 export interface Said {
+  /** The stop sequence that ended it. */
+  readonly stopSequence?: string
   readonly message: Omit<AssistantMessage, 'role' | 'refusal'> & { readonly refusal?: string }
   readonly finish: FinishReason
 }
@@ -75,8 +77,7 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
   },
   'stop sequence': {
     messages: wire([textBlock('One')], 'stop_sequence', { stop_sequence: 'END' }),
-    chat: said({ content: 'One' }, 'stop'),
-    heardAsMessages: wire([textBlock('One')], 'end_turn'),
+    chat: { ...said({ content: 'One' }, 'stop'), stopSequence: 'END' },
   },
   'context exceeded': {
     messages: wire([textBlock('One')], 'model_context_window_exceeded'),
