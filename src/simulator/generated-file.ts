@@ -13,7 +13,7 @@ import type {
   StreamReceiver,
 } from '../gateway/providers/port/provider.js'
 import { CallAdapter, StreamAdapter } from '../gateway/providers/port/provider.js'
-import { lastUserText } from './answer/tool-choice.js'
+import { lastUserText } from './answer/current-turn.js'
 import { UnsupportedRequest } from './faults.js'
 
 /** Keeps files for callers. */

@@ -261,6 +261,15 @@ const afterResult: readonly ChatMessage[] = [
   { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' },
 ]
 const tools = [weather, clock]
+const said = (content: string): ChatMessage => ({ role: 'assistant', content })
+const resultOf = (name: string, id: string): readonly ChatMessage[] => [
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: id, content: 'fine' },
+]
 const named = { type: 'function' as const, function: { name: 'get_time' } }
 
 const CALLS: readonly [string, ChatRequest, readonly string[]][] = [
@@ -269,10 +278,26 @@ const CALLS: readonly [string, ChatRequest, readonly string[]][] = [
   ['auto after a tool result', { messages: afterResult, tools }, []],
   ['auto with echo', userRequest('echo: get_time', { tools }), []],
   ['none', { messages: [asked], tools, tool_choice: 'none' }, []],
+  ['required after a tool result', { messages: afterResult, tools, tool_choice: 'required' }, ['get_time']],
   [
-    'required after a tool result',
-    { messages: afterResult, tools, tool_choice: 'required' },
+    'required when everything was called once',
+    { messages: [...afterResult, ...resultOf('get_time', 'call_2')], tools, tool_choice: 'required' },
     ['get_weather'],
+  ],
+  [
+    'required in a new turn of the user',
+    { messages: [...afterResult, said('Mild.'), asked], tools, tool_choice: 'required' },
+    ['get_weather'],
+  ],
+  [
+    'auto with a reminder right behind the results',
+    { messages: [...afterResult, { role: 'user', content: 'Use get_time if you must.' }], tools },
+    [],
+  ],
+  [
+    'auto with a reminder between call and result',
+    { messages: [...afterResult.slice(0, 2), asked, afterResult[2]!], tools },
+    [],
   ],
   ['a named function', { messages: afterResult, tools, tool_choice: named }, ['get_time']],
   ['parallel', userRequest('both in parallel', { tools }), ['get_weather', 'get_time']],

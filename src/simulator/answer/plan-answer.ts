@@ -1,5 +1,5 @@
 /** Decides the whole answer to a call before its first token. */
-import type { ChatRequest, FunctionTool, ReasoningEffort } from '../../gateway/formats/canonical.js'
+import type { ChatRequest, ReasoningEffort } from '../../gateway/formats/canonical.js'
 import type { ProviderCall } from '../../gateway/providers/port/provider.js'
 import type { CompiledBehaviour } from '../behaviour.js'
 import { simulatedFailure, UnsupportedRequest } from '../faults.js'
@@ -16,9 +16,12 @@ import {
   type PlannedToolCall,
   type ReasoningPlan,
 } from './answer-limits.js'
+import { echoText, isEchoRequest, lastUserText } from './current-turn.js'
 import { digestPrompt } from './prompt-digest.js'
+import { findPromptSchema } from './prompt-schema.js'
 import { randomAlphanumerics, splitIntoTokens, splitIntoWords } from './prose.js'
-import { chooseTools, echoText, isEchoRequest, lastUserText } from './tool-choice.js'
+import type { ChosenCall } from './scripted-calls.js'
+import { chooseCalls } from './tool-choice.js'
 
 /** Length of an answer when neither the model nor the request says one. */
 export const DEFAULT_ANSWER_TOKENS = 32
@@ -106,20 +109,33 @@ const STOP_WORDS = 100
 
 function planOutput({ request, seed, limit }: PlanInput, proseLength: number): PlannedOutput {
   rejectUnsupportedFeatures(request)
-  const userText = lastUserText(request.messages)
-  const tools = chooseTools(request, userText)
-  if (tools.length > 0) {
-    const toolCalls = tools.map((tool, i) => planToolCall(tool, new SeededRandom(seed, RANDOM_LANE.json + i)))
+  const calls = chooseCalls(request)
+  if (calls.length > 0) {
+    const toolCalls = calls.map((call, i) => planToolCall(call, new SeededRandom(seed, RANDOM_LANE.json + i)))
     return { tokens: [], proseLength: 0, toolCalls }
   }
   const format = request.response_format
-  if (format?.type === 'json_object') return planJson(ANY_OBJECT, seed, 'response_format')
   if (format?.type === 'json_schema') {
     const schema = format.json_schema.schema ?? ANY_OBJECT
-    return planJson(schema, seed, 'response_format.json_schema.schema')
+    return jsonOutput(sampleOrReject(schema, jsonRandom(seed), 'response_format.json_schema.schema'))
   }
-  const tokens = isEchoRequest(userText) ? splitIntoWords(echoText(userText), limit + STOP_WORDS) : null
+  const userText = lastUserText(request.messages)
+  const isEcho = isEchoRequest(userText)
+  const promised = isEcho ? null : planPromptedJson(request, seed)
+  if (promised !== null) return promised
+  if (format?.type === 'json_object') {
+    return jsonOutput(sampleOrReject(ANY_OBJECT, jsonRandom(seed), 'response_format'))
+  }
+  const tokens = isEcho ? splitIntoWords(echoText(userText), limit + STOP_WORDS) : null
   return { tokens, proseLength: tokens === null ? proseLength : 0, toolCalls: [] }
+}
+
+/** JSON for a schema in the prompt; null where there is none, or none that a value can be made for: words are free. */
+function planPromptedJson({ messages }: ChatRequest, seed: RandomSeed): PlannedOutput | null {
+  const schema = findPromptSchema(messages)
+  if (schema === null) return null
+  const sample = sampleJson(schema, jsonRandom(seed))
+  return 'impossible' in sample ? null : jsonOutput(sample.value)
 }
 
 function rejectUnsupportedFeatures({ modalities, response_format: format }: ChatRequest): void {
@@ -132,9 +148,12 @@ function rejectUnsupportedFeatures({ modalities, response_format: format }: Chat
   }
 }
 
-function planJson(schema: unknown, seed: RandomSeed, place: string): PlannedOutput {
-  const value = sampleOrReject(schema, new SeededRandom(seed, RANDOM_LANE.json), place)
+function jsonOutput(value: unknown): PlannedOutput {
   return { tokens: splitIntoTokens(JSON.stringify(value)), proseLength: 0, toolCalls: [] }
+}
+
+function jsonRandom(seed: RandomSeed): SeededRandom {
+  return new SeededRandom(seed, RANDOM_LANE.json)
 }
 
 function sampleOrReject(schema: unknown, random: SeededRandom, place: string): unknown {
@@ -145,15 +164,21 @@ function sampleOrReject(schema: unknown, random: SeededRandom, place: string): u
 
 const ID_LETTERS = 24
 
-function planToolCall(
-  { function: { name, parameters } }: FunctionTool,
-  random: SeededRandom,
-): PlannedToolCall {
+function planToolCall({ tool, written }: ChosenCall, random: SeededRandom): PlannedToolCall {
+  const { name, parameters } = tool.function
   const id = `call_${randomAlphanumerics(random, ID_LETTERS)}`
+  return { id, name, argumentTokens: splitIntoTokens(written ?? madeUpArguments(name, parameters, random)) }
+}
+
+function madeUpArguments(
+  name: string,
+  parameters: Readonly<Record<string, unknown>> | undefined,
+  random: SeededRandom,
+): string {
   const place = `tools: parameters of "${name}"`
   const value = sampleOrReject(argumentsSchema(parameters), random, place)
   if (!isObject(value)) throw new UnsupportedRequest(`${place} do not describe an object`)
-  return { id, name, argumentTokens: splitIntoTokens(JSON.stringify(value)) }
+  return JSON.stringify(value)
 }
 
 /** Arguments are an object, also where the schema does not say so or leaves a choice. */

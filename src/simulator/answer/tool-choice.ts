@@ -1,35 +1,51 @@
-import type { ChatMessage, ChatRequest, ChatTool, FunctionTool } from '../../gateway/formats/canonical.js'
+import type { ChatRequest, ChatTool, FunctionTool } from '../../gateway/formats/canonical.js'
 import { UnsupportedRequest } from '../faults.js'
+import { type CurrentTurn, currentTurn, isEchoRequest } from './current-turn.js'
+import { type ChosenCall, scriptedCalls } from './scripted-calls.js'
 
-const NO_FUNCTIONS: readonly FunctionTool[] = []
+const NO_CALLS: readonly ChosenCall[] = []
 
 /**
- * The functions that the simulated model calls, none for a text.
+ * The calls that the simulated model makes, none for a text.
  *
- * `required` and a named function call always. `auto` calls after a message of the user, and answers a tool's
- * result with text, so that the loops of clients end. A function that the user's text names goes before the first
- * of the list; the word `parallel` in it asks for two calls, as far as the request allows several.
+ * `required` and a named function call always. `auto` calls once after a message of the user, and answers a tool's
+ * result with text, so that the loops of clients end. What the user wrote in lines of `call:` comes first, a line for
+ * each turn of the loop. Otherwise the function that was called least since the user spoke goes first, so that a loop
+ * that ends with one of several functions ends; among equals one that the user's text names. The word `parallel` in
+ * that text asks for two calls, or for all that is written, as far as the request allows several.
  */
-export function chooseTools(request: ChatRequest, userText: string): readonly FunctionTool[] {
+export function chooseCalls(request: ChatRequest): readonly ChosenCall[] {
   const { tools = [], tool_choice: choice = 'auto' } = request
   if (tools.length === 0) {
-    if (choice === 'none' || choice === 'auto') return NO_FUNCTIONS
+    if (choice === 'none' || choice === 'auto') return NO_CALLS
     throw new UnsupportedRequest('tool_choice: there are no tools to choose from')
   }
+  const functions = functionsOf(tools)
+  if (choice === 'none') return NO_CALLS
+  const turn = currentTurn(request.messages)
+  if (choice === 'auto' && isEchoRequest(turn.text)) return NO_CALLS
+  const ahead = scriptedCalls(turn.text, functions).slice(turn.called.length)
+  const several = request.parallel_tool_calls !== false && /\bparallel\b/i.test(turn.text)
+  if (choice !== 'auto' && choice !== 'required') {
+    const tool = findChosenFunction(functions, choice)
+    const [next] = ahead
+    return [{ tool, written: next?.tool === tool ? next.written : null }]
+  }
+  if (ahead.length > 0) return several ? ahead : ahead.slice(0, 1)
+  const isOver = turn.called.length > 0 || request.messages.at(-1)?.role !== 'user'
+  if (choice === 'auto' && isOver) return NO_CALLS
+  return madeUpCalls(functions, turn, several)
+}
+
+function functionsOf(tools: readonly ChatTool[]): readonly FunctionTool[] {
   const functions = tools.filter(isFunctionTool)
-  if (functions.length < tools.length) {
-    const foreign = tools.findIndex((tool) => !isFunctionTool(tool))
-    throw new UnsupportedRequest(
-      `tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"`,
-    )
-  }
-  if (choice === 'none') return NO_FUNCTIONS
-  if (choice === 'auto') {
-    const calls = request.messages.at(-1)?.role === 'user' && !isEchoRequest(userText)
-    return calls ? orderFunctions(functions, request, userText) : NO_FUNCTIONS
-  }
-  if (choice === 'required') return orderFunctions(functions, request, userText)
-  return [findChosenFunction(functions, choice)]
+  if (functions.length === tools.length) return functions
+  const foreign = tools.findIndex((tool) => !isFunctionTool(tool))
+  throw new UnsupportedRequest(`tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"`)
+}
+
+function isFunctionTool(tool: ChatTool): tool is FunctionTool {
+  return tool.type === 'function'
 }
 
 function findChosenFunction(
@@ -45,40 +61,17 @@ function findChosenFunction(
   throw new UnsupportedRequest(`tool_choice: there is no function "${name}" in tools`)
 }
 
-function orderFunctions(
+function madeUpCalls(
   functions: readonly FunctionTool[],
-  request: ChatRequest,
-  userText: string,
-): readonly FunctionTool[] {
-  const named = functions.filter((tool) => userText.includes(tool.function.name))
-  const order = [...named, ...functions.filter((tool) => !named.includes(tool))]
-  const several = request.parallel_tool_calls !== false && /\bparallel\b/i.test(userText)
+  { text, called }: CurrentTurn,
+  several: boolean,
+): readonly ChosenCall[] {
+  const times = new Map<string, number>()
+  for (const name of called) times.set(name, (times.get(name) ?? 0) + 1)
+  const rank = ({ function: { name } }: FunctionTool): number =>
+    2 * (times.get(name) ?? 0) + (text.includes(name) ? 0 : 1)
+  const order = functions.map((tool) => ({ tool, rank: rank(tool) })).sort((a, b) => a.rank - b.rank)
   // A single function is called twice: two calls of one function are the commonest form of parallel calls.
-  return several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
-}
-
-function isFunctionTool(tool: ChatTool): tool is FunctionTool {
-  return tool.type === 'function'
-}
-
-const ECHO = 'echo:'
-
-export function isEchoRequest(userText: string): boolean {
-  return userText.startsWith(ECHO)
-}
-
-/** What stands behind `echo:`. */
-export function echoText(userText: string): string {
-  return userText.slice(ECHO.length).trim()
-}
-
-/** The text of the last message of the user; `''` for none. */
-export function lastUserText(messages: readonly ChatMessage[]): string {
-  return textOfContent(messages.findLast(({ role }) => role === 'user')?.content)
-}
-
-/** The text of a content, its media left out. */
-export function textOfContent(content: ChatMessage['content']): string {
-  if (typeof content === 'string') return content
-  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+  const chosen = several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
+  return chosen.map(({ tool }) => ({ tool, written: null }))
 }

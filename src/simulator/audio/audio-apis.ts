@@ -55,13 +55,12 @@ export function simulatedTranscription(scheduleFault: ScheduleFault, seed: numbe
   }
 }
 
-/** The number of the voice that is asked for. Throws an `UnsupportedRequest`. */
-function checkedVoice({ voice, input }: SpeechRequest): number {
-  const index = (VOICES as readonly string[]).indexOf(voice)
-  if (index < 0) {
+/** The voice that is asked for. Throws an `UnsupportedRequest`. */
+function checkedVoice({ voice, input }: SpeechRequest): string {
+  if (!VOICES.includes(voice)) {
     throw new UnsupportedRequest(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
   }
-  if (input.length <= LONGEST_SPEECH) return index
+  if (input.length <= LONGEST_SPEECH) return voice
   throw new UnsupportedRequest(`The input has more than ${LONGEST_SPEECH} characters.`)
 }
 

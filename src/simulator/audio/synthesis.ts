@@ -2,9 +2,29 @@
 import { createMp3Encoder } from 'wasm-media-encoders'
 import { embedInSamples, encodeForSamples, id3Tag, SPEECH_RATE } from './embedded-text.js'
 
-export const VOICES = ['alba', 'bruno', 'carla', 'dario', 'elsa', 'fabio'] as const
-/** Pitch of each voice in hertz. */
-const VOICE_PITCH: readonly number[] = [196, 98, 220, 110, 175, 131]
+/** Pitch of each voice in hertz. The names behind our six are those that public clients send unasked. */
+const VOICE_PITCH: Readonly<Record<string, number>> = {
+  alba: 196,
+  bruno: 98,
+  carla: 220,
+  dario: 110,
+  elsa: 175,
+  fabio: 131,
+  alloy: 165,
+  ash: 104,
+  ballad: 123,
+  cedar: 92,
+  coral: 208,
+  echo: 117,
+  fable: 139,
+  marin: 185,
+  nova: 233,
+  onyx: 87,
+  sage: 156,
+  shimmer: 247,
+  verse: 147,
+}
+export const VOICES: readonly string[] = Object.keys(VOICE_PITCH)
 
 /** Length of a character at speed 1, and the speeds between which it is changed. */
 const CHARACTER_S = 0.08
@@ -20,7 +40,7 @@ const MP3_KBITS = 64
 /** The bytes of a spoken text, piece by piece, with the text inside. The same arguments give the same bytes. */
 export async function* synthesizeSpeech(
   text: string,
-  voice: number,
+  voice: string,
   speed: number,
   format: 'mp3' | 'pcm',
 ): AsyncGenerator<Uint8Array> {

@@ -35,7 +35,7 @@ const MAX_REASON = 400
  *
  * The value is valid by construction: at each place all schemas that apply there are satisfied together. Equal schemas
  * and random sources give equal values. The work is bounded by the budget of the context, a new one unless a test
- * brings its own; a schema that asks for more is refused.
+ * brings its own; a schema that asks for more is refused. Rules in a description are kept where they can be.
  */
 export function sampleJson(
   schema: unknown,
@@ -49,6 +49,7 @@ export function sampleJson(
     return { value: sample([schema], { path: '#', depth: 0, random, context }) }
   } catch (error) {
     const reason = toNoValue(error, '#').message.slice(0, MAX_REASON)
+    if (context.ignoreDescriptions()) return sampleJson(schema, random, context)
     return { impossible: `no value can be made for it (${reason})` }
   }
 }
@@ -110,6 +111,8 @@ function expand(
     const unsupported = findUnsupportedKeyword(schema)
     if (unsupported !== null) throw new NoValueError(`${unsupported} is not supported`)
     expansion.parts.push(schema)
+    const described = at.context.describedRules(schema)
+    if (described !== null) expansion.parts.push(described)
     if (Object.hasOwn(schema, '$ref')) open.push(resolve(schema.$ref, at.context))
     for (const rule of ownList(schema, 'allOf')) open.push(rule)
     for (const keyword of ['anyOf', 'oneOf']) {

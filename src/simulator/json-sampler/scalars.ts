@@ -45,13 +45,17 @@ export function sampleNumber(
   return null
 }
 
-/** Bounds as they are given, with a range of our own where one is missing. */
+/** Bounds as they are given, with a range of our own where one is missing, or only says what an integer can be. */
 function rangeOf(schemas: readonly SchemaObject[]): readonly [low: number, high: number] {
-  const low = greatestOf(schemas, 'minimum', 'exclusiveMinimum')
-  const high = smallestOf(schemas, 'maximum', 'exclusiveMaximum')
+  const low = narrowing(greatestOf(schemas, 'minimum', 'exclusiveMinimum'))
+  const high = narrowing(smallestOf(schemas, 'maximum', 'exclusiveMaximum'))
   if (low === null && high === null) return [0, DEFAULT_WIDTH]
   if (low === null) return [high! > 0 ? 0 : high! - DEFAULT_WIDTH, high!]
   return [low, high ?? Math.max(low + DEFAULT_WIDTH, low * 2)]
+}
+
+function narrowing(bound: number | null): number | null {
+  return bound !== null && Math.abs(bound) === Number.MAX_SAFE_INTEGER ? null : bound
 }
 
 /** A short one, and others where that is not within the bounds. */

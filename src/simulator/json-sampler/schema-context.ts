@@ -1,3 +1,4 @@
+import { describedRules } from './described-rules.js'
 import { ownMember, type SchemaObject } from './json-values.js'
 
 /**
@@ -35,6 +36,7 @@ export class SchemaContext {
   /** Steps that are left; 0 once a step was refused. */
   left = STEP_BUDGET
   readonly #root: unknown
+  #descriptions: 'unseen' | 'followed' | 'ignored' = 'unseen'
 
   constructor(root: unknown) {
     this.#root = root
@@ -47,6 +49,20 @@ export class SchemaContext {
       throw new NoValueError('the schema is too complex')
     }
     this.left -= steps
+  }
+
+  /** Rules in the words of a description, unless they are ignored; null for none. */
+  describedRules(schema: SchemaObject): SchemaObject | null {
+    const rules = this.#descriptions === 'ignored' ? null : describedRules(schema)
+    if (rules !== null) this.#descriptions = 'followed'
+    return rules
+  }
+
+  /** Follows no description from now on. False when that changes nothing, or nothing of the budget is left. */
+  ignoreDescriptions(): boolean {
+    const changes = this.#descriptions === 'followed' && this.left > 0
+    this.#descriptions = 'ignored'
+    return changes
   }
 
   /** Pays for walking a list or the members of an object. */

@@ -13,7 +13,7 @@ import type {
   MessagesRequest,
   MessagesTool,
 } from '../../gateway/formats/messages.js'
-import { isEchoRequest, textOfContent } from '../answer/tool-choice.js'
+import { isEchoRequest, textOfContent } from '../answer/current-turn.js'
 import { UnsupportedRequest } from '../faults.js'
 
 /**
