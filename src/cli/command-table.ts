@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.js'
-import { faultMessage } from '../http/dialects/gateway.js'
+import { faultDetail } from '../http/dialects/gateway.js'
 import type { AccountStore } from '../store/account-store.js'
 import {
   type CommandOutput,
@@ -75,7 +75,7 @@ export function runSubcommand<Context>(
       return await open((context) => subcommand.run(context, input))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      const reason = error.kind === 'invalid-input' ? faultMessage(error) : (error.detail ?? error.kind)
+      const reason = (error.kind === 'invalid-input' ? faultDetail(error) : error.detail) ?? error.kind
       return failCommand(sanitizeForTerminal(reason))
     }
   })

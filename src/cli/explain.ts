@@ -12,7 +12,7 @@ import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import { explainRouting, type RoutingExplanation } from '../gateway/routing/explain.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
-import { faultMessage } from '../http/dialects/gateway.js'
+import { faultDetail } from '../http/dialects/gateway.js'
 import { endpointFilterFor, requestToExplain } from '../inference-http/request-to-explain.js'
 import {
   type CommandOutput,
@@ -76,7 +76,7 @@ function explainFromConfig({ gateway }: Config, body: object): RoutingExplanatio
     const request = requestToExplain(body)
     return explainRouting(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
   } catch (error) {
-    if (error instanceof Fault) return failCommand(faultMessage(error))
+    if (error instanceof Fault) return failCommand(faultDetail(error) ?? error.kind)
     throw error
   }
 }

@@ -115,7 +115,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
 }
 
 /** What a call gets while too many are under way; null while there is room. */
-type OverloadRefusal = () => Reply | null
+type OverloadRefusal = (call: HttpCall) => Reply | null
 
 const neverOverloaded: OverloadRefusal = () => null
 
@@ -125,8 +125,8 @@ const neverOverloaded: OverloadRefusal = () => null
  */
 function overloadRefusal(endpoint: Endpoint, pipeline: Pipeline): OverloadRefusal {
   if (endpoint.vital === true) return neverOverloaded
-  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
-  return () => (pipeline.inFlight() - pipeline.waiting > pipeline.maxInFlight ? overloaded : null)
+  const overloaded = replyOf(endpoint.dialect, new Fault('unavailable'))
+  return (call) => (pipeline.inFlight() - pipeline.waiting > pipeline.maxInFlight ? overloaded(call) : null)
 }
 
 /** Sheds load and finds out who calls, where that matters: a call that is let through carries its caller. */
@@ -147,7 +147,7 @@ function admissionOf(
     }
   }
   return (call) => {
-    const refusal = overload()
+    const refusal = overload(call)
     if (refusal !== null || !mustIdentify) return refusal
     try {
       const key = call.header('authorization')
@@ -180,7 +180,7 @@ function answerOf(
     }
   }
   return (call) => {
-    const refusal = overload()
+    const refusal = overload(call)
     if (refusal !== null) return refusal
     try {
       const waiting = limit === undefined ? null : limit(call)
@@ -235,15 +235,22 @@ function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline
     refuse: (kind: FaultKind, call: HttpCall) => {
       const fault = new Fault(kind)
       pipeline.faults.record(fault, dialect.status(kind), operation, call)
-      return dialect.render(fault)
+      return dialect.render(fault, call.requestId)
     },
   }
 }
 
-function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: Pipeline): Route {
+/** The reply to calls that end in one and the same fault: made once where it says nothing of the call. */
+function replyOf(dialect: ErrorDialect, fault: Fault): (call: HttpCall) => Reply {
+  if (dialect.namesCall) return (call) => dialect.render(fault, call.requestId)
   const reply = dialect.render(fault)
+  return () => reply
+}
+
+function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: Pipeline): Route {
+  const reply = replyOf(dialect, fault)
   const basis = routeBasis(UNMATCHED, dialect, pipeline)
-  return decorateReplies(dialect, pipeline, false, { ...basis, method: '*', path, answer: () => reply })
+  return decorateReplies(dialect, pipeline, false, { ...basis, method: '*', path, answer: reply })
 }
 
 function preflightRoute(
@@ -313,7 +320,7 @@ function faultRenderer({ dialect, name }: Endpoint, pipeline: Pipeline): FaultRe
   return (error, call) => {
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
     pipeline.faults.record(fault, dialect.status(fault.kind), name, call)
-    if (!rendersAlike(fault)) return dialect.render(fault)
+    if (dialect.namesCall || !rendersAlike(fault)) return dialect.render(fault, call.requestId)
     const key = fault.retryAfter === undefined ? fault.kind : `${fault.kind} ${fault.retryAfter}`
     let reply = plain.get(key)
     if (reply === undefined) {

@@ -1,7 +1,7 @@
 /** What the server says about bodies of an inference. */
 import type { z } from 'zod'
 import { Fault, type ValidationIssue } from '../../src/base/fault.js'
-import { faultMessage } from '../../src/http/dialects/gateway.js'
+import { faultDetail } from '../../src/http/dialects/gateway.js'
 import { readBySchema } from '../../src/http/input.js'
 
 /** Reads what a caller sends as the operation does. */
@@ -28,7 +28,7 @@ export class BodyReader<B, R> {
       this.decoded(input, sessionId)
       return null
     } catch (error) {
-      if (error instanceof Fault && error.kind === 'invalid-input') return faultMessage(error)
+      if (error instanceof Fault && error.kind === 'invalid-input') return faultDetail(error)!
       throw error
     }
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { faultMessage } from '../../src/http/dialects/gateway.js'
+import { faultDetail } from '../../src/http/dialects/gateway.js'
 import { boundaryOf } from '../../src/http/multipart/part-header.js'
 import { type FormLimits, MultipartFields, readFileForm } from '../../src/http/multipart.js'
 import type { IncomingBody } from '../../src/transport/exchange.js'
@@ -47,7 +47,7 @@ async function outcome(
     return [...read, [name, filename, contentType, content.toString('latin1')]]
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return error.kind === 'invalid-input' ? faultMessage(error) : error.kind
+    return error.kind === 'invalid-input' ? faultDetail(error) : error.kind
   }
 }
 

@@ -40,7 +40,7 @@ const ModelPath = {
 }
 
 const NOT_FOUND = new Fault('item-not-found', {
-  note: 'Model not found',
+  note: 'there is no such model',
   metadata: { error_type: 'not_found' },
 })
 

@@ -20,7 +20,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
 }
 const OTHER_ERROR_TYPE = 'invalid_request_error'
 
-function errorBody(fault: Fault): object {
+function errorBody(fault: Fault, requestId: string | null): object {
   const routing = fault.generation?.serviceMetadata ?? null
   const { code, message, details } = gatewayErrorOf(fault)
   const { metadata } = fault
@@ -32,7 +32,7 @@ function errorBody(fault: Fault): object {
       ...(metadata !== undefined && { error_type: metadata.error_type }),
       ...(details !== undefined && { details }),
     },
-    request_id: fault.generation?.id ?? null,
+    request_id: fault.generation?.id ?? requestId,
     ...metadataOf(fault),
     ...(routing !== null && fault.kind !== 'internal' && { service_metadata: routing }),
   }
@@ -51,10 +51,11 @@ export const anthropic: ErrorDialect = {
   requestIds: ['x-request-id', 'request-id'],
   lockable: true,
   status: gateway.status,
-  render: (fault) => gatewayReply(fault, errorBody(fault)),
+  namesCall: true,
+  render: (fault, requestId) => gatewayReply(fault, errorBody(fault, requestId ?? null)),
 }
 
 /** The error as the last event of a stream (contract/gateway 5.8). */
 export function errorEvent(fault: Fault): string {
-  return `event: error\ndata: ${JSON.stringify(errorBody(fault))}\n\n`
+  return `event: error\ndata: ${JSON.stringify(errorBody(fault, null))}\n\n`
 }

@@ -11,7 +11,9 @@ export interface ErrorDialect {
   readonly lockable: boolean
   /** Status of a fault kind on this face. */
   readonly status: (kind: FaultKind) => number
-  readonly render: (fault: Fault) => Reply
+  /** Whether the body names the call, so that no two are alike. */
+  readonly namesCall?: true
+  readonly render: (fault: Fault, requestId?: string) => Reply
 }
 
 /** Headers a status owes (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1; RFC 6750 section 3). */

@@ -1,10 +1,10 @@
-/** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5). */
+/** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5, contract/decisions 49). */
 import type { Fault, FaultKind, ValidationIssue } from '../../base/fault.js'
 import type { HeaderList, Reply } from '../../transport/exchange.js'
 import { type ErrorDialect, faultHeaders } from './dialect.js'
 
 const ERRORS = {
-  'bad-request': { code: 400, message: 'Invalid request' },
+  'bad-request': { code: 400, message: 'Invalid request parameters' },
   'invalid-input': { code: 400, message: 'Invalid request parameters' },
   unauthenticated: { code: 401, message: 'Invalid credentials' },
   'payment-required': { code: 402, message: 'Insufficient credits' },
@@ -19,22 +19,31 @@ const ERRORS = {
   'headers-too-large': { code: 431, message: 'Request header fields too large' },
   'rate-limited': { code: 429, message: 'Rate limit exceeded' },
   'invalid-client': { code: 401, message: 'Invalid credentials' },
-  'invalid-grant': { code: 400, message: 'Invalid request' },
-  'invalid-scope': { code: 400, message: 'Invalid request' },
-  'unsupported-grant-type': { code: 400, message: 'Invalid request' },
-  internal: { code: 500, message: 'Internal server error' },
-  'provider-failed': { code: 502, message: 'Provider returned an error' },
+  'invalid-grant': { code: 400, message: 'Invalid request parameters' },
+  'invalid-scope': { code: 400, message: 'Invalid request parameters' },
+  'unsupported-grant-type': { code: 400, message: 'Invalid request parameters' },
+  internal: { code: 500, message: 'Internal Server Error' },
+  'provider-failed': { code: 502, message: 'Provider returned error' },
   unavailable: { code: 503, message: 'Service temporarily unavailable' },
-  'deadline-exceeded': { code: 504, message: 'Request deadline exceeded' },
-  'provider-timeout': { code: 524, message: 'Provider timed out' },
-  'provider-overloaded': { code: 529, message: 'Provider overloaded' },
+  'deadline-exceeded': { code: 504, message: 'The operation was aborted due to timeout' },
+  'provider-timeout': { code: 524, message: 'Request timed out. Please try again later.' },
+  'provider-overloaded': { code: 529, message: 'Provider returned error' },
 } satisfies Record<FaultKind, { code: number; message: string }>
 
-/** The public sentence for a fault: of its kind, or of its first violation, naming the field. */
+/**
+ * The public sentence for a fault: that of its status, with what more is known behind a colon. Refused credentials have
+ * a sentence of their own; what is known of failures that no caller can mend stands in `metadata` alone.
+ */
 export function faultMessage(fault: Fault): string {
-  const first = fault.issues[0]
-  if (fault.note !== undefined) return fault.note
-  return first === undefined ? ERRORS[fault.kind].message : issueSentence(first)
+  const { code, message } = ERRORS[fault.kind]
+  const detail = faultDetail(fault)
+  if (detail === undefined || (code >= 500 && code !== 503)) return message
+  return code === 401 || code === 403 ? detail : `${message}: ${detail}`
+}
+
+/** What is known beyond the status: a note, or the first violation, naming the field. */
+export function faultDetail({ note, issues: [first] }: Fault): string | undefined {
+  return note ?? (first && issueSentence(first))
 }
 
 function issueSentence({ loc, rule, bound = 0, note }: ValidationIssue): string {

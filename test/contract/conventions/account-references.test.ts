@@ -143,7 +143,7 @@ for (const [what, more, field] of ONLY_THEIRS) {
     for (const stream of [false, true]) {
       const { status, text } = await askMessages(server, { ...body, stream })
       t.equal(status, 400, text)
-      t.ok(errorIn(text).message.startsWith(`${field} is not supported`), text)
+      t.ok(errorIn(text).message.startsWith(`Invalid request parameters: ${field} is not supported`), text)
     }
     t.match(await count(body), { status: 400, error: { message: field } })
     t.equal(theirs.requests.length, 0)
@@ -197,7 +197,10 @@ for (const name of ['container', 'previous_response_id', 'conversation', 'thread
       for (const value of ['id_of_somebody', { id: 'x' }]) {
         for (const [way, { status, error }] of await everyWay(t, face, { [name]: value })) {
           t.equal(status, 400, way)
-          t.ok(error.message.startsWith(`${name}: is not supported`), `${way}: ${error.message}`)
+          t.ok(
+            error.message.startsWith(`Invalid request parameters: ${name}: is not supported`),
+            `${way}: ${error.message}`,
+          )
           t.strictSame(
             error.details,
             name === 'thread'

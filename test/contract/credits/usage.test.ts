@@ -157,7 +157,7 @@ test('a limit of a key holds for speech and for transcriptions too', async (t) =
   const { error } = (await refused.json()) as Json
   t.match(
     error.message,
-    /^This request may cost \$0\.00018, and \$0\.00005 is left of the limit of this key\. See/,
+    /^Insufficient credits: This request may cost \$0\.00018, and \$0\.00005 is left of the limit of this key\. See/,
   )
   t.equal((await api(key, 'GET', '/key')).json.data.usage, 0.00015)
 
@@ -226,7 +226,7 @@ test('a refusal says what is left, what would fit and where to go; more credits 
   })
   t.match(
     error.message,
-    /^This request may cost \$0\.00100\d, and \$0\.0005 is left of the credits\. With max_tokens of at most 49/,
+    /^Insufficient credits: This request may cost \$0\.00100\d, and \$0\.0005 is left of the credits\. With max_tokens of at most 49/,
   )
   t.ok(error.message.endsWith(` See ${server.baseUrl}/credits`), error.message)
   t.equal((await chat(key, PRICED, { max_tokens: 49 })).status, 200)
@@ -352,7 +352,9 @@ test('bad limits and credits are refused with the name of the field', async (t) 
   ] as const) {
     const { status, json } = await api(MANAGEMENT_KEY, 'POST', path, body)
     t.equal(status, 400, JSON.stringify(body))
-    t.match(json.error.message, message)
+    const begin = 'Invalid request parameters: '
+    t.ok(json.error.message.startsWith(begin))
+    t.match(json.error.message.slice(begin.length), message)
   }
   const { management } = await newOrganization(1)
   t.equal((await api(management, 'POST', '/credits', { amount: 1 })).status, 403)

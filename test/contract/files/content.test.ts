@@ -173,7 +173,7 @@ test('a content that is not what its record says is 500, and the log says which'
     damage(join(api.folder, 'files', id.slice(-2), id))
     const reply = await api.call(api.managementKey, 'GET', contentOf(id))
     t.equal(reply.status, 500)
-    t.strictSame(reply.json, errorBody(500, 'Internal server error'))
+    t.strictSame(reply.json, errorBody(500, 'Internal Server Error'))
     t.match(api.lines.at(-1), { operation: 'file-content', detail: 'the content of a file is not there' })
   }
 })

@@ -300,11 +300,11 @@ test('everything a model has said may be sent back to it', async (t) => {
 const SENTENCES: readonly (readonly [more: object, said: RegExp])[] = [
   [
     { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
-    /^tools\.0: this model runs no tool of type "code_execution_20250825"/,
+    /^Invalid request parameters: tools\.0: this model runs no tool of type "code_execution_20250825"/,
   ],
   [
     { tools: [{ name: 'a', input_schema: { properties: { b: { enum: [] } }, required: ['b'] } }] },
-    /^tools: parameters of "a"/,
+    /^Invalid request parameters: tools: parameters of "a"/,
   ],
 ]
 

@@ -229,7 +229,7 @@ test('11.1: a query that cannot be understood is 400 and named', async (t) => {
   for (const [query, message] of BAD) {
     const reply = await get(`/api/v1/models?${query}`)
     t.equal(reply.status, 400, query)
-    t.same(reply.json, { error: { code: 400, message } })
+    t.same(reply.json, { error: { code: 400, message: `Invalid request parameters: ${message}` } })
   }
 })
 
@@ -260,7 +260,11 @@ test('11.1: a model that does not exist is 404', async (t) => {
       const reply = await get(path)
       t.equal(reply.status, 404, path)
       t.match(reply.json, {
-        error: { code: 404, message: 'Model not found', metadata: { error_type: 'not_found' } },
+        error: {
+          code: 404,
+          message: 'Resource not found: there is no such model',
+          metadata: { error_type: 'not_found' },
+        },
       })
     }
   }

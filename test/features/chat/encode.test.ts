@@ -172,7 +172,7 @@ test('a defect of ours tells nothing about itself in the stream', async (t) => {
     metadata: { error_type: 'server', provider_code: 'x' },
   })
   const [chunk] = events(encoder.failure(fault, null))
-  t.same((chunk as { error: unknown }).error, { code: 500, message: 'Internal server error' })
+  t.same((chunk as { error: unknown }).error, { code: 500, message: 'Internal Server Error' })
 })
 
 test('the debug echo is a chunk without choices', async (t) => {

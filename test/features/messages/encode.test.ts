@@ -218,7 +218,11 @@ test('a failure is one event named error, and nothing comes behind it', async (t
   t.ok(MessagesStreamEvent.safeParse(event).success)
   t.match(event, {
     type: 'error',
-    error: { type: 'timeout_error', message: 'Provider timed out', error_type: 'timeout' },
+    error: {
+      type: 'timeout_error',
+      message: 'Request timed out. Please try again later.',
+      error_type: 'timeout',
+    },
     request_id: generation.id,
     metadata: { provider_name: 'One' },
     service_metadata: { requested: 'acme/one' },

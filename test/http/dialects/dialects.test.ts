@@ -170,6 +170,35 @@ test('gateway says {error: {code, message}} and the code is the status', async (
   })
 })
 
+/** The given sentences (contract/decisions 49). */
+const GIVEN: readonly (readonly [kind: FaultKind, sentence: string])[] = [
+  ['bad-request', 'Invalid request parameters'],
+  ['invalid-input', 'Invalid request parameters'],
+  ['payment-required', 'Insufficient credits'],
+  ['not-found', 'Resource not found'],
+  ['item-not-found', 'Resource not found'],
+  ['payload-too-large', 'Request payload too large'],
+  ['rate-limited', 'Rate limit exceeded'],
+  ['internal', 'Internal Server Error'],
+  ['provider-failed', 'Provider returned error'],
+  ['unavailable', 'Service temporarily unavailable'],
+  ['deadline-exceeded', 'The operation was aborted due to timeout'],
+  ['provider-timeout', 'Request timed out. Please try again later.'],
+  ['provider-overloaded', 'Provider returned error'],
+]
+
+test('a sentence begins with the given one of its status; failures beyond us have no other', async (t) => {
+  const said = (kind: FaultKind, note?: string) =>
+    (bodyOf(gateway.render(new Fault(kind, { note }))).error as { message: string }).message
+  for (const [kind, sentence] of GIVEN) {
+    t.equal(said(kind), sentence, kind)
+    const alone = gateway.status(kind) >= 500 && kind !== 'unavailable'
+    t.equal(said(kind, 'More of it'), alone ? sentence : `${sentence}: More of it`, kind)
+  }
+  for (const kind of ['unauthenticated', 'forbidden'] as const)
+    t.equal(said(kind, 'Not you'), 'Not you', kind)
+})
+
 test('gateway names the field of the first violation', async (t) => {
   const said = (issue: ValidationIssue): unknown => {
     const { error } = bodyOf(gateway.render(new Fault('invalid-input', { issues: [issue] })))
@@ -177,12 +206,21 @@ test('gateway names the field of the first violation', async (t) => {
   }
   for (const rule of Object.keys(PYDANTIC) as ValidationRule[]) {
     const message = said(new ValidationIssue(['body', 'messages', 0, 'role'], rule, 7))
-    t.match(message, rule === 'json' ? /^body: / : /^messages\.0\.role: /, rule)
+    t.match(
+      message,
+      rule === 'json'
+        ? /^Invalid request parameters: body: /
+        : /^Invalid request parameters: messages\.0\.role: /,
+      rule,
+    )
   }
-  t.equal(said(new ValidationIssue(['body'], 'object')), 'body: must be an object')
+  t.equal(
+    said(new ValidationIssue(['body'], 'object')),
+    'Invalid request parameters: body: must be an object',
+  )
   t.equal(
     said(new ValidationIssue(['body', 'x'], 'other', undefined, 'cannot be combined with y')),
-    'x: cannot be combined with y',
+    'Invalid request parameters: x: cannot be combined with y',
   )
 })
 
@@ -216,6 +254,7 @@ test('anthropic says {type: error, error: {type, message}, request_id}', async (
     t.strictSame(Object.keys(body), ['type', 'error', 'request_id'], kind)
     t.equal(body.type, 'error', kind)
     t.equal(body.request_id, null, kind)
+    t.equal(bodyOf(anthropic.render(new Fault(kind), 'req-1')).request_id, 'req-1', kind)
     const error = body.error as { type: string; message: string }
     t.equal(error.type, WIRE[kind].anthropic, kind)
     t.ok(MESSAGES_TYPES.includes(error.type), `${kind}: of the closed list`)

@@ -71,7 +71,9 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
 }
 
 /** The body of an error (contract/gateway 1.5). */
-export const errorBody = (code: number, message: string): object => ({ error: { code, message } })
+export const errorBody = (code: number, message: string): object => ({
+  error: { code, message: code === 400 ? `Invalid request parameters: ${message}` : message },
+})
 
 /** Asserts that a call was refused with this status and these words, as JSON. */
 export function refused(t: Test, reply: HttpReply, status: number, message: string, about?: string): void {
