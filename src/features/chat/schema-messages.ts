@@ -14,16 +14,15 @@ import { cacheControl } from '../../inference-http/request-members.js'
 
 export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
 
+/** In every part: the prompt is to be cached up to its end. */
+const cacheMarks = optional({
+  cache_control: cacheControl,
+  prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullable(),
+})
+
 export const textPart = nameSchema(
   'TextPart',
-  z.object({
-    type: z.literal('text'),
-    text: z.string(),
-    ...optional({
-      cache_control: cacheControl,
-      prompt_cache_breakpoint: z.object({ mode: z.literal('explicit') }).nullable(),
-    }),
-  }),
+  z.object({ type: z.literal('text'), text: z.string(), ...cacheMarks }),
 )
 
 const contentPart = nameSchema(
@@ -36,7 +35,7 @@ const contentPart = nameSchema(
         url: mediaUrl('image/'),
         ...optional({ detail: z.enum(['auto', 'low', 'high', 'original']) }),
       }),
-      ...optional({ cache_control: cacheControl }),
+      ...cacheMarks,
     }),
     z.object({
       type: z.literal('input_audio'),
@@ -44,6 +43,7 @@ const contentPart = nameSchema(
         data: stringWithRule((data) => (isBase64(data) ? null : 'must be base64 and not empty')),
         format: boundedString(1, 32),
       }),
+      ...cacheMarks,
     }),
     z.object({
       type: z.literal('video_url'),
@@ -51,9 +51,14 @@ const contentPart = nameSchema(
         url: mediaUrl('video/'),
         ...optional({ processing: z.enum(['agentic', 'static']) }),
       }),
+      ...cacheMarks,
     }),
     // The old spelling of the same.
-    z.object({ type: z.literal('input_video'), video_url: z.object({ url: mediaUrl('video/') }) }),
+    z.object({
+      type: z.literal('input_video'),
+      video_url: z.object({ url: mediaUrl('video/') }),
+      ...cacheMarks,
+    }),
     z.object({
       type: z.literal('file'),
       file: z
@@ -62,7 +67,7 @@ const contentPart = nameSchema(
           (file) => file.file_data !== undefined || file.file_id !== undefined,
           noteOptions('needs file_data or file_id'),
         ),
-      ...optional({ cache_control: cacheControl }),
+      ...cacheMarks,
     }),
   ]),
 )

@@ -108,7 +108,7 @@ const routing = {
   service_tier: z.enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast']).nullable(),
   cache_control: shared.cacheControl,
   prompt_cache_options: z
-    .object({ mode: z.literal('explicit'), ...optional({ ttl: z.string().nullable() }) })
+    .object(optional({ mode: z.enum(['implicit', 'explicit']), ttl: z.string().nullable() }))
     .nullable(),
   prompt_cache_key: z.string().nullable(),
 }

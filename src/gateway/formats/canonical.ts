@@ -6,37 +6,10 @@
  * OpenAI-compatible provider) crosses without a copy. Answers are canonical events or a canonical completion.
  */
 import type { Fault } from '../../base/fault.js'
+import type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
 import type { JsonObject } from './json-values.js'
 
-export interface TextPart {
-  readonly type: 'text'
-  readonly text: string
-  readonly cache_control?: CacheControl
-  readonly prompt_cache_breakpoint?: { readonly mode: 'explicit' } | null
-}
-
-export interface CacheControl {
-  readonly type: 'ephemeral'
-  readonly ttl?: '5m' | '1h'
-}
-
-export type ContentPart =
-  | TextPart
-  | {
-      readonly type: 'image_url'
-      readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' | 'original' }
-      readonly cache_control?: CacheControl
-    }
-  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
-  | {
-      readonly type: 'video_url' | 'input_video'
-      readonly video_url: { readonly url: string; readonly processing?: 'agentic' | 'static' }
-    }
-  | {
-      readonly type: 'file'
-      readonly file: { readonly file_data?: string; readonly file_id?: string; readonly filename?: string }
-      readonly cache_control?: CacheControl
-    }
+export type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
 
 export interface ToolCall {
   readonly id: string
@@ -185,7 +158,7 @@ export interface ChatRequest extends RoutedRequest {
   readonly reasoning_effort?: ReasoningEffort | null
   readonly plugins?: readonly JsonObject[]
   readonly cache_control?: CacheControl
-  readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null } | null
+  readonly prompt_cache_options?: PromptCacheOptions | null
   readonly prompt_cache_key?: string | null
   readonly metadata?: Readonly<Record<string, string>>
   readonly debug?: { readonly echo_upstream_body?: boolean }

@@ -193,9 +193,8 @@ const ROWS: readonly Row[] = [
   ],
   [
     'prompt_cache_options',
-    [null, { mode: 'explicit' }, { mode: 'explicit', ttl: null }, { mode: 'explicit', ttl: '5m' }],
-    [{}, '.mode: is required'],
-    [{ mode: 'auto' }, '.mode: must be explicit'],
+    [null, {}, { mode: 'implicit' }, { mode: 'explicit', ttl: null }, { mode: 'explicit', ttl: '5m' }],
+    [{ mode: 'auto' }, '.mode: must be one of implicit, explicit'],
     [{ mode: 'explicit', ttl: 5 }, '.ttl: must be a string'],
   ],
   ['prompt_cache_key', [null, 'k'], [1, ': must be a string']],

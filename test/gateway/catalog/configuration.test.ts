@@ -57,6 +57,7 @@ test('a provider gets the documented defaults', async (t) => {
       zeroDataRetention: false,
       hasBreaker: true,
       baseUrl: 'http://127.0.0.1:9000/v1',
+      cacheControl: null,
       apiKey: null,
       headers: {},
       ...SERVER_DEFAULTS,

@@ -31,6 +31,7 @@ import type { Script } from '../../support/providers/mock-upstream.js'
 import { usage } from '../../support/providers/scripted-provider.js'
 import { messagesAnswer, messagesRequestBody, streamFaults } from '../../support/schemas/messages-schemas.js'
 import { ANSWERS, type Said } from './corpus/answers.js'
+import { CACHING } from './corpus/caching.js'
 import { type Conversation, HI } from './corpus/conversation.js'
 import { MEDIA } from './corpus/media.js'
 import { PLAIN } from './corpus/plain.js'
@@ -38,14 +39,16 @@ import { THINKING } from './corpus/thinking.js'
 import { TOOLS } from './corpus/tools.js'
 
 const asking = <T>(side: T): T => ({ messages: HI, ...side })
-const CORPUS = [...PLAIN, ...MEDIA, ...TOOLS, ...THINKING].map(({ forth, back, ...one }: Conversation) => ({
-  answer: 'text',
-  ...one,
-  chat: asking(one.chat),
-  messages: asking(one.messages ?? (one.chat as Partial<MessagesRequest>)),
-  forth: forth && asking(forth),
-  back: back && asking(back),
-}))
+const CORPUS = [...PLAIN, ...CACHING, ...MEDIA, ...TOOLS, ...THINKING].map(
+  ({ forth, back, ...one }: Conversation) => ({
+    answer: 'text',
+    ...one,
+    chat: asking(one.chat),
+    messages: asking(one.messages ?? (one.chat as Partial<MessagesRequest>)),
+    forth: forth && asking(forth),
+    back: back && asking(back),
+  }),
+)
 const LIMIT = { max_tokens: 100 }
 const BEFORE = { model: 'their-name', metadata: { user_id: 'hashed-user' } }
 /** Cached and written tokens are part of our prompt and stand beside theirs. */

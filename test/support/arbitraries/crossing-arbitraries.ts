@@ -144,8 +144,20 @@ const round: fc.Arbitrary<ChatMessage[]> = fc
   .tuple(thoughts, beside, calls, fc.array(fc.oneof(anyText, parts), { minLength: 3, maxLength: 3 }))
   .map(([told, content, made, results]) => [
     { role: 'assistant', content, ...told, tool_calls: made },
-    ...made.map(({ id }, at): ChatMessage => ({ role: 'tool', content: results[at]!, tool_call_id: id })),
+    ...made.map(
+      ({ id }, at): ChatMessage => ({ role: 'tool', content: markedAtEnd(results[at]!), tool_call_id: id }),
+    ),
   ])
+
+/** A result is marked as a whole in messages, which is a mark on its last part in chat. */
+function markedAtEnd(content: string | readonly ContentPart[]): string | readonly ContentPart[] {
+  if (typeof content === 'string') return content
+  return content.map((part, at) => {
+    if (at === content.length - 1) return part
+    const { cache_control: _, ...rest } = part
+    return rest as ContentPart
+  })
+}
 
 const turn = fc.oneof(
   { weight: 3, arbitrary: question.map((message) => [message]) },

@@ -58,6 +58,13 @@ const server = {
 const openAi = z.strictObject({
   kind: z.literal('openai'),
   base_url: baseUrl.describe('Where the API begins, such as https://api.example.com/v1'),
+  cache_control: orNull(
+    z
+      .enum(['as_sent', 'as_breakpoint', 'left_out'])
+      .describe(
+        'What becomes of cache_control marks: sent as they are, as prompt_cache_breakpoint, or not at all. When absent: not at all to api.openai.com and Azure, which refuse them and cache by themselves; as they are to others.',
+      ),
+  ),
   ...server,
 })
 

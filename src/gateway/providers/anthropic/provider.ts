@@ -13,6 +13,7 @@ import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
 import { ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
+import { withManagedBreakpoints } from './cache-breakpoints.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 
 /** The version of the format; another one, and betas, are headers of the operator's. */
@@ -112,7 +113,7 @@ export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObje
   const tier = serviceTierName(serviceTier)
   if (tier !== null) body.service_tier = tier
   else if (serviceTier !== undefined) dropField(call, 'service_tier')
-  return body
+  return withManagedBreakpoints(body)
 }
 
 /** The body of a count. */

@@ -14,6 +14,7 @@ import { type HeaderPairs, ProviderServer, type ServerOptions, type WireObject }
 import { type Provider, type ProviderCall, requestedEffort } from '../port/provider.js'
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
+import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
 
 const PATH = '/chat/completions'
 
@@ -27,14 +28,21 @@ const CHUNKS: StreamFormat<ChatEvent, Completion> = {
   brokenBy: ({ choices }) => choices.find(({ error }) => error !== undefined)?.error ?? null,
 }
 
+interface OpenAiOptions extends ServerOptions {
+  /** What becomes of `cache_control`; what suits the server when absent. */
+  readonly cacheControl?: CacheControlUse | null
+}
+
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
-export function openAiProvider(options: ServerOptions): Provider {
+export function openAiProvider(options: OpenAiOptions): Provider {
   const credential: HeaderPairs =
     options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
   const server = new ProviderServer(options, credential)
+  const use = options.cacheControl ?? defaultCacheControlUse(options.baseUrl)
+  const build = (stream: boolean) => (call: ProviderCall) => buildChatBody(call, stream, use)
   return {
-    stream: server.streamOperation(PATH, CHUNKS, (call: ProviderCall) => buildChatBody(call, true)),
-    complete: server.documentOperation(PATH, COMPLETION, (call: ProviderCall) => buildChatBody(call, false)),
+    stream: server.streamOperation(PATH, CHUNKS, build(true)),
+    complete: server.documentOperation(PATH, COMPLETION, build(false)),
     speech: openAiSpeech(server),
     transcription: openAiTranscription(server),
   }
@@ -119,8 +127,12 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
 ] as const satisfies readonly (keyof ChatRequest)[])
 
 /** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
-export function buildChatBody(call: ProviderCall, stream: boolean): WireObject {
-  const { request } = call
+export function buildChatBody(
+  call: ProviderCall,
+  stream: boolean,
+  use: CacheControlUse = 'as_sent',
+): WireObject {
+  const request = withMarksFor(call, use)
   const body: WireObject = {
     model: call.endpoint.upstreamModel,
     messages: wireMessages(request.messages),
@@ -189,13 +201,15 @@ const MESSAGE_MEMBERS: Readonly<Record<ChatMessage['role'], ReadonlySet<string>>
   tool: new Set(['role', 'content', 'tool_call_id']),
 }
 
+const CACHE_MARKS = ['cache_control', 'prompt_cache_breakpoint']
+
 const PART_MEMBERS: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
-  text: new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']),
-  image_url: new Set(['type', 'image_url', 'cache_control']),
-  input_audio: new Set(['type', 'input_audio']),
-  video_url: new Set(['type', 'video_url']),
-  input_video: new Set(['type', 'video_url']),
-  file: new Set(['type', 'file', 'cache_control']),
+  text: new Set(['type', 'text', ...CACHE_MARKS]),
+  image_url: new Set(['type', 'image_url', ...CACHE_MARKS]),
+  input_audio: new Set(['type', 'input_audio', ...CACHE_MARKS]),
+  video_url: new Set(['type', 'video_url', ...CACHE_MARKS]),
+  input_video: new Set(['type', 'video_url', ...CACHE_MARKS]),
+  file: new Set(['type', 'file', ...CACHE_MARKS]),
 }
 
 function wireMessages(messages: readonly ChatMessage[]): unknown[] {

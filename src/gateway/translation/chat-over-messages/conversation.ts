@@ -84,11 +84,15 @@ function toToolResult(
   { tool_call_id, content }: MessageOfRole<'tool'>,
   translation: Translation,
 ): ContentBlock {
-  return {
+  // A result is marked as a whole: servers refuse a mark within one.
+  const marked = typeof content === 'string' ? undefined : content.findLast((part) => part.cache_control)
+  const told = typeof content === 'string' ? content : content.map(({ cache_control: _, ...part }) => part)
+  return withoutUndefined({
     type: 'tool_result',
     tool_use_id: toToolUseId(tool_call_id),
-    content: toMessagesContent(content, translation.at('content')),
-  }
+    content: toMessagesContent(told, translation.at('content')),
+    cache_control: marked?.cache_control,
+  })
 }
 
 /** Null for a message that says nothing in this format, which does not take an empty one. */
@@ -153,7 +157,7 @@ function toBlocks(content: string | readonly ContentPart[], translation: Transla
 function toBlock(part: ContentPart, translation: Translation): ContentBlock | null {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? null : toTextBlock(part, translation)
+      return part.text === '' ? null : toTextBlock(part)
     case 'image_url':
       return toImageBlock(part, translation)
     case 'file':
@@ -163,9 +167,7 @@ function toBlock(part: ContentPart, translation: Translation): ContentBlock | nu
   }
 }
 
-function toTextBlock(part: TextPart, translation: Translation): ContentBlock {
-  const { text, cache_control, prompt_cache_breakpoint: breakpoint } = part
-  if (breakpoint !== undefined && breakpoint !== null) translation.drop('messages.prompt_cache_breakpoint')
+function toTextBlock({ text, cache_control }: TextPart): ContentBlock {
   return withoutUndefined({ type: 'text', text, cache_control })
 }
 

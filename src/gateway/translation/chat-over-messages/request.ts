@@ -9,6 +9,7 @@ import type {
 } from '../../formats/messages.js'
 import type { ProviderCall } from '../../providers/port/provider.js'
 import { type Translation, tierForMessages, withoutUndefined } from '../translation.js'
+import { toRequestMark, withCacheControls } from './cache-marks.js'
 import { toMessagesConversation } from './conversation.js'
 import { toThinkingSettings } from './reasoning.js'
 
@@ -25,9 +26,9 @@ export function toMessagesRequest(
 ): TranslatedRequest {
   refuseUnsupported(request, translation)
   dropUnsupported(request, translation)
-  const { system, messages } = toMessagesConversation(request.messages, translation)
+  const { system, messages } = toMessagesConversation(withCacheControls(request, translation), translation)
   const { thinking, effort } = toThinkingSettings(request, translation)
-  const { stream, user, cache_control, service_tier, debug, tools } = request
+  const { stream, user, service_tier, debug, tools } = request
   const format = toJsonSchemaFormat(request.response_format, translation)
   return withoutUndefined({
     model: request.model ?? endpoint.upstreamModel,
@@ -41,7 +42,7 @@ export function toMessagesRequest(
     thinking,
     output_config:
       effort === undefined && format === undefined ? undefined : withoutUndefined({ effort, format }),
-    cache_control,
+    cache_control: toRequestMark(request, translation),
     service_tier: tierForMessages(service_tier),
     stream,
     user,
@@ -69,7 +70,6 @@ const UNSUPPORTED_FIELDS = {
   image_config: null,
   prediction: null,
   structured_outputs: false,
-  prompt_cache_options: null,
   prompt_cache_key: null,
 } as const satisfies { readonly [K in keyof ChatRequest]?: unknown }
 const HARMLESS_VALUES: ReadonlyMap<string, unknown> = new Map(Object.entries(UNSUPPORTED_FIELDS))

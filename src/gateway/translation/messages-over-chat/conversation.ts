@@ -64,14 +64,22 @@ const TOOL_ERROR = '[tool error]'
 
 function toToolMessage(block: ContentBlock, translation: Translation): ChatMessage {
   const { tool_use_id, content, is_error, cache_control } = block
-  if (cache_control !== undefined && cache_control !== null)
-    translation.drop('messages.tool_result.cache_control')
   const told = toChatContent(content, translation.at('content'))
+  const said = is_error === true ? markAsError(told) : told
   return {
     role: 'tool',
-    content: is_error === true ? markAsError(told) : told,
+    content: asObject(cache_control) === null ? said : markAtEnd(said, cache_control as CacheControl),
     tool_call_id: String(tool_use_id),
   }
+}
+
+/** In chat a mark stands on a part. */
+function markAtEnd(
+  content: string | readonly ContentPart[],
+  cache_control: CacheControl,
+): readonly ContentPart[] {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  return parts.map((part, at) => (at === parts.length - 1 ? { ...part, cache_control } : part))
 }
 
 function markAsError(content: string | readonly ContentPart[]): string | readonly ContentPart[] {
@@ -187,8 +195,6 @@ function toFileData(source: unknown, translation: Translation): string {
   return translation.refuse('source', 'means nothing to this provider')
 }
 
-type CacheablePart = Extract<ContentPart, { readonly cache_control?: CacheControl }>
-
-function withCacheControl(made: CacheablePart, cacheControl: unknown): ContentPart {
+function withCacheControl(made: ContentPart, cacheControl: unknown): ContentPart {
   return asObject(cacheControl) === null ? made : { ...made, cache_control: cacheControl as CacheControl }
 }

@@ -84,7 +84,6 @@ export const PLAIN: readonly Conversation[] = [
     back: { messages: [...HI, { role: 'assistant', content: [text('No.')] }, turn('user', 'why?')] },
     answer: 'refusal',
   },
-  { name: 'the whole conversation kept', chat: { cache_control: HOUR } },
   { name: 'sampling', chat: { temperature: 0.3, top_p: 0.9, top_k: 5 } },
   {
     name: 'a temperature beyond the scale, and no limit of candidates',

@@ -218,6 +218,21 @@ export const TOOLS: readonly Conversation[] = [
         ]),
       ),
     ),
+    // A mark within a result is one of the result.
+    forth: inMessages(
+      USED,
+      user(
+        result(
+          'c1',
+          [
+            text('a map'),
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+            { type: 'image', source: { type: 'url', url: LINK } },
+          ],
+          { cache_control: EPHEMERAL },
+        ),
+      ),
+    ),
   },
   {
     name: 'a result that is an error',
@@ -252,16 +267,6 @@ export const TOOLS: readonly Conversation[] = [
     chat: inChat(...ROUND, { role: 'user', content: [text('so?')] }),
     messages: inMessages(USED, user(result('c1', 'rain'), text('so?'))),
     forth: inMessages(...ROUND_MESSAGES, user(text('so?'))),
-  },
-  {
-    name: 'marks for keeping where chat has no place for them',
-    chat: inChat(...ROUND),
-    messages: inMessages(
-      used({ ...use('c1', 'weather', BERN), cache_control: EPHEMERAL }),
-      user(result('c1', 'rain', { cache_control: EPHEMERAL, is_error: false })),
-    ),
-    forth: inMessages(...ROUND_MESSAGES),
-    lost: { toChat: ['messages.tool_use.cache_control', 'messages.tool_result.cache_control'] },
   },
   {
     name: 'ids of letters that messages do not take',
