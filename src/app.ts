@@ -48,7 +48,7 @@ export interface AppPorts {
   readonly catalog: () => Catalog
   readonly routing: RoutingState
   readonly inference: InferencePorts
-  readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes'>
+  readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes' | 'fetchFile'>
   readonly oauth: OauthPorts
   readonly federationAdmin: FederationAdmin
   readonly files: FilePorts

@@ -21,6 +21,7 @@ import { formatWorkerMetrics } from '../telemetry/prometheus/prometheus.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
 import { WorkerAccounting } from './accounting.js'
 import { composeFederation } from './federation.js'
+import { composeFileFetching } from './file-fetching.js'
 import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
 import { pooledKeyDerivation } from './pool-tasks.js'
@@ -37,7 +38,7 @@ const METRICS_MS = 100
 export function composeWorker(settings: WorkerSettings) {
   const { config, log } = settings
   const parts = composeParts(settings)
-  const { store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
+  const { store, pool, accounting, routing, inference, federation, files, stats, lab, lifecycle } = parts
   const { accounts, scim } = store
   const routes = buildRoutes(appEndpoints(endpointPorts(settings, parts), config.practice), {
     log,
@@ -74,7 +75,7 @@ export function composeWorker(settings: WorkerSettings) {
       stats.stop()
       lab.close()
       routing.close()
-      await Promise.all([inference.upstream.close(), federation.close(), inference.close()])
+      await Promise.all([inference.upstream.close(), federation.close(), files.close(), inference.close()])
       await pool.close()
       await accounting.close()
       await store.close()
@@ -134,7 +135,21 @@ function composeParts(settings: WorkerSettings) {
   const lab = new LabAgent({ worker, config, log })
   const lifecycle = { draining: false }
   const spool = fileSpool(dataDir, takeRoom)
-  return { clock, store, spool, pool, accounting, routing, inference, federation, stats, lab, lifecycle }
+  const files = composeFileFetching({ config, clock, log })
+  return {
+    clock,
+    store,
+    spool,
+    pool,
+    accounting,
+    routing,
+    inference,
+    federation,
+    files,
+    stats,
+    lab,
+    lifecycle,
+  }
 }
 
 function endpointPorts(
@@ -167,7 +182,11 @@ function endpointPorts(
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
-    audio: { spool: parts.spool, uploadBytes: config.limits.uploadBodyBytes },
+    audio: {
+      spool: parts.spool,
+      uploadBytes: config.limits.uploadBodyBytes,
+      fetchFile: parts.files.fetchFile,
+    },
     oauth: federation.oauth,
     federationAdmin: federation.admin,
     files: {

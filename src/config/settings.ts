@@ -179,6 +179,11 @@ export const SETTINGS = nameSettings({
     false,
     'Accept identity providers on this machine, also without TLS; for trials.',
   ),
+  allowLoopbackFiles: setting(
+    onOrOff,
+    false,
+    'Fetch files that requests name by an address also from this machine; for trials.',
+  ),
   exchangesPerMinute: setting(
     integerBetween(0, 60_000_000),
     600,

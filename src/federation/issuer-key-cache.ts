@@ -2,11 +2,14 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
-import { FetchShares } from './fetch-shares.js'
+import { FetchShares } from '../upstream/fetch-shares.js'
 import { IssuerQuotas } from './issuer-quotas.js'
 import { fetchKeySet, type IssuerKeySet, KeySetUnavailable } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
 import type { ImportedKey, SubjectTokenAlgorithm } from './verification-key.js'
+
+/** Fetches of keys under way at a time in a worker; also the most connections they need. */
+export const MOST_FETCHES = 256
 
 /** Where keys come from: the part of an issuer's record that counts. */
 export interface IssuerKeySource {
@@ -83,7 +86,7 @@ interface IssuerKeyCacheOptions {
  */
 export class IssuerKeyCache {
   private readonly entries = new IssuerQuotas<CachedIssuer>()
-  private readonly shares = new FetchShares()
+  private readonly shares = new FetchShares(MOST_FETCHES)
   /** The last that was used: a busy issuer is not moved behind itself with every exchange. */
   private latest: CachedIssuer | null = null
 

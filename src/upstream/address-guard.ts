@@ -87,6 +87,14 @@ export function addressGuard(allowLoopback: boolean): AddressGuard {
   return (address, secure) => (secure && isPublic(address)) || (allowLoopback && isLoopback(address))
 }
 
+/**
+ * For files that callers name: lets public addresses through, also without TLS, as the web has them. With
+ * `allowLoopback` (SLUICE_ALLOW_LOOPBACK_FILES) loopback as well.
+ */
+export function fileAddressGuard(allowLoopback: boolean): AddressGuard {
+  return (address) => isPublic(address) || (allowLoopback && isLoopback(address))
+}
+
 /** The error of a dial that was refused. Names the address, which is the resolver's word, not the caller's. */
 export class AddressRefused extends Error {
   readonly code = 'SLUICE_ADDRESS_REFUSED'

@@ -28,7 +28,7 @@ const HEADERS = ['Accept', 'application/json', 'Accept-Encoding', 'identity', 'U
  * A host that could not be reached is told of after so many milliseconds, whatever was wrong with it: names resolve
  * quicker in the network of this server than elsewhere.
  */
-const UNREACHABLE_MS = 300
+export const UNREACHABLE_MS = 300
 
 /**
  * Takes 200 only: redirects are not followed. `upstream` should be a client of its own, with an address guard.
@@ -87,7 +87,7 @@ export function jsonFetcher(upstream: UpstreamClient, connections: number, clock
   }
 }
 
-const UNREACHABLE = 'the host could not be reached'
+export const UNREACHABLE = 'the host could not be reached'
 const TOO_LARGE = 'the answer is larger than 1 MiB'
 
 function uniformTimeouts(ms: number): PhaseTimeouts {
@@ -116,7 +116,7 @@ function hasManyValues(bytes: Buffer): boolean {
   return count > MOST_VALUES
 }
 
-function failureSentence({ reason, phase, cause }: UpstreamFailure): string {
+export function failureSentence({ reason, phase, cause }: UpstreamFailure): string {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
   if (code === 'SLUICE_ADDRESS_REFUSED') return 'the address of the host may not be dialled'
   return reason === 'timeout' ? 'no answer in time' : `${reason} (${phase})`

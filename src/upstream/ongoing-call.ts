@@ -20,6 +20,7 @@ const READ_HEADERS: readonly (readonly [length: number, name: string])[] = [
   'content-type',
   'content-length',
   'content-encoding',
+  'location',
 ].map((name) => [name.length, name])
 
 /** The wanted headers of a raw head, names in lower case. Of a repeated one the first counts. */

@@ -80,7 +80,7 @@ export interface UpstreamRequest {
  */
 export interface UpstreamReceiver {
   /**
-   * Of the headers only those that say what the body is and when to come again, names in lower case. Redirects
+   * Of the headers only those that say what the body is, where else it is and when to come again, names in lower case. Redirects
    * arrive here like any other status.
    */
   onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void

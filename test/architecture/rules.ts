@@ -84,9 +84,16 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/base/ src/gateway/formats/ src/gateway/providers/port/',
   ),
   rule(
+    'src/gateway/providers/audio/',
+    'services of speech and transcription, and what all that speak or listen share',
+    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/ src/gateway/providers/http/
+     type:src/upstream/port.ts`,
+  ),
+  rule(
     'src/gateway/providers/openai/',
     'servers that speak the chat format; where their streams are parsed',
-    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/ type:src/upstream/port.ts',
+    `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
+     src/gateway/providers/audio/`,
   ),
   rule(
     'src/gateway/providers/anthropic/',

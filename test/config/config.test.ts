@@ -83,6 +83,7 @@ const GOOD: readonly Good[] = [
   { name: 'apiKey', env: 'k'.repeat(32), file: 'k'.repeat(32), value: 'k'.repeat(32) },
   { name: 'managementKey', env: '~!'.repeat(256), file: '~!'.repeat(256), value: '~!'.repeat(256) },
   { name: 'allowLoopbackIssuers', env: 'on', file: true, value: true },
+  { name: 'allowLoopbackFiles', env: 'on', file: true, value: true },
   { name: 'exchangesPerMinute', env: '0', file: 0, value: 0 },
   { name: 'exchangeBurst', env: '1', file: 1, value: 1 },
   { name: 'signingKeyDays', env: '3650', file: 3650, value: 3650 },

@@ -1,13 +1,16 @@
 /** From a JSON body or a form to the canonical transcription request (contract/gateway 6.1 and 6.2). */
 import type { z } from 'zod'
 import { Fault, invalidInput, throwFault, ValidationIssue } from '../../base/fault.js'
+import type { FetchFile } from '../../base/file-fetch.js'
+import type { Principal } from '../../base/principal.js'
 import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { parseJsonBody, readBySchema, readWholeBody } from '../../http/input.js'
 import { type FormFile, type MultipartFields, readFileForm } from '../../http/multipart.js'
 import type { Spool, SpooledBytes } from '../../store/spool.js'
 import { decodeBase64, extensionOf, formatMismatch, formatOfMediaType } from './audio-file.js'
-import { audioUrl, type TranscriptionBody, TranscriptionIn } from './schema.js'
+import { FetchedAudio } from './fetched-audio.js'
+import { audioUrl, TranscriptionForm, TranscriptionIn, unlistedNames } from './schema.js'
 
 /** A request and the bytes that were put aside for it. */
 interface ReceivedTranscription {
@@ -16,48 +19,73 @@ interface ReceivedTranscription {
   discard(): void
 }
 
-interface TranscriptionUploadPorts {
+interface AudioFilePorts {
   readonly spool: Spool
-  /** Most bytes of an uploaded file. */
+  /** Most bytes of a file that is uploaded or fetched. */
   readonly fileBytes: number
+  readonly fetchFile: FetchFile
+  /** Most milliseconds for a file that is fetched. */
+  readonly deadlineMs: number
 }
 
 /** The file, the single fields, and each list's entries as parts of their own. */
 const MOST_PARTS = 256
 
-/** Reads the whole body. Throws what is wrong with it; nothing is kept then. */
-export async function receiveTranscription(
-  call: HttpCall,
-  sessionId: string,
-  ports: TranscriptionUploadPorts,
-): Promise<ReceivedTranscription> {
-  return /^\s*multipart\//i.test(call.header('content-type'))
-    ? receiveForm(call, sessionId, ports)
-    : receiveJson(call, sessionId)
+interface TranscriptionArrival {
+  readonly call: HttpCall
+  readonly caller: Principal
+  readonly sessionId: string
+  readonly ports: AudioFilePorts
 }
 
-async function receiveJson(call: HttpCall, sessionId: string): Promise<ReceivedTranscription> {
+/** Reads the whole body. Throws what is wrong with it; nothing is kept then. */
+export async function receiveTranscription({
+  call,
+  sessionId,
+  caller,
+  ports,
+}: TranscriptionArrival): Promise<ReceivedTranscription> {
+  return /^\s*multipart\//i.test(call.header('content-type'))
+    ? receiveForm({ call, sessionId, caller, ports })
+    : receiveJson({ call, sessionId, caller, ports })
+}
+
+async function receiveJson(arrival: TranscriptionArrival): Promise<ReceivedTranscription> {
+  const { call } = arrival
   const json = parseJsonBody(await readWholeBody(call.incoming!), call.header('content-type'))
   if (json instanceof ValidationIssue) throw new Fault('invalid-input', { issues: [json] })
   const { input_audio: audio, ...body } = readValid(TranscriptionIn, json)
-  const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio)
-  return { request: transcriptionRequest(body, source, sessionId), discard: () => {} }
+  const unlisted = unlistedNames(Object.keys(body), TranscriptionIn.shape)
+  const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio, arrival)
+  const request = transcriptionRequest(body, unlisted, source, arrival.sessionId)
+  return { request, discard: () => discardFetched(source) }
 }
 
-async function receiveForm(
-  call: HttpCall,
-  sessionId: string,
-  { spool, fileBytes }: TranscriptionUploadPorts,
-): Promise<ReceivedTranscription> {
+function discardFetched(source: AudioSource): void {
+  if (source instanceof FetchedAudio) source.discard()
+}
+
+async function receiveForm(arrival: TranscriptionArrival): Promise<ReceivedTranscription> {
+  const { call, sessionId, ports } = arrival
+  const { spool, fileBytes } = ports
   const limits = { parts: MOST_PARTS, fileBytes }
   const { fields, file } = await readFileForm(call, limits, () => spool.beginWrite())
   let spooled: SpooledBytes | undefined
   try {
     spooled = await file?.writer.finish()
     const { body, sourceUrl } = readFormFields(fields)
-    const source = file === null ? formUrlSource(sourceUrl) : uploadedSource(spooled!, file, sourceUrl)
-    const request = transcriptionRequest(body, source, sessionId)
-    return { request, discard: () => spooled?.discard() }
+    const source =
+      file === null ? formUrlSource(sourceUrl, arrival) : uploadedSource(spooled!, file, sourceUrl)
+    const names = new Set(fields.names.map((name) => name.replace(/\[\]$/, '')))
+    const unlisted = unlistedNames([...names], TranscriptionForm.shape)
+    const request = transcriptionRequest(body, unlisted, source, sessionId)
+    return {
+      request,
+      discard: () => {
+        spooled?.discard()
+        discardFetched(source)
+      },
+    }
   } catch (error) {
     file?.writer.abandon()
     spooled?.discard()
@@ -77,22 +105,32 @@ function inlineSource({ data, format }: { readonly data: string; readonly format
 }
 
 /** The end of the path names the format where the caller does not. */
-function linkedSource({ url, format }: { readonly url: string; readonly format?: string }): AudioSource {
+function linkedSource(
+  { url, format }: { readonly url: string; readonly format?: string },
+  arrival: TranscriptionArrival,
+): AudioSource {
   const named = format ?? extensionOf(new URL(url).pathname)
   if (named === null) return failForField(['input_audio', 'format'], 'is needed: the URL names no format')
-  return { kind: 'url', url, format: named }
+  return fetchedAudio(url, named, ['input_audio', 'url'], arrival)
+}
+
+function fetchedAudio(
+  url: string,
+  format: string,
+  field: readonly string[],
+  { call, caller, ports }: TranscriptionArrival,
+): FetchedAudio {
+  const deadlineAt = call.arrivedAt + ports.deadlineMs
+  return new FetchedAudio({ url, format, field, caller, cancellation: call, deadlineAt, ports })
 }
 
 const FILE_MISSING = new ValidationIssue(['body', 'file'], 'missing')
 
-function formUrlSource(url: string | undefined): AudioSource {
+function formUrlSource(url: string | undefined, arrival: TranscriptionArrival): AudioSource {
   if (url === undefined) return throwFault('invalid-input', { issues: [FILE_MISSING] })
   const format = extensionOf(new URL(url).pathname)
-  return {
-    kind: 'url',
-    url,
-    format: format ?? failForField(['source_url'], 'must name a format at the end of its path'),
-  }
+  const named = format ?? failForField(['source_url'], 'must name a format at the end of its path')
+  return fetchedAudio(url, named, ['source_url'], arrival)
 }
 
 function uploadedSource(
@@ -132,7 +170,7 @@ function singleField(parse: (text: string) => unknown, note = ''): FieldReader {
   }
 }
 
-const DECIMAL = /^-?\d+(?:\.\d+)?$/
+const DECIMAL = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 const text = singleField((value) => value)
 const number = singleField((value) => (DECIMAL.test(value) ? Number(value) : undefined), 'must be a number')
@@ -140,6 +178,8 @@ const flag = singleField(
   (value) => (value === 'true' || value === 'false' ? value === 'true' : undefined),
   'must be true or false',
 )
+/** An object in JSON, or a word. */
+const objectOrText = singleField((value) => parseObject(value) ?? value)
 const object = singleField(parseObject, 'must be a JSON object')
 
 /** An empty list that was named is one without entries, which is for the schema to refuse. */
@@ -156,13 +196,16 @@ const FIELD_READERS: Readonly<Record<string, FieldReader>> = {
   diarize: flag,
   timestamp_granularities: list,
   keyterms: list,
+  prompt: text,
+  chunking_strategy: objectOrText,
+  stream: flag,
   provider: object,
   trace: object,
 }
 
 const FormSchema = TranscriptionIn.omit({ input_audio: true })
 
-/** Throws `invalid-input` for the first field that is wrong. Unknown fields are ignored. */
+/** Throws `invalid-input` for the first field that is wrong. */
 function readFormFields(fields: MultipartFields) {
   const values = Object.entries(FIELD_READERS).map(([name, read]) => [name, read(fields, name)] as const)
   const sourceUrl = fields.single('source_url')
@@ -193,22 +236,30 @@ function parseObject(value: string): object | undefined {
 // ── Rules that join fields ──────────────────────────────────────────────────
 
 function transcriptionRequest(
-  body: Omit<TranscriptionBody, 'input_audio'>,
+  body: z.output<typeof FormSchema>,
+  unlisted: readonly string[],
   audio: AudioSource,
   sessionId: string,
 ): TranscriptionRequest {
-  const { model, response_format = 'json', ...rest } = body
+  const { model, response_format = 'json' } = body
   if (body.diarize === true && response_format !== 'verbose_json') {
     failForField(['diarize'], 'needs response_format verbose_json')
   }
   const optional = {
-    ...rest,
+    ...Object.fromEntries(OPTIONAL_MEMBERS.map((name) => [name, body[name]])),
     language: body.language?.toLowerCase(),
     session_id: body.session_id ?? (sessionId === '' ? undefined : sessionId),
   }
   const given = Object.entries(optional).filter(([, value]) => value !== undefined && value !== null)
-  return { model, audio, response_format, ...Object.fromEntries(given) } as TranscriptionRequest
+  const fixed = { model, audio, response_format, unlisted, is_session_loose: true }
+  return { ...fixed, ...Object.fromEntries(given) } as TranscriptionRequest
 }
+
+/** Those that go into the request as they are; null says nothing. */
+const OPTIONAL_MEMBERS = [
+  ...(['temperature', 'timestamp_granularities', 'diarize', 'keyterms', 'prompt'] as const),
+  ...(['chunking_strategy', 'provider', 'user', 'trace'] as const),
+] as const
 
 function failForField(loc: readonly string[], note: string): never {
   throw invalidInput(['body', ...loc], note)

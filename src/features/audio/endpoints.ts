@@ -1,5 +1,6 @@
 /** Speech and transcription (contract/gateway 6 and 7). */
 import { Fault, type FaultKind, invalidInput, type ValidationIssue } from '../../base/fault.js'
+import type { FetchFile } from '../../base/file-fetch.js'
 import { nanosToDollars } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
@@ -19,7 +20,14 @@ import {
 import { routingContradiction, SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
-import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
+import {
+  type SpeechBody,
+  SpeechIn,
+  Transcription,
+  TranscriptionForm,
+  TranscriptionIn,
+  unlistedNames,
+} from './schema.js'
 import { speechReply } from './speech-reply.js'
 
 const operation = endpointGroup({ tag: 'Audio', dialect })
@@ -28,8 +36,9 @@ export interface AudioPorts extends InferencePorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly spool: Spool
-  /** Most bytes of an uploaded file, and of any body of a transcription. */
+  /** Most bytes of a file that is uploaded or fetched, and of any body of a transcription. */
   readonly uploadBytes: number
+  readonly fetchFile: FetchFile
 }
 
 const FAULTS: readonly FaultKind[] = [...INFERENCE_FAULTS, 'payload-too-large', 'deadline-exceeded']
@@ -75,10 +84,9 @@ const GENERATION = { 'X-Generation-Id': 'Id of the generation.' }
 
 async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall): Promise<Reply> {
   const sessionId = readSessionHeader(call)
-  const { request, discard } = await receiveTranscription(call, sessionId, {
-    spool: ports.spool,
-    fileBytes: ports.uploadBytes,
-  })
+  const { spool, fetchFile, uploadBytes: fileBytes, deadlineMs } = ports
+  const files = { spool, fetchFile, fileBytes, deadlineMs }
+  const { request, discard } = await receiveTranscription({ call, caller, sessionId, ports: files })
   // When the caller has left there is no answer: the promise below then never ends.
   call.onAbort(discard)
   try {
@@ -129,19 +137,30 @@ function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest
 }
 
 function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
-  const { response_format = 'pcm', input_references: references, stream_format: streaming, ...rest } = body
+  const { response_format = 'pcm', input_references: references, stream_format: streaming } = body
   if (references !== undefined && references.length > 0)
     throw invalidInput(['body', 'input_references'], 'is not supported')
   if (streaming !== undefined && streaming !== 'audio')
     throw invalidInput(['body', 'stream_format'], 'must be audio')
-  const session = rest.session_id ?? (sessionId === '' ? undefined : sessionId)
+  const optional = {
+    ...Object.fromEntries(SPEECH_MEMBERS.map((name) => [name, body[name]])),
+    session_id: body.session_id ?? (sessionId === '' ? undefined : sessionId),
+  }
+  const given = Object.entries(optional).filter(([, value]) => value !== undefined && value !== null)
+  const unlisted = unlistedNames(Object.keys(body), SpeechIn.shape)
   return {
-    ...rest,
     response_format,
     stream: true,
-    ...(session !== undefined && { session_id: session }),
-  } as SpeechRequest
+    is_session_loose: true,
+    unlisted,
+    ...Object.fromEntries(given),
+  } as unknown as SpeechRequest
 }
+
+/** Those that go into the request as they are; null says nothing. */
+const SPEECH_MEMBERS = [
+  ...(['model', 'input', 'voice', 'speed', 'instructions', 'provider', 'user', 'trace'] as const),
+] as const
 
 /** A transcript as the wire has it (contract/gateway 6.3). */
 function encodeTranscript(
@@ -155,11 +174,13 @@ function encodeTranscript(
   if (request.response_format === 'json') return JSON.stringify({ text: transcript.text, usage, ...routing })
   const { usage: _, words, segments, ...heard } = transcript
   const wanted = request.timestamp_granularities ?? ['segment']
+  // Who spoke is told by the words, whatever was asked for.
+  const wantsWords = wanted.includes('word') || request.diarize === true
   return JSON.stringify({
     task: 'transcribe',
     ...heard,
     ...(segments !== undefined && wanted.includes('segment') && { segments }),
-    ...(words !== undefined && wanted.includes('word') && { words }),
+    ...(words !== undefined && wantsWords && { words }),
     usage,
     ...routing,
   })

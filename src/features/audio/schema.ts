@@ -1,8 +1,20 @@
 /** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
-import { boundedNumber, boundedString, limitOpenValue, optional, stringWithRule } from '../../http/fields.js'
+import {
+  boundedString,
+  finiteNumber,
+  limitOpenValue,
+  openObject,
+  optional,
+  stringWithRule,
+} from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { identity, modelId, providerPreferencesWithOptions } from '../../inference-http/request-members.js'
+import {
+  identity,
+  modelId,
+  providerPreferencesWithOptions,
+  unsupportedMember,
+} from '../../inference-http/request-members.js'
 
 /** Bytes of an encoding, a container or a file ending. */
 const FORMAT = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,15}$/
@@ -17,7 +29,7 @@ const audioFormat = stringWithRule(
   FORMAT.source,
 )
 
-/** Only its form is looked at: the provider downloads it, the gateway never does (contract/gateway 6.1). */
+/** Only its form is looked at here; what may be fetched is decided when it is (contract/gateway 6.1). */
 export const audioUrl = stringWithRule(
   (text) => (isWebUrl(text) ? null : `must be an http or https URL of at most ${LONGEST_URL} characters`),
   '^https?://',
@@ -37,13 +49,22 @@ const language = stringWithRule(
 const granularity = z.enum(['word', 'segment'])
 const keyterms = z.array(boundedString(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
 const transcriptFormat = z.enum(['json', 'verbose_json'])
-const temperature = boundedNumber(0, 1)
+/** No bound: the provider judges it (contract/decisions 48). */
+const temperature = finiteNumber()
+/** Most characters of what a recording is said to be about. */
+const LONGEST_PROMPT = 20_000
+
+/** Transcripts come whole, so there is nothing that could be streamed. */
+const notStreamed = unsupportedMember(
+  'is not supported: a transcript comes whole',
+  (value) => value === false,
+)
 
 const who = optional({ provider: providerPreferencesWithOptions.nullable(), ...identity })
 
 export const TranscriptionIn = nameSchema(
   'TranscriptionRequest',
-  z.object({
+  z.looseObject({
     model: modelId,
     input_audio: z.union(
       [
@@ -58,31 +79,41 @@ export const TranscriptionIn = nameSchema(
     timestamp_granularities: z.array(granularity).nullable().exactOptional(),
     diarize: z.boolean().nullable().exactOptional(),
     keyterms: keyterms.nullable().exactOptional(),
+    prompt: boundedString(0, LONGEST_PROMPT).nullable().exactOptional(),
+    chunking_strategy: z.union([z.string(), openObject()]).nullable().exactOptional(),
+    stream: notStreamed.exactOptional(),
     ...who,
   }),
 )
 
-export type TranscriptionBody = z.output<typeof TranscriptionIn>
+/** Most names of members nobody listed that a caller is told of, and most characters of one. */
+const MOST_UNLISTED = 32
+const LONGEST_NAME = 64
+
+/** Which of the names no schema of this file lists (contract/decisions 46). */
+export function unlistedNames(names: readonly string[], shape: Readonly<Record<string, unknown>>): string[] {
+  return names
+    .filter((name) => !Object.hasOwn(shape, name) && name.length <= LONGEST_NAME)
+    .slice(0, MOST_UNLISTED)
+}
 
 /** The form, for the document: its fields are read one by one. */
 export const TranscriptionForm = nameSchema(
   'TranscriptionForm',
   TranscriptionIn.omit({ input_audio: true }).extend({
     file: z.string().exactOptional().meta({ format: 'binary', description: 'Its name ends in the format.' }),
-    source_url: audioUrl
-      .exactOptional()
-      .meta({ description: 'Instead of a file, for the provider to fetch.' }),
+    source_url: audioUrl.exactOptional().meta({ description: 'Instead of a file.' }),
   }),
 )
 
 export const SpeechIn = nameSchema(
   'SpeechRequest',
-  z.object({
+  z.looseObject({
     model: modelId,
     input: boundedString(1, LONGEST_INPUT),
     voice: boundedString(1, 256),
     response_format: z.enum(['mp3', 'pcm']).exactOptional(),
-    speed: boundedNumber(0.25, 4).exactOptional(),
+    speed: finiteNumber().exactOptional(),
     instructions: boundedString(0, 4096).exactOptional(),
     input_references: z.array(z.unknown()).exactOptional(),
     stream_format: z.string().exactOptional(),

@@ -29,10 +29,25 @@ interface AudioBytes {
   read(): AsyncIterable<Uint8Array>
 }
 
-export type AudioSource =
-  | { readonly kind: 'bytes'; readonly bytes: AudioBytes; readonly format: string; readonly filename: string }
-  /** The provider downloads it; the gateway never does. */
-  | { readonly kind: 'url'; readonly url: string; readonly format: string }
+export interface AudioFile {
+  readonly kind: 'bytes'
+  readonly bytes: AudioBytes
+  readonly format: string
+  readonly filename: string
+}
+
+/** Audio that lies elsewhere. Providers that take an address fetch it themselves; for the others it is fetched here. */
+export interface LinkedAudio {
+  readonly kind: 'url'
+  readonly url: string
+  readonly format: string
+  /** Null until it has been fetched. */
+  readonly file: AudioFile | null
+  /** Fetches it, once for all endpoints that want it. Rejects with the fault that the caller is told. */
+  fetch(): Promise<AudioFile>
+}
+
+export type AudioSource = AudioFile | LinkedAudio
 
 /** A validated transcription request. */
 export interface TranscriptionRequest extends RoutedRequest {
@@ -45,6 +60,10 @@ export interface TranscriptionRequest extends RoutedRequest {
   readonly timestamp_granularities?: readonly ('word' | 'segment')[]
   readonly diarize?: boolean
   readonly keyterms?: readonly string[]
+  /** What the recording is about, for servers of OpenAI's form. */
+  readonly prompt?: string
+  /** How servers of OpenAI's form cut long recordings. */
+  readonly chunking_strategy?: unknown
 }
 
 /** Times are seconds. */
@@ -131,7 +150,8 @@ export function maxTranscriptionUsage(audio: AudioSource): Usage {
 }
 
 function maxAudioSeconds(audio: AudioSource): number {
-  if (audio.kind === 'url') return REMOTE_AUDIO_SECONDS
-  const rate = BYTES_PER_SECOND[audio.format] ?? COMPRESSED_BYTES_PER_SECOND
-  return Math.min(MAX_AUDIO_SECONDS, Math.ceil(audio.bytes.size / rate))
+  const file = audio.kind === 'url' ? audio.file : audio
+  if (file === null) return REMOTE_AUDIO_SECONDS
+  const rate = BYTES_PER_SECOND[file.format] ?? COMPRESSED_BYTES_PER_SECOND
+  return Math.min(MAX_AUDIO_SECONDS, Math.ceil(file.bytes.size / rate))
 }

@@ -116,6 +116,10 @@ export interface RoutedRequest {
   readonly route?: 'fallback' | 'sort' | null
   readonly service_tier?: string | null
   readonly session_id?: string
+  /** The session says what the call belongs to and binds it to no endpoint (contract/decisions 59). */
+  readonly is_session_loose?: true
+  /** Names of members of the body that nobody here knows: no provider gets them (contract/decisions 46). */
+  readonly unlisted?: readonly string[]
   readonly user?: string
   readonly trace?: JsonObject
 }

@@ -128,11 +128,11 @@ function filterAllowed(
  * models are arranged together the first model names the session.
  */
 function sessionName(
-  { session_id: id }: RoutedRequest,
+  { session_id: id, is_session_loose: isLoose }: RoutedRequest,
   caller: Principal,
   group: readonly ModelEndpoint[],
 ): string | null {
-  if (id === undefined || id === '') return null
+  if (id === undefined || id === '' || isLoose === true) return null
   return `${caller.organizationId} ${group[0]?.model.id} ${id}`
 }
 

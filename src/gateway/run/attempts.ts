@@ -265,6 +265,7 @@ export function createProviderCall<R extends RoutedRequest>(
 ): ProviderCall<R> {
   // What an earlier attempt has left out says nothing of this one.
   droppedFields.length = 0
+  if (request.unlisted !== undefined) droppedFields.push(...request.unlisted)
   return {
     request,
     endpoint,

@@ -1,7 +1,7 @@
 /** A transcript with times, speakers and entities (contract/gateway 6.3) of a recording. */
 import { createHash } from 'node:crypto'
 import {
-  type AudioSource,
+  type AudioFile,
   type Transcript,
   type TranscriptEntity,
   type TranscriptionRequest,
@@ -37,7 +37,7 @@ export async function transcribe(request: TranscriptionRequest, seed: number): P
 }
 
 /** The rest may be a hundred megabytes, and says nothing that is needed. */
-async function readHead({ bytes }: AudioSource & { readonly kind: 'bytes' }): Promise<Buffer> {
+async function readHead({ bytes }: AudioFile): Promise<Buffer> {
   const head = Buffer.allocUnsafe(Math.min(bytes.size, RECORDING_HEAD_BYTES))
   let at = 0
   for await (const piece of bytes.read()) {

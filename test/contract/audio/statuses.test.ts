@@ -210,6 +210,7 @@ for (const [what, cause, status] of [
         ...broken(cause),
         catalog: () => EMPTY,
         uploadBytes: 100_000,
+        fetchFile: () => Promise.reject(cause),
         bodyLimit: 100_000,
         deadlineMs: 5_000,
         firstEventTimers: new FirstEventTimers(15_000),

@@ -86,6 +86,11 @@ export class ProviderServer {
     }
   }
 
+  /** The headers of a template but this one, which depends on the call. */
+  headersWithout({ headers }: RequestTemplate, name: string): readonly string[] {
+    return headers.filter((_, at) => headers[at - (at % 2)] !== name)
+  }
+
   /** Who answers the call, for the texts of its failures. */
   source({ endpoint }: ProviderCall<RoutedRequest>): FailureSource {
     return { name: endpoint.provider.name, secrets: this.#secrets }

@@ -1,7 +1,5 @@
 /** Who may fetch now: all fetches of a worker are bounded, and shared fairly among organizations (contract/decisions 64). */
 
-/** Fetches under way at a time, of all organizations; also the most connections they need. */
-export const MOST_FETCHES = 256
 /** Fetches of one organization that wait for others of it; one more fails. */
 const MOST_WAITING = 1024
 
@@ -16,10 +14,15 @@ const FREE_FOR_EACH = 3
  * what comes back at a time for one of them holds the event loop for a moment only.
  */
 export class FetchShares {
-  private free = MOST_FETCHES
+  private free: number
   private readonly running = new Map<string, number>()
   /** By organization, the one that was served longest ago first. No list is empty. */
   private readonly waiting = new Map<string, Start[]>()
+
+  /** @param most under way at a time, of all organizations; also the most connections they need. */
+  constructor(most: number) {
+    this.free = most
+  }
 
   /** Runs `fetch`, at once or when it is the organization's turn. False, without running it, when too many wait. */
   async run(organizationId: string, fetch: () => Promise<void>): Promise<boolean> {

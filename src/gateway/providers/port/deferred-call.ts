@@ -1,0 +1,43 @@
+/** A call that waits for something before it is sent: a file that is fetched, a module that is loaded. */
+import { Fault } from '../../../base/fault.js'
+import { CallAdapter, type CallHandle, type FailureReceiver } from './provider.js'
+
+/**
+ * Begins a call with what was waited for, unless the caller has gone by then. What the wait rejects with ends the call;
+ * its provider has seen nothing.
+ */
+export function deferCall<T>(
+  ready: Promise<T>,
+  begin: (value: T) => CallHandle,
+  receiver: FailureReceiver,
+): CallHandle {
+  return new DeferredCall(ready, begin, receiver)
+}
+
+class DeferredCall<T> extends CallAdapter {
+  #isPaused = false
+
+  constructor(ready: Promise<T>, begin: (value: T) => CallHandle, receiver: FailureReceiver) {
+    super()
+    const fail = (error: unknown): void => {
+      if (this.cancelled) return
+      const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
+      receiver.onFailure({ fault, class: 'not-sent', status: 0 })
+    }
+    void ready.then((value) => {
+      if (this.cancelled) return
+      this.attach(begin(value))
+      if (this.#isPaused) this.call?.pause()
+    }, fail)
+  }
+
+  override pause(): void {
+    this.#isPaused = true
+    super.pause()
+  }
+
+  override resume(): void {
+    this.#isPaused = false
+    super.resume()
+  }
+}

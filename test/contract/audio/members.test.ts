@@ -1,0 +1,222 @@
+/** What a member of a transcription or of speech comes to: executed, passed on, told or refused (contract/decisions 46). */
+import tap, { test } from 'tap'
+import { sentForm } from '../../support/clients/sent-form.js'
+import { mockUpstream } from '../../support/providers/mock-upstream.js'
+import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
+
+const upstream = await mockUpstream(tap)
+const other = await mockUpstream(tap)
+
+const provider = (origin: string): object => ({ kind: 'openai', base_url: `${origin}/v1`, breaker: false })
+const audio_second = '0.0001'
+
+const server = await startGateway({
+  env: { SLUICE_WORKERS: '1' },
+  config: {
+    providers: { first: provider(upstream.origin), second: provider(other.origin) },
+    models: {
+      'acme/ears': {
+        output_modalities: ['transcription'],
+        supported_parameters: ['diarize', 'keyterms'],
+        endpoints: [{ provider: 'first', prices: { audio_second } }],
+      },
+      'acme/both-ears': {
+        output_modalities: ['transcription'],
+        endpoints: [
+          { provider: 'first', prices: { audio_second } },
+          { provider: 'second', prices: { audio_second } },
+        ],
+      },
+      'acme/voice': {
+        output_modalities: ['speech'],
+        supported_parameters: ['speed'],
+        endpoints: [{ provider: 'first' }],
+      },
+      'acme/monotone': { output_modalities: ['speech'], endpoints: [{ provider: 'first' }] },
+    },
+  },
+})
+tap.teardown(() => server.stop())
+
+const TONE = `ID3${'sound'.repeat(2_000)}`
+const METADATA = { 'X-Service-Metadata': 'enabled' }
+
+const inline = (more: object = {}): object => ({
+  model: 'acme/ears',
+  input_audio: { data: Buffer.from(TONE).toString('base64'), format: 'mp3' },
+  ...more,
+})
+
+function form(fields: Readonly<Record<string, string>>): FormData {
+  const body = new FormData()
+  body.append('file', new Blob([TONE]), 'a.mp3')
+  for (const [name, value] of Object.entries({ model: 'acme/ears', ...fields })) body.append(name, value)
+  return body
+}
+
+async function transcribe(body: unknown): Promise<{ readonly status: number; readonly said: Json }> {
+  const reply = await server.post('/audio/transcriptions', body, { key: MANAGEMENT_KEY, headers: METADATA })
+  return { status: reply.status, said: await reply.json() }
+}
+
+async function speak(more: object): Promise<Response> {
+  const body = { model: 'acme/voice', input: 'hello', voice: 'ada', ...more }
+  return server.post('/audio/speech', body, { key: API_KEY })
+}
+
+const DIARIZED = {
+  text: 'hi ho',
+  duration: 2,
+  segments: [{ start: 0, end: 2, text: 'hi ho', speaker: 'A' }],
+  words: [
+    { word: 'hi', start: 0, end: 1, speaker: 'A' },
+    { word: 'ho', start: 1, end: 2, speaker: 'B' },
+  ],
+}
+
+for (const granularities of [undefined, ['segment'], ['word']]) {
+  test(`diarization delivers words with speaker and label where granularities are ${granularities}`, async (t) => {
+    upstream.script = (peer) => peer.json(DIARIZED)
+    const asked = granularities === undefined ? {} : { timestamp_granularities: granularities }
+    const { said } = await transcribe(inline({ response_format: 'verbose_json', diarize: true, ...asked }))
+    t.same(said.words, [
+      { word: 'hi', start: 0, end: 1, speaker: 0, speaker_label: 'A' },
+      { word: 'ho', start: 1, end: 2, speaker: 1, speaker_label: 'B' },
+    ])
+    const { fields } = sentForm(upstream.requests.at(-1)!)
+    const sent = fields.filter(([name]) => name === 'timestamp_granularities[]').map(([, value]) => value)
+    t.ok(sent.includes('word'), 'the provider is asked for words')
+    t.equal(sent.length, new Set(sent).size)
+    if (granularities?.[0] !== 'word') t.ok(sent.includes('segment'), 'and for what was asked')
+  })
+}
+
+test('a speaker that is a number has a label as well', async (t) => {
+  upstream.script = (peer) =>
+    peer.json({ text: 'hi', duration: 1, words: [{ word: 'hi', start: 0, end: 1, speaker: 3 }] })
+  const { said } = await transcribe(inline({ response_format: 'verbose_json', diarize: true }))
+  t.match(said.words, [{ speaker: 3, speaker_label: 'speaker_3' }])
+})
+
+test('silence is an empty text, and is paid', async (t) => {
+  upstream.script = (peer) => peer.json({ text: '', duration: 4 })
+  for (const body of [inline(), form({})]) {
+    const { status, said } = await transcribe(body)
+    t.equal(status, 200)
+    t.match(said, { text: '', usage: { seconds: 4, cost: 0.0004 } })
+  }
+})
+
+test('a body whose text is no text is still no answer', async (t) => {
+  upstream.script = (peer) => peer.json({ text: null, duration: 4 })
+  t.equal((await transcribe(inline())).status, 502)
+})
+
+for (const temperature of [-1, 1.5, 1e300]) {
+  test(`a temperature of ${temperature} is for the provider to judge`, async (t) => {
+    upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+    for (const body of [inline({ temperature }), form({ temperature: String(temperature) })]) {
+      t.equal((await transcribe(body)).status, 200)
+      const { fields } = sentForm(upstream.requests.at(-1)!)
+      t.same(
+        fields.filter(([name]) => name === 'temperature'),
+        [['temperature', String(temperature)]],
+      )
+    }
+  })
+}
+
+for (const speed of [0.1, 9, -1]) {
+  test(`a speed of ${speed} is for the provider to judge`, async (t) => {
+    upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+    t.equal((await speak({ speed })).status, 200)
+    t.equal(JSON.parse(upstream.requests.at(-1)!.body).speed, speed)
+  })
+}
+
+test('a number that is none is refused', async (t) => {
+  const json = JSON.stringify(inline()).replace('{', '{"temperature":1e999,')
+  for (const body of [Buffer.from(json), form({ temperature: '1e999' }), form({ temperature: '0x10' })]) {
+    const headers: Record<string, string> =
+      body instanceof FormData ? {} : { 'Content-Type': 'application/json' }
+    const reply = await server.post('/audio/transcriptions', body, { key: MANAGEMENT_KEY, headers })
+    t.equal(reply.status, 400)
+    t.match(((await reply.json()) as Json).error.message, /temperature/)
+  }
+})
+
+test('a session of a transcription binds no call to an endpoint and reaches no provider', async (t) => {
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  other.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  const [first, second] = [upstream.requests.length, other.requests.length]
+  // A session that bound its calls would send all of them to one of two endpoints that are alike.
+  for (let at = 0; at < 24; at++)
+    t.equal((await transcribe(inline({ model: 'acme/both-ears', session_id: 'session-1' }))).status, 200)
+  t.not(upstream.requests.length, first)
+  t.not(other.requests.length, second)
+  for (const { body, rawHeaders } of [...upstream.requests.slice(first), ...other.requests.slice(second)])
+    t.notMatch(body + rawHeaders.join(' '), /session-1/)
+})
+
+test('a session of speech binds no call either', async (t) => {
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  t.equal((await speak({ session_id: 'session-1', user: 'alice' })).status, 200)
+  t.notMatch(upstream.requests.at(-1)!.body, /session-1|alice/)
+})
+
+for (const [how, body] of [
+  ['JSON', () => inline({ stream: true })],
+  ['a form', () => form({ stream: 'true' })],
+] as const) {
+  test(`a transcript as a stream, asked for in ${how}, is refused by name`, async (t) => {
+    const before = upstream.requests.length
+    const { status, said } = await transcribe(body())
+    t.equal(status, 400)
+    t.match(said.error.message, /stream/)
+    t.equal(upstream.requests.length, before)
+  })
+}
+
+test('what OpenAI’s own form has besides is passed on, and what nobody knows is told', async (t) => {
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  const more = {
+    prompt: 'names: Ada',
+    chunking_strategy: 'auto',
+    'include[]': 'logprobs',
+    stream: 'false',
+    zz: '1',
+  }
+  const json = {
+    prompt: 'names: Ada',
+    chunking_strategy: 'auto',
+    include: ['logprobs'],
+    stream: false,
+    zz: 1,
+  }
+  for (const body of [form(more), inline(json)]) {
+    const { status, said } = await transcribe(body)
+    t.equal(status, 200)
+    const { fields } = sentForm(upstream.requests.at(-1)!)
+    t.same(fields, [
+      ['model', 'acme/ears'],
+      ['response_format', 'json'],
+      ['prompt', 'names: Ada'],
+      ['chunking_strategy', 'auto'],
+    ])
+    t.same(said.service_metadata.untranslated, ['include', 'zz'])
+  }
+})
+
+test('members of speech that nobody listed, and speed where it is not supported, are told', async (t) => {
+  upstream.script = (peer) => peer.reset()
+  const body = { model: 'acme/monotone', input: 'hello', voice: 'ada', speed: 2, zz: 1 }
+  const reply = await server.post('/audio/speech', body, { key: API_KEY, headers: METADATA })
+  t.equal(reply.status, 502)
+  t.same(((await reply.json()) as Json).service_metadata.untranslated, ['zz', 'speed'])
+  t.same(Object.keys(JSON.parse(upstream.requests.at(-1)!.body)), [
+    'model',
+    'input',
+    'voice',
+    'response_format',
+  ])
+})

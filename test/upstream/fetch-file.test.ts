@@ -1,0 +1,95 @@
+/** Files that callers name by their address: what is fetched, how it is held back, and who waits for whom. */
+import tap, { test } from 'tap'
+import { NEVER_ABORTED } from '../../src/base/cancellation.js'
+import { systemClock } from '../../src/base/clock.js'
+import type { FileFetch, FileFetchOutcome } from '../../src/base/file-fetch.js'
+import { fileAddressGuard } from '../../src/upstream/address-guard.js'
+import { createUpstreamClient } from '../../src/upstream/client.js'
+import { fileFetcher } from '../../src/upstream/fetch-file.js'
+import { mockUpstream, type Peer } from '../support/providers/mock-upstream.js'
+import { gate } from '../support/timing/gate.js'
+
+const web = await mockUpstream(tap)
+const client = createUpstreamClient({ guard: fileAddressGuard(true) })
+tap.teardown(() => client.close())
+const fetchFile = fileFetcher(client, systemClock)
+
+function fetched(more: Partial<FileFetch> = {}): {
+  readonly outcome: Promise<FileFetchOutcome>
+  readonly text: () => string
+} {
+  const pieces: Buffer[] = []
+  const outcome = fetchFile({
+    url: `${web.origin}/a`,
+    sink: { write: (piece) => void pieces.push(Buffer.from(piece)) },
+    maxBytes: 10_000_000,
+    timeoutMs: 20_000,
+    organizationId: 'one',
+    caller: NEVER_ABORTED,
+    ...more,
+  })
+  return { outcome, text: () => Buffer.concat(pieces).toString() }
+}
+
+test('bytes, size and media type', async (t) => {
+  web.script = (peer) => peer.answer(200, 'hello', { 'content-type': 'audio/mpeg' })
+  const { outcome, text } = fetched()
+  t.same(await outcome, { ok: true, contentType: 'audio/mpeg', size: 5 })
+  t.equal(text(), 'hello')
+})
+
+test('a sink that is behind gets every piece in its order, one at a time', async (t) => {
+  const whole = Array.from({ length: 200 }, (_, at) => `${at},`.repeat(2_000)).join('')
+  web.script = (peer) => peer.answer(200, whole)
+  const pieces: Buffer[] = []
+  let writing = false
+  const write = async (piece: Uint8Array): Promise<void> => {
+    t.notOk(writing)
+    writing = true
+    const copy = Buffer.from(piece)
+    await new Promise((resolve) => setImmediate(resolve))
+    pieces.push(copy)
+    writing = false
+  }
+  t.match(await fetched({ sink: { write } }).outcome, { ok: true, size: whole.length })
+  t.equal(Buffer.concat(pieces).toString(), whole)
+})
+
+test('what the sink throws is what the fetch rejects with', async (t) => {
+  web.script = (peer) => peer.answer(200, 'hello')
+  const broken = new Error('no room')
+  const reject = { write: () => Promise.reject(broken) }
+  const fail = {
+    write: () => {
+      throw broken
+    },
+  }
+  for (const sink of [reject, fail]) await t.rejects(fetched({ sink }).outcome, { cause: broken })
+})
+
+test('a server that says nothing ends the fetch in time', async (t) => {
+  web.script = () => {}
+  t.match(await fetched({ timeoutMs: 120 }).outcome, {
+    ok: false,
+    isBusy: false,
+    reason: 'no answer in time',
+  })
+})
+
+test('one organization leaves room for the next', async (t) => {
+  const held: Peer[] = []
+  const full = gate()
+  web.script = (peer, { path }) => {
+    if (path === '/quick') return peer.answer(200, 'hello')
+    held.push(peer)
+    if (held.length === 16) full.open()
+  }
+  const greedy = Array.from({ length: 40 }, () => fetched({ timeoutMs: 20_000 }).outcome)
+  await full.opened
+  const { outcome } = fetched({ url: `${web.origin}/quick`, organizationId: 'two' })
+  t.match(await outcome, { ok: true })
+  t.equal(held.length, 16, 'a quarter of all for one that is alone')
+  web.script = (peer) => peer.answer(200, 'late')
+  for (const peer of held.splice(0)) peer.answer(200, 'late')
+  for (const { ok } of await Promise.all(greedy)) t.ok(ok)
+})
