@@ -1,5 +1,6 @@
 /** Ports in, endpoints out: the one list of features. */
 import type { Clock } from './base/clock.js'
+import { VERSION } from './base/version.js'
 import { type AudioPorts, audioEndpoints } from './features/audio/endpoints.js'
 import { chatEndpoints } from './features/chat/endpoints.js'
 import { creditEndpoints } from './features/credits/endpoints.js'
@@ -32,6 +33,8 @@ import { openApiDocument } from './http/openapi.js'
 import type { InferencePorts } from './inference-http/inference-reply.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
+
+export { INTERFACE_VERSION }
 
 /** Whether anybody may use the practice API, only who has a key, or nobody (contract/decisions 65). */
 type PracticeAccess = 'open' | 'keyed' | 'off'
@@ -124,6 +127,7 @@ function openApiOf(described: readonly Endpoint[]): Record<string, unknown> {
     version: INTERFACE_VERSION,
     description:
       'Two faces on one port. The practice API is a target for load tests: each operation has a load profile of its ' +
-      'own. The model gateway is one API in front of many model providers.',
+      'own. The model gateway is one API in front of many model providers. (Sluice ' +
+      `${VERSION}; ${INTERFACE_VERSION} is the version of the interface.)`,
   })
 }

@@ -1,27 +1,13 @@
 /** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
 import { readFileSync, writeSync } from 'node:fs'
-import { lockableOperations, serviceDocument } from './app.js'
+import { INTERFACE_VERSION, lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
+import { VERSION } from './base/version.js'
+import { failCommand, parseCommandArgs, runCommand, sanitizeForTerminal } from './cli/command.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
 import { type Config, InvalidConfigError } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
 import type { Supervisor } from './process/supervisor.js'
-
-const USAGE = `usage: sluice <command>
-
-  serve         run the server (the default); with --lab the lab as well, faults included
-  check-config  read all settings, name every fault, run nothing
-  config-schema print the JSON Schema of the configuration file
-  keys          list, create, disable, enable and delete API keys, also while the server runs
-  federation    issuers, policies, signing keys, audit and policy tester of workload identity federation
-  explain       tell where a request would go and why, without calling anyone
-  drill         let a provider fail in every way and tell what the gateway makes of it
-  openapi       print the OpenAPI 3.1 document
-  help          print this
-
-Settings come from the environment and from the file SLUICE_CONFIG names; docs/guide/settings.md lists them.
-SIGHUP makes a running server read the file again.
-`
 
 /**
  * Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. A reader who
@@ -56,9 +42,11 @@ function loadCheckedConfig(): Config {
   return config
 }
 
+const LAB_FLAG = '--lab'
+
 /** `--lab` is the shortest way to a lab: the usual address unless another one is set, and faults. */
 function withLabFlag(config: Config): Config {
-  if (!process.argv.slice(2).includes('--lab')) return config
+  if (!process.argv.slice(2).includes(LAB_FLAG)) return config
   return Object.freeze({ ...config, lab: config.lab === 'off' ? 'on' : config.lab, labFaults: true })
 }
 
@@ -101,57 +89,148 @@ async function serve(): Promise<void> {
   }
 }
 
-function checkConfig(): void {
-  configOrExit()
-  writeFully(1, 'all settings are good\n')
+/** Reading a damaged database ends a process without a word, so another process reads it first. */
+async function configOfSoundStore(): Promise<Config> {
+  const config = configOrExit()
+  const { checkStore } = await import('./process/store-check.js')
+  await checkStore(config.dataDir, false, createLog('silent', 'command')).catch((error: Error) =>
+    failCommand(error.message),
+  )
+  return config
 }
 
 const PORTS = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
 
-/** What only one command needs is loaded by that command: half of the modules are enough for most. */
-const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
-  serve,
-  'check-config': checkConfig,
-  'config-schema': () => writeFully(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
-  keys: async () => {
-    const { keysCommand } = await import('./cli/keys.js')
-    process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), writeFully)
-  },
-  federation: async () => {
-    const { federationCommand } = await import('./cli/federation.js')
-    process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), PORTS)
-  },
-  explain: async () => {
-    const { explainCommand } = await import('./cli/explain.js')
-    process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), PORTS)
-  },
-  drill: async () => {
-    const { drillCommand } = await import('./cli/drill.js')
-    process.exitCode = await drillCommand(process.argv.slice(3), {
-      print: writeFully,
-      apiKey: () => configOrExit().apiKey,
-    })
-  },
-  openapi: () => {
-    const { practice } = configOrExit()
-    writeFully(1, `${JSON.stringify(serviceDocument(practice), null, 2)}\n`)
-  },
-  help: () => writeFully(1, USAGE),
+interface Command {
+  /** For the list of commands. */
+  readonly about: string
+  /** With what follows the command's name; it may resolve with an exit code. */
+  readonly run: (args: readonly string[]) => Promise<number>
 }
+
+/** A command that takes no words, and `--lab` at most. */
+function plainCommand(
+  name: string,
+  about: string,
+  run: () => Promise<void> | string,
+  flags: readonly 'lab'[] = [],
+): Command {
+  const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' as const }]))
+  const usage = `usage: sluice ${name}${flags.length > 0 ? ` [${LAB_FLAG}]` : ''}\n\n${about}\n`
+  const runChecked = (args: readonly string[]) =>
+    runCommand({ args, usage, print: writeFully }, async () => {
+      parseCommandArgs(name, args, options, false)
+      return { text: (await run()) ?? '' }
+    })
+  return { about, run: runChecked }
+}
+
+const asJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** What only one command needs is loaded by that command: half of the modules are enough for most. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: plainCommand(
+    'serve',
+    'run the server (the default); with --lab the lab as well, faults included',
+    serve,
+    ['lab'],
+  ),
+  init: {
+    about: 'ask for a provider and write a configuration that calls it',
+    run: async (args) => {
+      const { initCommand } = await import('./cli/init.js')
+      const { openTerminal } = await import('./cli/init/terminal.js')
+      return initCommand(args, { print: writeFully, environment: process.env, openTerminal })
+    },
+  },
+  'check-config': plainCommand(
+    'check-config',
+    'read all settings, name every fault, run nothing',
+    () => {
+      configOrExit()
+      return 'all settings are good\n'
+    },
+    ['lab'],
+  ),
+  'config-schema': plainCommand('config-schema', 'print the JSON Schema of the configuration file', () =>
+    asJson(configSchema()),
+  ),
+  keys: {
+    about: 'list, create, disable, enable and delete API keys, also while the server runs',
+    run: async (args) => {
+      const { keysCommand } = await import('./cli/keys.js')
+      return keysCommand(args, configOfSoundStore, writeFully)
+    },
+  },
+  federation: {
+    about: 'issuers, policies, signing keys, audit and policy tester of workload identity federation',
+    run: async (args) => {
+      const { federationCommand } = await import('./cli/federation.js')
+      return federationCommand(args, configOfSoundStore, PORTS)
+    },
+  },
+  explain: {
+    about: 'tell where a request would go and why, without calling anyone',
+    run: async (args) => {
+      const { explainCommand } = await import('./cli/explain.js')
+      return explainCommand(args, configOrExit, PORTS)
+    },
+  },
+  drill: {
+    about: 'let a provider fail in every way and tell what the gateway makes of it',
+    run: async (args) => {
+      const { drillCommand } = await import('./cli/drill.js')
+      return drillCommand(args, { print: writeFully, apiKey: () => configOrExit().apiKey })
+    },
+  },
+  openapi: plainCommand('openapi', 'print the OpenAPI 3.1 document', () =>
+    asJson(serviceDocument(configOrExit().practice)),
+  ),
+  version: plainCommand(
+    'version',
+    'print the version of the product, and of the interface that the document describes',
+    () => `sluice ${VERSION} (interface ${INTERFACE_VERSION})\n`,
+  ),
+  help: {
+    about: 'print this, or with the name of a command what that one does',
+    run: async ([asked = '']) => {
+      if (asked !== 'help' && Object.hasOwn(COMMANDS, asked)) return COMMANDS[asked]!.run(['--help'])
+      writeFully(1, USAGE)
+      return 0
+    },
+  },
+}
+
+const USAGE = `usage: sluice <command>
+
+${Object.entries(COMMANDS)
+  .map(([name, { about }]) => `  ${name.padEnd(14)}${about}\n`)
+  .join('')}
+Each command has a --help of its own. In a clone of the repository: npx sluice <command>.
+Settings come from the environment and from the file SLUICE_CONFIG names; docs/guide/settings.md lists them.
+SIGHUP makes a running server read the file again.
+`
 
 // Otherwise Node opens a port for a debugger, through which every key could be read.
 process.on('SIGUSR1', () => {})
 // Before any command: all of them may be the first to create a file of the store.
 keepNewFilesPrivate()
 
-const ALIASES: Readonly<Record<string, string>> = { '-h': 'help', '--help': 'help' }
+const ALIASES: Readonly<Record<string, string>> = {
+  '-h': 'help',
+  '--help': 'help',
+  '-v': 'version',
+  '--version': 'version',
+}
 
-const [asked = 'serve'] = process.argv.slice(2).filter((word) => word !== '--lab')
+const words = process.argv.slice(2)
+const [asked = 'serve'] = words.filter((word) => word !== LAB_FLAG)
 const name = Object.hasOwn(ALIASES, asked) ? ALIASES[asked]! : asked
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 if (command === undefined) {
-  writeFully(2, `sluice: there is no command "${name}"\n\n${USAGE}`)
+  writeFully(2, `sluice: there is no command "${sanitizeForTerminal(name)}"\n\n${USAGE}`)
   process.exitCode = 2
 } else {
-  await command()
+  const at = words.indexOf(asked)
+  process.exitCode = await command.run(words.filter((_, index) => index !== at))
 }

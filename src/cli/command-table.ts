@@ -44,6 +44,12 @@ interface CommandTable<Context> {
   readonly usage: string
   /** By their one or two words. */
   readonly subcommands: Readonly<Record<string, Subcommand<Context>>>
+  /** Asked once the words are known to be good. */
+  readonly locate: () => StoreAccess<Context> | Promise<StoreAccess<Context>>
+}
+
+/** Where the store is, and the way into it. */
+export interface StoreAccess<Context> {
   readonly dataDir: string
   /** Opens what subcommands work on, for as long as `run` takes. */
   readonly open: <T>(run: (context: Context) => T | Promise<T>) => Promise<T>
@@ -55,18 +61,22 @@ interface CommandTable<Context> {
  * @returns the exit code: 0 when done, 1 when it could not be done, 2 when it was no command
  */
 export function runSubcommand<Context>(
-  { command, usage, subcommands, dataDir, open }: CommandTable<Context>,
+  { command, usage, subcommands, locate }: CommandTable<Context>,
   args: readonly string[],
   print: PrintOutput,
 ): Promise<number> {
-  return runCommand(print, usage, async () => {
-    if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: usage }
+  return runCommand({ args, usage, print }, async () => {
     const mostWords = Math.max(...Object.keys(subcommands).map((name) => name.split(' ').length))
     const words = args.slice(0, mostWords).join(' ')
     const name = [words, args[0] ?? ''].find((each) => Object.hasOwn(subcommands, each))
-    if (name === undefined) return failUsage(`there is no command "${command} ${sanitizeForTerminal(words)}"`)
+    if (name === undefined) {
+      const known = Object.keys(subcommands).join(', ')
+      if (words === '') failUsage(`${command} needs a word: ${known}`)
+      return failUsage(`there is no command "${command} ${sanitizeForTerminal(words)}": there are ${known}`)
+    }
     const subcommand = subcommands[name]!
     const input = parseInput(`${command} ${name}`, subcommand, args.slice(name.split(' ').length))
+    const { dataDir, open } = await locate()
     // Opening would make a store, and an empty store says nothing but that the folder was the wrong one.
     if (!existsSync(join(dataDir, 'data.mdb'))) {
       failCommand(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
@@ -91,7 +101,7 @@ function parseInput(
   }: Pick<Subcommand<never>, 'options' | 'flags' | 'needs' | 'operand'>,
   args: readonly string[],
 ): CommandInput {
-  const { values, positionals } = parseCommandArgs(args, {
+  const { values, positionals } = parseCommandArgs(name, args, {
     ...Object.fromEntries(options.map((option) => [option, { type: 'string' as const }])),
     ...Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' as const }])),
   })

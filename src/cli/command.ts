@@ -38,12 +38,30 @@ export function failUsage(sentence: string): never {
   throw new CommandFailure(sentence, 2)
 }
 
-/** Runs a command and prints what comes of it; resolves with the exit code. */
+/** Whether a command was asked what it does, by a word of its own or by an option anywhere. */
+function asksForHelp(args: readonly string[]): boolean {
+  return args[0] === 'help' || args.includes('--help') || args.includes('-h')
+}
+
+interface CommandCall {
+  /** What follows the command on the command line. */
+  readonly args: readonly string[]
+  readonly usage: string
+  readonly print: PrintOutput
+}
+
+/**
+ * Runs a command and prints what comes of it, or prints its usage when that is what was asked for; resolves with the
+ * exit code.
+ */
 export async function runCommand(
-  print: PrintOutput,
-  usage: string,
+  { args, usage, print }: CommandCall,
   run: () => CommandOutput | Promise<CommandOutput>,
 ): Promise<number> {
+  if (asksForHelp(args)) {
+    print(1, usage)
+    return 0
+  }
   try {
     const { text, remark, code = 0 } = await run()
     print(1, text)
@@ -56,8 +74,9 @@ export async function runCommand(
   }
 }
 
-/** The options and operands of a command; ends it when there are others than it takes. */
+/** The options and operands of a command; ends it when there are others than it takes, and names those. */
 export function parseCommandArgs<const T extends NonNullable<ParseArgsConfig['options']>>(
+  command: string,
   args: readonly string[],
   options: T,
   allowPositionals = true,
@@ -65,7 +84,13 @@ export function parseCommandArgs<const T extends NonNullable<ParseArgsConfig['op
   try {
     return parseArgs({ args: [...args], options, allowPositionals })
   } catch (error) {
-    return failUsage(sanitizeForTerminal((error as Error).message))
+    const { message } = error as Error
+    const [unknown] = /^Unknown option '[^']*'/.exec(message) ?? []
+    const known = Object.keys(options).map((name) => `--${name}`)
+    const taken = known.length === 0 ? 'no options' : known.join(', ')
+    return failUsage(
+      sanitizeForTerminal(unknown === undefined ? message : `${unknown}: ${command} takes ${taken}`),
+    )
   }
 }
 

@@ -61,7 +61,7 @@ const EXIT_INTERRUPTED = 130
  * command
  */
 export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
-  return runCommand(print, DRILL_USAGE, () => {
+  return runCommand({ args, usage: DRILL_USAGE, print }, () => {
     const drill = parseDrillArgs(args)
     if (drill.isList) {
       return { text: SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('') }
@@ -105,7 +105,7 @@ const OPTIONS = {
 } as const
 
 function parseDrillArgs(args: readonly string[]) {
-  const { values } = parseCommandArgs(args, OPTIONS, false)
+  const { values } = parseCommandArgs('drill', args, OPTIONS, false)
   return {
     isList: values.list === true,
     isConfiguration: values['print-config'] === true,

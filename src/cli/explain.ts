@@ -38,13 +38,14 @@ serve it, in which order and why. Nobody is called.
 /** @returns the exit code: 0 when explained, 1 when there is no plan or no answer, 2 when it was no command */
 export function explainCommand(
   args: readonly string[],
-  config: Config,
+  settings: () => Config,
   { print, readInput }: CommandPorts,
 ): Promise<number> {
-  return runCommand(print, EXPLAIN_USAGE, async (): Promise<CommandOutput> => {
+  return runCommand({ args, usage: EXPLAIN_USAGE, print }, async (): Promise<CommandOutput> => {
     const options = { server: { type: 'string' }, json: { type: 'boolean' } } as const
-    const { values, positionals } = parseCommandArgs(args, options)
+    const { values, positionals } = parseCommandArgs('explain', args, options)
     if (positionals.length > 1) failUsage('explain takes one file')
+    const config = settings()
     const request = readInferenceRequest(positionals[0], readInput)
     const explanation =
       values.server === undefined

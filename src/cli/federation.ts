@@ -14,7 +14,13 @@ import {
   formatTable,
   sanitizeForTerminal,
 } from './command.js'
-import { type CommandInput, resolveOrganization, runSubcommand, type Subcommand } from './command-table.js'
+import {
+  type CommandInput,
+  resolveOrganization,
+  runSubcommand,
+  type StoreAccess,
+  type Subcommand,
+} from './command-table.js'
 
 const FEDERATION_USAGE = `usage: sluice federation <command>
 
@@ -77,13 +83,15 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand<FederationContext>>> = {
 /** Runs one command; see `runSubcommand`. The exit code is 1 as well when a tested token does not pass. */
 export function federationCommand(
   args: readonly string[],
-  config: FederationCommandSettings,
+  settings: () => Promise<FederationCommandSettings>,
   { print, readInput, clock = systemClock }: CommandPorts & { readonly clock?: Clock },
 ): Promise<number> {
-  const { dataDir } = config
-  const open = <T>(run: (context: FederationContext) => T | Promise<T>): Promise<T> =>
-    withFederation(config, clock, (admin) => run({ ...admin, readInput }))
-  const table = { command: 'federation', usage: FEDERATION_USAGE, subcommands: SUBCOMMANDS, dataDir, open }
+  const locate = async (): Promise<StoreAccess<FederationContext>> => {
+    const config = await settings()
+    const { dataDir } = config
+    return { dataDir, open: (run) => withFederation(config, clock, (admin) => run({ ...admin, readInput })) }
+  }
+  const table = { command: 'federation', usage: FEDERATION_USAGE, subcommands: SUBCOMMANDS, locate }
   return runSubcommand(table, args, print)
 }
 

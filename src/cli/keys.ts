@@ -13,7 +13,13 @@ import {
   type PrintOutput,
   sanitizeForTerminal,
 } from './command.js'
-import { type CommandInput, resolveOrganization, runSubcommand, type Subcommand } from './command-table.js'
+import {
+  type CommandInput,
+  resolveOrganization,
+  runSubcommand,
+  type StoreAccess,
+  type Subcommand,
+} from './command-table.js'
 
 const KEYS_USAGE = `usage: sluice keys <command>
 
@@ -52,14 +58,15 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand<KeysContext>>> = {
 /** Runs one command; see `runSubcommand`. */
 export function keysCommand(
   args: readonly string[],
-  { dataDir }: Pick<Config, 'dataDir'>,
+  settings: () => Promise<Pick<Config, 'dataDir'>>,
   print: PrintOutput,
   clock: Clock = systemClock,
 ): Promise<number> {
-  const open = <T>(run: (context: KeysContext) => T | Promise<T>): Promise<T> =>
-    withAccounts(dataDir, clock, (accounts) => run({ accounts, clock }))
-  const table = { command: 'keys', usage: KEYS_USAGE, subcommands: SUBCOMMANDS, dataDir, open }
-  return runSubcommand(table, args, print)
+  const locate = async (): Promise<StoreAccess<KeysContext>> => {
+    const { dataDir } = await settings()
+    return { dataDir, open: (run) => withAccounts(dataDir, clock, (accounts) => run({ accounts, clock })) }
+  }
+  return runSubcommand({ command: 'keys', usage: KEYS_USAGE, subcommands: SUBCOMMANDS, locate }, args, print)
 }
 
 function listKeys({ accounts, clock }: KeysContext, { options }: CommandInput): CommandOutput {

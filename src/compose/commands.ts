@@ -1,5 +1,6 @@
 /** What commands of the command line work on, put together for the time of one command. */
 import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
@@ -7,6 +8,7 @@ import { CpuPool } from '../cpu-pool/pool.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'
 import type { AccountStore } from '../store/account-store.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
+import type { Store } from '../store/store.js'
 import { composeFederation } from './federation.js'
 
 /** Settings that the management of federation goes by. */
@@ -22,13 +24,26 @@ export type FederationCommandSettings = Pick<
   | 'signingKeyDays'
 >
 
+/** Throws a `Fault` with a sentence when it cannot be opened. */
+function openStore(dataDir: string, { unixSeconds }: Clock): Store {
+  try {
+    return openLmdbStore({ path: dataDir, unixSeconds })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Fault('unavailable', {
+      detail: `the store in ${dataDir} cannot be opened: ${reason}`,
+      cause: error,
+    })
+  }
+}
+
 /** The accounts of the store in a folder, for as long as `run` takes. The store may be in use by a server. */
 export async function withAccounts<T>(
   dataDir: string,
   clock: Clock,
   run: (accounts: AccountStore) => T | Promise<T>,
 ): Promise<T> {
-  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds })
+  const store = openStore(dataDir, clock)
   try {
     return await run(store.accounts)
   } finally {
@@ -42,7 +57,7 @@ export async function withFederation<T>(
   clock: Clock,
   run: (admin: FederationAdmin) => T | Promise<T>,
 ): Promise<T> {
-  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
+  const store = openStore(config.dataDir, clock)
   const pool = new CpuPool({ threads: 0, maxQueuedCost: 0 })
   const parts = composeFederation({
     config,

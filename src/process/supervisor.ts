@@ -3,7 +3,9 @@
  * drain. It keeps the limits that workers share and writes the ledger; calls of the API are served by workers alone.
  */
 
+import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { listeningUrl } from '../base/host-port.js'
 import type { Log } from '../base/log.js'
@@ -31,6 +33,10 @@ const CLOSE_MS = 5_000
 /** A worker that is blocked must not hold up the metrics of the others. */
 const SNAPSHOT_MS = 1_000
 
+/** Keys are shown when they are made, so who has lost them has to be told how to make another. */
+const KEYS_EXIST =
+  'keys were made at an earlier start: "npx sluice keys list" names them, "npx sluice keys create --name NAME" makes another'
+
 /**
  * One press of Ctrl-C reaches a process twice when its parent (npm, timeout) passes on what the terminal has sent
  * to the whole group already. Two signals this close are one.
@@ -39,7 +45,7 @@ const SAME_SIGNAL_MS = 300
 
 interface SupervisorPorts {
   readonly log: Log
-  /** Writes a line on standard output: keys made on the first start, and then that the server listens. */
+  /** Writes lines on standard output: keys made on the first start, and then that the server listens. */
   readonly announce: (line: string) => void
   /** Says to a person why the server gives up, whatever the log level. */
   readonly complain: (sentence: string) => void
@@ -72,6 +78,8 @@ export class Supervisor {
   #metrics: MetricsServer | null = null
   #lab: LabSupervisor | null = null
   #port = 0
+  /** Whether an earlier start has made a store, and with it the first keys. */
+  #hadStore = false
   #announced = false
   #leaving = false
   #signalledAt = Number.NEGATIVE_INFINITY
@@ -142,6 +150,7 @@ export class Supervisor {
     const lock = lockFolder(config.dataDir)
     process.once('exit', lock.release)
     this.#restrictStoreAccess()
+    this.#hadStore = existsSync(join(config.dataDir, 'data.mdb'))
     await checkStore(config.dataDir, lock.wasKilled, this.#ports.log)
     if (this.#leaving) return
     // The ledger must be open before workers admit calls: their limits depend on what has been spent.
@@ -234,7 +243,13 @@ export class Supervisor {
     const counts = `workers: ${this.#slots.count}, pool threads: ${this.#poolThreads}`
     if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
     const url = listeningUrl(this.#rollout.config, this.#port)
-    this.#ports.announce(`sluice listening on ${url} (${counts})`)
+    const lines = [
+      `sluice listening on ${url} (${counts})`,
+      `start page ${url}/, documentation of the API ${url}/docs`,
+      ...(this.#hadStore ? [KEYS_EXIST] : []),
+    ]
+    // In one piece: who has read that the server listens has read the rest as well.
+    this.#ports.announce(lines.join('\n'))
   }
 
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */

@@ -208,7 +208,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/cli/',
     'one file per word of the command line',
-    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts type:src/config/
+    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/config/
      src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/`,

@@ -10,12 +10,12 @@ import { runFederation, runKeys } from './run-command.js'
 type Misuse = readonly (readonly [args: readonly string[], complaint: string])[]
 
 const KEYS_MISUSED: Misuse = [
-  [[], 'there is no command "keys "'],
-  [['rename'], 'there is no command "keys rename"'],
+  [[], 'keys needs a word: list, create, disable, enable, delete'],
+  [['rename'], 'there is no command "keys rename": there are list, create,'],
   [['__proto__'], 'there is no command "keys __proto__"'],
   [['constructor'], 'there is no command "keys constructor"'],
   [['list', 'all'], 'keys list takes options only'],
-  [['list', '--name', 'x'], "Unknown option '--name'"],
+  [['list', '--name', 'x'], "Unknown option '--name': keys list takes --organization"],
   [['create'], 'a key needs a --name'],
   [['create', '--name', ''], 'a key needs a --name'],
   [['create', '--name', 'x'.repeat(257)], 'a key needs a --name'],
@@ -34,7 +34,7 @@ const KEYS_MISUSED: Misuse = [
 ]
 
 const FEDERATION_MISUSED: Misuse = [
-  [[], 'there is no command "federation "'],
+  [[], 'federation needs a word: issuers list, issuers create,'],
   [['issuers'], 'there is no command "federation issuers"'],
   [['issuers', 'rename'], 'there is no command "federation issuers rename"'],
   [['__proto__'], 'there is no command "federation __proto__"'],
@@ -72,8 +72,8 @@ for (const [name, { misused, listWords, run }] of COMMANDS) {
 
   test(`${name}: help prints the usage; without a store that is told, and none is made`, async (t) => {
     const folder = join(tempFolder(t), 'none')
-    for (const word of ['help', '--help', '-h']) {
-      const { code, stdout } = await run(folder, [word])
+    for (const words of [['help'], ['--help'], [...listWords, '-h']]) {
+      const { code, stdout } = await run(folder, words)
       t.equal(code, 0)
       t.ok(stdout.startsWith(usage))
     }

@@ -20,7 +20,7 @@ async function captureRun(run: (print: PrintOutput) => Promise<number>): Promise
 
 /** `sluice keys` on the store in a folder. */
 export function runKeys(dataDir: string, args: readonly string[]): Promise<CommandRun> {
-  return captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock()))
+  return captureRun((print) => keysCommand(args, async () => ({ dataDir }), print, new FakeClock()))
 }
 
 /** `sluice federation` on the store in a folder, with a text on standard input. */
@@ -36,5 +36,7 @@ export function runFederation(dataDir: string, args: readonly string[], input = 
     allowLoopbackIssuers: true,
     signingKeyDays: 30,
   } as const
-  return captureRun((print) => federationCommand(args, settings, { print, readInput: () => input }))
+  return captureRun((print) =>
+    federationCommand(args, async () => settings, { print, readInput: () => input }),
+  )
 }

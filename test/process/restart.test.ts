@@ -41,7 +41,7 @@ test('a worker that is killed comes back with its index, and the others serve on
   t.not(after.get(1), before.get(1))
   const died = server.logged('a worker died')
   t.match(died, [{ level: 50, worker: 1, how: 'SIGKILL', process: 'supervisor' }])
-  t.equal(server.stdout.split('\n').length, 2, 'readiness is not said again')
+  t.equal(server.stdout.split('sluice listening').length, 2, 'readiness is not said again')
 })
 
 test('all workers may be killed at once', async (t) => {

@@ -9,13 +9,13 @@ import { probePort } from '../../src/process/port-probe.js'
 import { poolThreadsFor, workersFor } from '../../src/process/topology.js'
 import { getOnce, httpClient } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { API_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
+import { API_KEY, runSluice, ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const TLS = fileURLToPath(new URL('../../../test/support/tls/', import.meta.url))
 const ONE = { SLUICE_WORKERS: '1' }
 
-test('one line on standard output says where and with what the server listens, and nothing else does', async (t) => {
+test('standard output says where and with what the server listens and where its pages are, and nothing else', async (t) => {
   const { server, port } = await serve(t, { SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' })
   t.ok(port > 0, 'a free port was taken for 0')
   const client = await server.client()
@@ -24,20 +24,22 @@ test('one line on standard output says where and with what the server listens, a
   await client.get('/nothing')
   t.equal(server.children().length, 3)
   t.match(await server.stop(), { code: 0, signal: null })
-  t.equal(server.stdout, `sluice listening on http://127.0.0.1:${port} (workers: 3, pool threads: 2)\n`)
+  const url = `http://127.0.0.1:${port}`
+  const pages = `start page ${url}/, documentation of the API ${url}/docs`
+  t.equal(server.stdout, `sluice listening on ${url} (workers: 3, pool threads: 2)\n${pages}\n`)
 })
 
 const UNCHOSEN = { ...ONE, SLUICE_API_KEY: '', SLUICE_MANAGEMENT_KEY: '' }
 const MADE =
   /^sluice made a workspace key, shown only now: (sk-sluice-v1-\S+)\nsluice made a management key, shown only now: (sk-sluice-mgmt-\S+)\nsluice listening on /
 
-test('the first start makes two keys and shows them once; the store knows only their hashes', async (t) => {
+test('the first start makes two keys and shows them once, the second tells how to make another; the store knows only their hashes', async (t) => {
   const folder = tempFolder(t)
   const env = { ...UNCHOSEN, SLUICE_DATA_DIR: join(folder, 'data') }
   const { server: first, url } = await serve(t, env, folder)
   const [, apiKey, managementKey] = MADE.exec(first.stdout) ?? []
-  const statusOf = async (key: string | undefined, path: string): Promise<number> =>
-    (await fetch(`${url}/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } })).status
+  const statusOf = async (key: string | undefined, path: string, at = url): Promise<number> =>
+    (await fetch(`${at}/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } })).status
   t.equal(await statusOf(apiKey, '/key'), 200)
   t.equal(await statusOf(apiKey, '/keys'), 403)
   t.equal(await statusOf(managementKey, '/keys'), 200)
@@ -48,6 +50,10 @@ test('the first start makes two keys and shows them once; the store knows only t
   for (const key of [apiKey, managementKey]) t.notOk(stored.includes(key!))
   const { server: second } = await serve(t, env, folder)
   t.match(second.stdout, /^sluice listening on /)
+  t.notMatch(first.stdout, 'earlier start')
+  const [, command = ''] = /"npx sluice (keys create --name) NAME" makes another\n$/.exec(second.stdout) ?? []
+  const made = await runSluice(t, [...command.split(' '), 'found again'], { folder, env })
+  t.equal(await statusOf(made.stdout.trim(), '/key', (await second.ready()).url), 200)
 })
 
 test('logs are JSON lines on standard error', async (t) => {
