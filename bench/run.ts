@@ -100,12 +100,16 @@ function stopOnSignal(children: ChildProcesses): void {
 
 /** A first argument that is no option is a word of the lab. */
 async function runCommand(args: readonly string[]): Promise<number> {
-  const [first, ...rest] = args
-  if (first === undefined || first.startsWith('-')) return await runBenchmark(args)
+  const [first = 'help', ...rest] = args
+  if (['help', '-h'].includes(first)) return printText(usage(labCommandHelp()))
+  if (first.startsWith('-')) return await runBenchmark(args)
   const word = Object.hasOwn(LAB_COMMANDS, first) ? LAB_COMMANDS[first] : undefined
   if (word !== undefined) return await word.run(rest)
   throw new UsageError(`there is no '${first}'; there are ${Object.keys(LAB_COMMANDS).join(', ')}`)
 }
+
+// A reader who has gone wants no more; that is no failure.
+process.stdout.on('error', () => process.exit(0))
 
 runCommand(process.argv.slice(2)).then(
   (code) => process.exit(code),

@@ -140,7 +140,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (args) => {
       const { initCommand } = await import('./cli/init.js')
       const { openTerminal } = await import('./cli/init/terminal.js')
-      return initCommand(args, { print: writeFully, environment: process.env, openTerminal })
+      return initCommand(args, process.env, { print: writeFully, openTerminal })
     },
   },
   'check-config': plainCommand(

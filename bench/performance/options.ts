@@ -17,13 +17,16 @@ export const usage = (wordLines: string): string => `npm run bench -- [options]
 npm run bench -- <word> [options]
 
 Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
+Without an option or a word it prints this: all scenarios take three quarters of an hour.
+
 The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
 a bare relay, and their streams are driven by a driver of our own that checks every event.
 Token exchanges (exchange-rs256, exchange-es256) are held against bare cryptography in one thread, and chat-token,
 which calls with an access token, against the same calls with a key. The messages endpoint (messages-same and
 messages-translated, and with -64 streamed) is held against the chat endpoint.
 
-  --scenario a,b       scenarios to run (default: all; see --list)
+  --all                run all scenarios
+  --scenario a,b       scenarios to run (all where only other options are given; see --list)
   --duration s         measured seconds per side and round (default 6)
   --warmup s           seconds of load before the measurement (default 2)
   --rounds n           rounds, each with floor and server in alternating order (default 5)
@@ -47,8 +50,11 @@ export function readOptions(args: readonly string[]) {
   const given = readFlags(
     args,
     'scenario duration warmup rounds connections generator workers json',
-    'peer list help',
+    'peer list help all',
   )
+  if (given.all === true && given.scenario !== undefined) {
+    throw new UsageError('--all and --scenario: one of them says which scenarios')
+  }
   return {
     scenarios: scenarioNames(given.scenario),
     durationSeconds: number('duration', given.duration, 6, 0.5, 600),

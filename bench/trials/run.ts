@@ -32,6 +32,7 @@ type TrialsOptions = ReturnType<typeof readOptions>
 /** Reads the command line. Throws `UsageError`. */
 function readOptions(args: readonly string[]) {
   const [first = ''] = args
+  if (first === 'help' || first === '-h') return readOptions(['--help'])
   const subject = first === '' || first.startsWith('-') ? null : first
   const given = readFlags(subject === null ? args : args.slice(1), 'trial rounds json server', 'list help')
   const names = given.trial === undefined ? namesOf(subject) : namesOption('trial', given.trial, NAMES)

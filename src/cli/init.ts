@@ -87,9 +87,10 @@ export interface Terminal {
   readonly close: () => void
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 interface InitPorts {
   readonly print: PrintOutput
-  readonly environment: Readonly<Record<string, string | undefined>>
   /** Null without a terminal. */
   readonly openTerminal: () => Terminal | null
 }
@@ -104,7 +105,8 @@ interface Connection extends Pick<ProviderChoice, 'kind' | 'slug'> {
 /** @returns the exit code: 0 when a file was written, 1 when it could not be, 2 when it was no command */
 export function initCommand(
   args: readonly string[],
-  { print, environment, openTerminal }: InitPorts,
+  environment: Environment,
+  { print, openTerminal }: InitPorts,
 ): Promise<number> {
   return runCommand({ args, usage: INIT_USAGE, print }, async () => {
     const options = parseInitArgs(args)
@@ -145,7 +147,7 @@ function parseInitArgs(args: readonly string[]) {
   }
 }
 
-function keyOf({ keyFrom }: Connection, environment: InitPorts['environment']): string | null {
+function keyOf({ keyFrom }: Connection, environment: Environment): string | null {
   return keyFrom === null ? null : (environment[keyFrom] ?? '')
 }
 
@@ -254,7 +256,7 @@ function writeConfiguration(
   file: string,
   connection: Connection,
   models: readonly string[],
-  environment: InitPorts['environment'],
+  environment: Environment,
 ): CommandOutput {
   try {
     writeFileSync(file, configurationText(connection, models), { flag: 'wx', mode: 0o600 })
@@ -277,7 +279,7 @@ function failExisting(file: string): never {
 /** All settings together with the new file. */
 function checkWritten(
   file: string,
-  environment: InitPorts['environment'],
+  environment: Environment,
 ): { readonly config: Config | null; readonly faults: InvalidConfigError['faults'] } {
   try {
     return { config: loadConfig({ ...environment, SLUICE_CONFIG: file }), faults: [] }
