@@ -12,6 +12,7 @@ export const cost = {
     upstream_inference_cost: z.number(),
     upstream_inference_prompt_cost: z.number(),
     upstream_inference_completions_cost: z.number(),
+    server_tool_cost: z.number().optional().meta({ description: 'Of it, web searches of the provider.' }),
   }),
   is_byok: z.boolean(),
 }

@@ -131,12 +131,13 @@ export function metadataMember(metadata: ServiceMetadata | null): string {
 }
 
 /** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
-export function costMembers({ total, prompt, completion }: CallCost): string {
+export function costMembers({ total, prompt, completion, tools }: CallCost): string {
   const dollars = nanosToDollars(total)
+  const searches = tools === 0 ? '' : `,"server_tool_cost":${nanosToDollars(tools)}`
   return (
     `"cost":${dollars},"cost_details":{"upstream_inference_cost":${dollars},` +
     `"upstream_inference_prompt_cost":${nanosToDollars(prompt)},` +
-    `"upstream_inference_completions_cost":${nanosToDollars(completion)}},"is_byok":false`
+    `"upstream_inference_completions_cost":${nanosToDollars(completion)}${searches}},"is_byok":false`
   )
 }
 

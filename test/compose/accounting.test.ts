@@ -13,13 +13,14 @@ import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.j
 import type { AccountStore } from '../../src/store/account-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { PRICES } from '../support/providers/scripted-provider.js'
 
 const JOURNAL = '1-2-3'
 const CAPACITY = 1_000_000_000
 
 function call(): Generation<RoutedRequest> {
   const now = Date.now()
-  const prices = { prompt: 0, completion: 0, request: 10 }
+  const prices = { ...PRICES, prompt: 0, completion: 0, request: 10 }
   const endpoint = { model: { id: 'acme/large' }, provider: { slug: 'acme', name: 'Acme' }, prices }
   const request = { model: 'acme/large', messages: [] } as unknown as RoutedRequest
   const caller = {

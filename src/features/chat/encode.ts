@@ -8,6 +8,8 @@ import type {
   Completion,
   CompletionChoice,
   Logprobs,
+  Usage,
+  UsageDetails,
 } from '../../gateway/formats/canonical.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
@@ -19,14 +21,56 @@ import { costMembers, metadataMember, type StreamEncoder } from '../../inference
  * never varies, and every answer has one.
  */
 function usageJson({ usage, cost }: Consumption): string {
+  const { details } = usage
   return (
     `{"prompt_tokens":${usage.prompt},"completion_tokens":${usage.completion},` +
     `"total_tokens":${usage.prompt + usage.completion},` +
     `"prompt_tokens_details":{"cached_tokens":${usage.cached},"cache_write_tokens":${usage.cacheWrite},` +
-    `"audio_tokens":${usage.promptAudio}},` +
-    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning},"audio_tokens":${usage.completionAudio}},` +
-    `${costMembers(cost)}}`
+    `"audio_tokens":${usage.promptAudio}${details === undefined ? '' : promptDetails(usage, details)}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning},"audio_tokens":${usage.completionAudio}` +
+    `${details === undefined ? '' : completionDetails(details)}},` +
+    `${details === undefined ? '' : toolUse(details)}${costMembers(cost)}}`
   )
+}
+
+/** The members that there is something of, each behind a comma. */
+function membersJson(members: Readonly<Record<string, number | undefined>>): string {
+  let json = ''
+  for (const name in members) if (members[name] !== undefined) json += `,"${name}":${members[name]}`
+  return json
+}
+
+function promptDetails(
+  { cacheWrite }: Usage,
+  { promptImage, promptVideo, cacheWrite1h }: UsageDetails,
+): string {
+  const tokens = membersJson({ image_tokens: promptImage, video_tokens: promptVideo })
+  if (cacheWrite1h === undefined) return tokens
+  const short = cacheWrite - cacheWrite1h
+  return `${tokens},"cache_creation":{"ephemeral_5m_input_tokens":${short},"ephemeral_1h_input_tokens":${cacheWrite1h}}`
+}
+
+function completionDetails({
+  completionImage,
+  acceptedPrediction,
+  rejectedPrediction,
+}: UsageDetails): string {
+  return membersJson({
+    image_tokens: completionImage,
+    accepted_prediction_tokens: acceptedPrediction,
+    rejected_prediction_tokens: rejectedPrediction,
+  })
+}
+
+/** What the provider's own tools have done, before a comma; `''` when nothing is said of it. */
+function toolUse({ toolCallsRequested, toolCallsExecuted, webSearches, webFetches }: UsageDetails): string {
+  const used = membersJson({
+    tool_calls_requested: toolCallsRequested,
+    tool_calls_executed: toolCallsExecuted,
+    web_search_requests: webSearches,
+    web_fetch_requests: webFetches,
+  })
+  return used === '' ? '' : `"server_tool_use_details":{${used.slice(1)}},`
 }
 
 /** The body of a whole answer. */

@@ -15,8 +15,29 @@ const Usage = nameSchema(
       cached_tokens: count,
       cache_write_tokens: count,
       audio_tokens: count,
+      image_tokens: count.optional(),
+      video_tokens: count.optional(),
+      cache_creation: z
+        .object({ ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count })
+        .optional()
+        .meta({ description: 'How long what was written is kept; there where some of it is for an hour.' }),
     }),
-    completion_tokens_details: z.object({ reasoning_tokens: count, audio_tokens: count }),
+    completion_tokens_details: z.object({
+      reasoning_tokens: count,
+      audio_tokens: count,
+      image_tokens: count.optional(),
+      accepted_prediction_tokens: count.optional(),
+      rejected_prediction_tokens: count.optional(),
+    }),
+    server_tool_use_details: z
+      .object({
+        tool_calls_requested: count.optional(),
+        tool_calls_executed: count.optional(),
+        web_search_requests: count.optional(),
+        web_fetch_requests: count.optional(),
+      })
+      .optional()
+      .meta({ description: 'What tools of the provider have done, where it says so.' }),
     ...cost,
   }),
 )

@@ -1,6 +1,7 @@
 /** Answers as the wire has them (contract/gateway 5.6, 5.7): completed so that the strictest client takes them. */
 
 import type { Fault } from '../../base/fault.js'
+import type { Usage, UsageDetails } from '../../gateway/formats/canonical.js'
 import { asCount } from '../../gateway/formats/json-values.js'
 import type {
   ContentBlock,
@@ -120,8 +121,26 @@ function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): st
     cache_read_input_tokens: usage.cached,
     cache_creation: null,
     output_tokens_details: { thinking_tokens: usage.reasoning },
+    ...(usage.details !== undefined && rareFigures(usage, usage.details)),
   }
   return `${figuresJson(ours, wire).slice(0, -1)},${costMembers(cost)}}`
+}
+
+function rareFigures(
+  { cacheWrite }: Usage,
+  { cacheWrite1h, webSearches = 0, webFetches = 0 }: UsageDetails,
+): MessagesUsage {
+  return {
+    ...(cacheWrite1h !== undefined && {
+      cache_creation: {
+        ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h,
+        ephemeral_1h_input_tokens: cacheWrite1h,
+      },
+    }),
+    ...(webSearches + webFetches > 0 && {
+      server_tool_use: { web_search_requests: webSearches, web_fetch_requests: webFetches },
+    }),
+  }
 }
 
 /** Our figures, and those of the provider over them; its null says nothing. */

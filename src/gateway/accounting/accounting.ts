@@ -13,7 +13,7 @@ import {
   NO_LIMIT_COVERAGE,
 } from '../../store/ledger-store.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
-import { type Reservation, reservationFor } from '../pricing/price.js'
+import { type Reservation, reservationFor } from '../pricing/reservation.js'
 import type { Generation } from '../run/generation.js'
 import type { Admission } from '../run/ports.js'
 import {

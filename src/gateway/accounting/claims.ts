@@ -7,7 +7,7 @@ import { moneyQuotaName, type Quota } from '../../limits/quota.js'
 import type { QuotaShortage } from '../../limits/quota-leases.js'
 import type { Organization } from '../../store/account-store.js'
 import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
-import { affordableTokens, type Reservation } from '../pricing/price.js'
+import { affordableTokens, type Reservation } from '../pricing/reservation.js'
 
 export type QuotaClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
 

@@ -7,7 +7,13 @@ import type {
   LostAttemptEntry,
   OpenLedgerEntry,
 } from '../../store/ledger-store.js'
-import type { InferenceOperation, InferenceOutcome, RoutedRequest, Usage } from '../formats/canonical.js'
+import type {
+  InferenceOperation,
+  InferenceOutcome,
+  RoutedRequest,
+  Usage,
+  UsageDetails,
+} from '../formats/canonical.js'
 import type { Generation, LostAttempt } from '../run/generation.js'
 
 /** Public names of the kinds of work (contract/gateway 11.4). */
@@ -124,7 +130,22 @@ const UNITS = [
   ['completionAudio', 'completion_audio_tokens'],
   ['milliseconds', 'audio_milliseconds'],
   ['characters', 'input_characters'],
-] as const satisfies readonly (readonly [kind: keyof Usage, name: string])[]
+] as const satisfies readonly (readonly [kind: Exclude<keyof Usage, 'details'>, name: string])[]
+
+const DETAIL_UNITS: Readonly<Record<keyof UsageDetails, string>> = {
+  cacheWrite1h: 'cache_write_1h_tokens',
+  promptImage: 'prompt_image_tokens',
+  promptVideo: 'prompt_video_tokens',
+  completionImage: 'completion_image_tokens',
+  acceptedPrediction: 'accepted_prediction_tokens',
+  rejectedPrediction: 'rejected_prediction_tokens',
+  webSearches: 'web_searches',
+  webFetches: 'web_fetches',
+  toolCallsRequested: 'tool_calls_requested',
+  toolCallsExecuted: 'tool_calls_executed',
+  imagesIn: 'input_images',
+  imagesOut: 'output_images',
+}
 
 /** Most calls have nothing of it. */
 function ledgerUnits(usage: Usage): LedgerRow['units'] {
@@ -135,7 +156,14 @@ function ledgerUnits(usage: Usage): LedgerRow['units'] {
     units ??= {}
     units[name] = amount
   }
-  return units ?? NO_UNITS
+  const { details } = usage
+  if (details === undefined) return units ?? NO_UNITS
+  units ??= {}
+  for (const kind in details) {
+    const name = kind as keyof UsageDetails
+    units[DETAIL_UNITS[name]] = details[name]!
+  }
+  return units
 }
 
 /** The names are the same in all formats. */

@@ -3,7 +3,7 @@
 import type { MessagesApi, Provider } from '../providers/port/provider.js'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from './configuration.js'
 
-export type { Prices } from './configuration/prices.js'
+export type { PriceList, Prices } from './configuration/prices.js'
 
 type EndpointConfig = ModelConfig['endpoints'][number]
 

@@ -8,8 +8,10 @@
 import type { Fault } from '../../base/fault.js'
 import type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
 import type { JsonObject } from './json-values.js'
+import type { Usage } from './usage.js'
 
 export type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
+export { NO_USAGE, type Usage, type UsageDetails, withoutZeros } from './usage.js'
 
 export interface ToolCall {
   readonly id: string
@@ -190,34 +192,6 @@ export interface Logprobs {
   readonly content: readonly TokenLogprob[] | null
   readonly refusal: readonly TokenLogprob[] | null
 }
-
-/**
- * Tokens of one call. `prompt` includes `cached`, `cacheWrite` and `promptAudio`; `completion` includes `reasoning`
- * and `completionAudio`. Every provider converts to this rule at its edge, so nothing is priced twice.
- */
-export interface Usage {
-  readonly prompt: number
-  readonly completion: number
-  readonly cached: number
-  readonly cacheWrite: number
-  readonly promptAudio: number
-  readonly reasoning: number
-  readonly completionAudio: number
-  /** Of audio that was transcribed, where that is what is paid for. */
-  readonly milliseconds?: number
-  /** Of text that was spoken, where that is what is paid for. */
-  readonly characters?: number
-}
-
-export const NO_USAGE: Usage = Object.freeze({
-  prompt: 0,
-  completion: 0,
-  cached: 0,
-  cacheWrite: 0,
-  promptAudio: 0,
-  reasoning: 0,
-  completionAudio: 0,
-})
 
 export interface ToolCallDelta {
   readonly index: number

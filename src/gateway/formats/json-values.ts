@@ -87,6 +87,8 @@ export function optionalMember<K extends string, V>(
 
 /** Far more than any context and any answer. */
 const MOST_TOKENS = 1_000_000_000
+/** Searches and the like of one answer. */
+const MOST_USES = 100_000
 /** More than eleven days of sound. */
 const MOST_SECONDS = 1_000_000
 
@@ -104,6 +106,11 @@ export class UsageReader {
   /** A count; undefined when none was told, or none that can be true. */
   tokens(value: unknown): number | undefined {
     return this.#isInRange(value, MOST_TOKENS) && this.#check(Number.isInteger(value)) ? value : undefined
+  }
+
+  /** How often a tool was used; undefined as with `tokens`. */
+  uses(value: unknown): number | undefined {
+    return this.#isInRange(value, MOST_USES) && this.#check(Number.isInteger(value)) ? value : undefined
   }
 
   /** Seconds, fractions included; undefined as with `tokens`. */

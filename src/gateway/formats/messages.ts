@@ -67,6 +67,14 @@ export interface MessagesRequest extends RoutedRequest {
 /** `usage` of contract/gateway 5.6 as a provider sent it, or as much as it said so far. */
 export type MessagesUsage = Readonly<Record<string, unknown>>
 
+/** In which tier an answer was served, in the provider's word, `fast` where its speed was; null where it says nothing. */
+export function servedTier(usage: MessagesUsage | null): string | null {
+  if (usage === null) return null
+  const { speed, service_tier: tier } = usage
+  if (speed === 'fast') return speed
+  return typeof tier === 'string' && tier !== '' ? tier : null
+}
+
 /** Reasons that an answer ends with (contract/gateway 5.6). */
 export const MESSAGES_STOP_REASONS = [
   'end_turn',
@@ -104,9 +112,14 @@ export type MessagesEvent =
   | { readonly type: 'stop'; readonly stop: StopInfo }
   /**
    * Final figures: `usage` by the canonical rule, `wire` as the provider sent them, null when it is of another
-   * format.
+   * format; `serviceTier` is told where `wire` cannot tell it.
    */
-  | { readonly type: 'usage'; readonly usage: Usage; readonly wire: MessagesUsage | null }
+  | {
+      readonly type: 'usage'
+      readonly usage: Usage
+      readonly wire: MessagesUsage | null
+      readonly serviceTier?: string | null
+    }
 
 export type ContentBlockEvent =
   | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: ContentBlock }
@@ -121,6 +134,8 @@ export interface MessagesAnswer {
   readonly usage: Usage | null
   /** As the provider sent them; null when it is of another format. */
   readonly wireUsage: MessagesUsage | null
+  /** Told where `wireUsage` cannot tell it. */
+  readonly serviceTier?: string | null
 }
 
 /** The commonest event by far, a piece of text, costs one string to be escaped. */

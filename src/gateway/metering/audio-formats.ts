@@ -12,7 +12,7 @@ import {
 import { type InferenceFormat, OutputSample } from './format.js'
 
 /** Sound has no reason to end. */
-const NO_FINISH = Object.freeze({ finish: null, serviceTier: null })
+const NO_FINISH = Object.freeze({ finish: null, serviceTier: null, images: 0 })
 
 export const speechFormat: InferenceFormat<SpeechRequest, SpeechEvent, NoSpeechAnswer> = Object.freeze({
   name: 'speech',

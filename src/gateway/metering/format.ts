@@ -26,9 +26,12 @@ type EventClass = 'bookkeeping' | 'lifecycle' | 'content'
 export interface StreamTotals {
   /** The provider's figures, once they have come. */
   usage: Usage | null
+  /** In which tier the provider says that it serves; `fast` where it says that of its speed. */
   serviceTier: string | null
   /** Of the first choice. */
   finish: AnswerFinish | null
+  /** Pictures in the answer. */
+  images: number
   /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
   readonly sample: OutputSample
 }
@@ -43,8 +46,11 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
   /** Takes note of what an event says about the consumption. Hot: once per event. */
   observe(event: E, hearing: StreamTotals): EventClass
   usageOf(answer: A): Usage | null
-  /** Why the answer ended (its first choice, where there are several), and its service tier; null where not told. */
-  finishOf(answer: A): { readonly finish: AnswerFinish | null; readonly serviceTier: string | null }
+  /**
+   * Why the answer ended (its first choice, where there are several), its service tier, null where not told, and how
+   * many pictures it holds.
+   */
+  finishOf(answer: A): Pick<StreamTotals, 'finish' | 'serviceTier' | 'images'>
   sampleOf(answer: A): OutputSample
   /** Usage of a call whose provider gave none. */
   estimate(request: R, said: OutputSample, count: CountTexts): Promise<EstimatedUsage>
@@ -197,6 +203,7 @@ export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = O
     switch (event.type) {
       case 'delta':
         sampleDelta(event, hearing.sample)
+        if (event.delta.images !== undefined) hearing.images += event.delta.images.length
         return 'content'
       case 'finish':
         if (event.choice === 0) hearing.finish = event
@@ -212,10 +219,13 @@ export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = O
     }
   },
   usageOf: (completion) => completion.usage,
-  finishOf: ({ choices: [first], serviceTier }) => ({
-    finish: first === undefined ? null : { reason: first.finishReason, native: first.native },
-    serviceTier,
-  }),
+  finishOf: ({ choices, serviceTier }) => {
+    const [first] = choices
+    const finish = first === undefined ? null : { reason: first.finishReason, native: first.native }
+    let images = 0
+    for (const { message } of choices) images += message.images?.length ?? 0
+    return { finish, serviceTier, images }
+  },
   sampleOf: sampleCompletion,
   estimate: (request, sample, count) =>
     estimateUsage(samplePrompt(request.messages.map(chatMessageText), request), sample, count),

@@ -2,13 +2,14 @@
 
 import type { AnswerFinish } from '../formats/canonical.js'
 import { contentText } from '../formats/content-parts.js'
-import type {
-  ContentBlock,
-  ContentBlockEvent,
-  MessagesAnswer,
-  MessagesEvent,
-  MessagesRequest,
-  StopInfo,
+import {
+  type ContentBlock,
+  type ContentBlockEvent,
+  type MessagesAnswer,
+  type MessagesEvent,
+  type MessagesRequest,
+  type StopInfo,
+  servedTier,
 } from '../formats/messages.js'
 import {
   type CountTexts,
@@ -33,15 +34,21 @@ export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, Mes
         hearing.finish = answerFinish(event.stop)
         return 'content'
       case 'start':
+        hearing.serviceTier = servedTier(event.usage)
         return 'lifecycle'
       case 'usage':
         hearing.usage = event.usage
+        hearing.serviceTier = event.serviceTier ?? servedTier(event.wire) ?? hearing.serviceTier
         // Told with the end of the answer, in the provider's own words; without an answer it is told to nobody.
         return 'lifecycle'
     }
   },
   usageOf: (answer) => answer.usage,
-  finishOf: ({ stop }) => ({ finish: answerFinish(stop), serviceTier: null }),
+  finishOf: ({ stop, serviceTier, wireUsage }) => ({
+    finish: answerFinish(stop),
+    serviceTier: serviceTier ?? servedTier(wireUsage),
+    images: 0,
+  }),
   sampleOf: (answer) => sampleBlocks(answer.content),
   estimate: (request, sample, count) => estimateUsage(sampleMessages(request), sample, count),
 } satisfies InferenceFormat<MessagesRequest, MessagesEvent, MessagesAnswer>)

@@ -1,21 +1,18 @@
-/** What a call costs, and what is set aside for it before it runs. */
-import { checkedNanos, roundToNanos, tokenCost } from '../../base/money.js'
-import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
-import {
-  maxTranscriptionUsage,
-  type SpeechRequest,
-  speechUsage,
-  type TranscriptionRequest,
-} from '../formats/audio.js'
-import { type InferenceOperation, NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
+/** What an answer costs, at the prices of the tier in which its provider says that it was served. */
+import { checkedNanos } from '../../base/money.js'
+import type { PriceList, Prices } from '../catalog/catalog.js'
+import type { RoutedRequest, Usage, UsageDetails } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
-import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
 
-/** Nano-dollars. `total` is rounded once and may differ from the parts by one. */
+/**
+ * Nano-dollars. `prompt` and `completion` hold their pictures, `tools` are the provider's web searches. Each is rounded
+ * by itself, `total` once over all tokens: without the price of the request they may differ by one.
+ */
 export interface CallCost {
   readonly total: number
   readonly prompt: number
   readonly completion: number
+  readonly tools: number
 }
 
 /**
@@ -23,51 +20,88 @@ export interface CallCost {
  * includes reasoning), so each kind is taken out of its sum before the rest is priced. A kind without a price of
  * its own costs what the tokens around it cost. Throws `RangeError` when that is no amount of money.
  */
-export function costOf(usage: Usage, prices: Prices): CallCost {
-  if (usage.milliseconds !== undefined || usage.characters !== undefined) return audioCost(usage, prices)
-  const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
-  const read = prices.inputCacheRead ?? prices.prompt
-  const write = prices.inputCacheWrite ?? prices.prompt
-  const heard = prices.inputAudio ?? prices.prompt
-  const thought = prices.internalReasoning ?? prices.completion
-  const spoken = prices.outputAudio ?? prices.completion
-  const plain = atLeast0(prompt - cached - cacheWrite - promptAudio)
-  const said = atLeast0(completion - reasoning - completionAudio)
-  // Plain numbers, without a list in between: this runs on every call, and they are exact nearly always.
-  const asked = plain * prices.prompt + cached * read + cacheWrite * write + promptAudio * heard
-  const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
-  if (asked + answered < EXACT_BELOW) {
-    return {
-      total: checkedNanos(roundNumberToNanos(asked + answered) + prices.request),
-      prompt: roundNumberToNanos(asked),
-      completion: roundNumberToNanos(answered),
-    }
+export function costOf(usage: Usage, prices: PriceList): CallCost {
+  if (usage.details !== undefined || usage.milliseconds !== undefined || usage.characters !== undefined) {
+    return exactCost(usage, prices)
   }
-  const exactly =
-    tokenCost(plain, prices.prompt) +
-    tokenCost(cached, read) +
-    tokenCost(cacheWrite, write) +
-    tokenCost(promptAudio, heard)
-  const exactlySaid =
-    tokenCost(said, prices.completion) + tokenCost(reasoning, thought) + tokenCost(completionAudio, spoken)
+  const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
+  // Plain numbers, without a list in between: this runs on every call, and they are exact nearly always.
+  const asked =
+    atLeast0(prompt - cached - cacheWrite - promptAudio) * prices.prompt +
+    cached * (prices.inputCacheRead ?? prices.prompt) +
+    cacheWrite * (prices.inputCacheWrite ?? prices.prompt) +
+    promptAudio * (prices.inputAudio ?? prices.prompt)
+  const answered =
+    atLeast0(completion - reasoning - completionAudio) * prices.completion +
+    reasoning * (prices.internalReasoning ?? prices.completion) +
+    completionAudio * (prices.outputAudio ?? prices.completion)
+  if (!(asked + answered < EXACT_BELOW)) return exactCost(usage, prices)
   return {
-    total: checkedNanos(roundToNanos(exactly + exactlySaid) + prices.request),
-    prompt: roundToNanos(exactly),
-    completion: roundToNanos(exactlySaid),
+    total: checkedNanos(roundNumberToNanos(asked + answered) + prices.request),
+    prompt: roundNumberToNanos(asked),
+    completion: roundNumberToNanos(answered),
+    tools: 0,
   }
 }
 
-/** What was heard or spoken, and tokens beside it where a provider counts both. */
-function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): CallCost {
-  const { prompt, completion } = costOf(tokens, prices)
-  const heard = roundNumberToNanos((milliseconds * (prices.audioSecond ?? 0)) / 1000)
-  const spoken = roundNumberToNanos(characters * (prices.inputCharacter ?? 0))
-  const asked = prompt + heard + spoken
-  return { total: checkedNanos(asked + completion + prices.request), prompt: checkedNanos(asked), completion }
+const MILLION = 1_000_000
+/** Below this, sums and the division by a million are exact in plain numbers, which cost a tenth of big ones. */
+const EXACT_BELOW = 2 ** 52
+const NO_DETAILS: UsageDetails = Object.freeze({})
+
+type PricedAmount = readonly [amount: number, nanosPerMillion: number]
+
+/** The same for whatever can be counted, exact for any figures. */
+function exactCost(usage: Usage, prices: PriceList): CallCost {
+  const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
+  const details = usage.details ?? NO_DETAILS
+  const { cacheWrite1h = 0, promptImage = 0, promptVideo = 0, completionImage = 0 } = details
+  const { webSearches = 0, imagesIn = 0, imagesOut = 0 } = details
+  const write = prices.inputCacheWrite ?? prices.prompt
+  const asked = sumPriced([
+    [atLeast0(prompt - cached - cacheWrite - promptAudio - promptImage - promptVideo), prices.prompt],
+    [cached, prices.inputCacheRead ?? prices.prompt],
+    [cacheWrite - cacheWrite1h, write],
+    [cacheWrite1h, prices.inputCacheWrite1h ?? write],
+    [promptAudio, prices.inputAudio ?? prices.prompt],
+    [promptImage, prices.inputImageToken ?? prices.prompt],
+    [promptVideo, prices.inputVideoToken ?? prices.prompt],
+    [usage.characters ?? 0, prices.inputCharacter ?? 0],
+  ])
+  const answered = sumPriced([
+    [atLeast0(completion - reasoning - completionAudio - completionImage), prices.completion],
+    [reasoning, prices.internalReasoning ?? prices.completion],
+    [completionAudio, prices.outputAudio ?? prices.completion],
+    [completionImage, prices.outputImageToken ?? prices.completion],
+  ])
+  // Thousandths, because seconds of sound are counted in milliseconds.
+  const heard = asked * 1000n + BigInt(usage.milliseconds ?? 0) * BigInt(prices.audioSecond ?? 0)
+  const pictures = imagesIn * prices.inputImage
+  const painted = imagesOut * prices.outputImage
+  const tools = checkedNanos(webSearches * prices.webSearch)
+  const total = roundThousandths(heard + answered * 1000n)
+  return {
+    total: checkedNanos(total + pictures + painted + tools + prices.request),
+    prompt: checkedNanos(roundThousandths(heard) + pictures),
+    completion: checkedNanos(roundThousandths(answered * 1000n) + painted),
+    tools,
+  }
+}
+
+/** Nano-dollars times a million. Throws `RangeError` for what is no whole amount. */
+function sumPriced(amounts: readonly PricedAmount[]): bigint {
+  let sum = 0n
+  for (const [amount, price] of amounts) if (amount !== 0) sum += BigInt(amount) * BigInt(price)
+  return sum
+}
+
+/** A sum of priced amounts, times a thousand, as nano-dollars, halves rounded up. */
+function roundThousandths(sum: bigint): number {
+  return checkedNanos(Number((sum + 500_000_000n) / 1_000_000_000n))
 }
 
 /** The cost of a call; null when it is no amount of money, so that it cannot be charged. */
-export function chargeableCost(usage: Usage, prices: Prices): CallCost | null {
+export function chargeableCost(usage: Usage, prices: PriceList): CallCost | null {
   try {
     return costOf(usage, prices)
   } catch (error) {
@@ -75,10 +109,6 @@ export function chargeableCost(usage: Usage, prices: Prices): CallCost | null {
     throw error
   }
 }
-
-const MILLION = 1_000_000
-/** Below this, sums and the division by a million are exact in plain numbers, which cost a tenth of big ones. */
-const EXACT_BELOW = 2 ** 52
 
 /** Figures that overlap count as nothing, not less. */
 function atLeast0(tokens: number): number {
@@ -90,177 +120,69 @@ function roundNumberToNanos(sum: number): number {
   return checkedNanos(Math.floor((sum + MILLION / 2) / MILLION))
 }
 
-// ── Reservations ─────────────────────────────────────────────────────────────
+// ── Service tiers ────────────────────────────────────────────────────────────
+
+interface TierWish extends RoutedRequest {
+  readonly speed?: string | null
+}
 
 /**
- * What is set aside for an inference before it runs. A bounded guess: the whole of `max_tokens` would make small
- * balances unusable, and nothing at all would let concurrent calls spend the same money. What an answer costs beyond
- * it is charged all the same.
+ * The list that an answer is charged by. `served`: the tier in its provider's word, `fast` for that speed. A provider
+ * that says nothing, and a tier without prices of its own, cost what all else does: asking for a tier is not having it.
  */
-export interface Reservation {
-  readonly promptTokens: number
-  readonly completionTokens: number
-  /** Nano-dollars, at the prices of the dearest endpoint of the plan. */
-  readonly cost: number
-  /** Nano-dollars of that which do not depend on the length of the answer. */
-  readonly fixed: number
-  /** Nano-dollars per million tokens of the answer. */
-  readonly perMillion: number
+export function pricesInForce(prices: Prices, served: string | null): PriceList {
+  if (prices.tiers === null || served === null) return prices
+  return tierPrices(prices, served) ?? prices
 }
 
-/** Most tokens of an answer that are set aside, whatever the request allows. */
-export const MAX_RESERVED_TOKENS = 4096
-/** Where the request does not say how long the answer may be. */
-export const DEFAULT_RESERVED_TOKENS = 1024
-/** A low figure: English has four characters to a token, other texts have fewer. */
-const CHARS_PER_TOKEN = 3
-/** Of sound that is made, where a provider counts tokens. */
-const SOUND_TOKENS_PER_CHAR = 2
-/** Of a tool's parameters, whose text is not measured. */
-const TOOL_TOKENS = 64
+/** The lists that an answer to a request may come to be charged by, before it is known in which tier it is served. */
+export function possiblePrices(prices: Prices, request: RoutedRequest): readonly PriceList[] {
+  if (prices.tiers === null) return [prices]
+  const tier = askedTier(request)
+  // The provider chooses: its account may have bought any of them.
+  if (tier === 'auto') return [prices, ...Object.values(prices.tiers)]
+  const own = tier === null ? null : tierPrices(prices, tier)
+  return own === null ? [prices] : [prices, own]
+}
 
-export function reservationFor(
-  operation: InferenceOperation,
+/** What a request asks for; in a chat request `fast` is another word for `priority`. */
+function askedTier({ speed, service_tier: tier }: TierWish): string | null {
+  if (speed === 'fast') return speed
+  return tier === 'fast' ? 'priority' : (tier ?? null)
+}
+
+/** `ultrafast` falls back to `priority` where an endpoint lacks it. */
+function tierPrices({ tiers }: Prices, tier: string): PriceList | null {
+  if (tiers !== null && Object.hasOwn(tiers, tier)) return tiers[tier]!
+  return tier === 'ultrafast' ? (tiers?.priority ?? null) : null
+}
+
+// ── Pictures ─────────────────────────────────────────────────────────────────
+
+const PICTURES: ReadonlySet<unknown> = new Set(['image_url', 'image'])
+
+/** Pictures in the question, whatever its format. */
+export function countPictures(request: RoutedRequest): number {
+  const { messages = [] } = request as { readonly messages?: readonly { readonly content?: unknown }[] }
+  let pictures = 0
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue
+    forEachContentLeaf(content, (leaf) => {
+      if (typeof leaf !== 'string' && PICTURES.has(leaf.type)) pictures++
+    })
+  }
+  return pictures
+}
+
+/** The usage with the pictures that are paid by the piece. `painted`: how many there are in the answer. */
+export function withPictures(
+  usage: Usage,
   request: RoutedRequest,
-  endpoints: readonly ModelEndpoint[],
-): Reservation {
-  switch (operation) {
-    case 'speech':
-      return speechReservation(request as SpeechRequest, endpoints)
-    case 'transcription':
-      return dearestReservation(endpoints, maxTranscriptionUsage((request as TranscriptionRequest).audio))
-    default:
-      return textReservation(request as MeasuredRequest, endpoints)
-  }
-}
-
-function textReservation(request: MeasuredRequest, endpoints: readonly ModelEndpoint[]): Reservation {
-  const promptTokens = estimatePromptTokens(request)
-  const allowed = reservedAnswerTokens(request)
-  let dearest: Reservation | null = null
-  for (const endpoint of endpoints) {
-    const most = Math.min(allowed, endpoint.maxCompletionTokens ?? allowed)
-    const one = reservationAtPrices(promptTokens, most, endpoint.prices)
-    if (dearest === null || one.cost > dearest.cost) dearest = one
-  }
-  return dearest!
-}
-
-function reservationAtPrices(promptTokens: number, completionTokens: number, prices: Prices): Reservation {
-  const asked = Math.max(prices.prompt, prices.inputCacheWrite ?? 0)
-  const perMillion = Math.max(prices.completion, prices.internalReasoning ?? 0)
-  const fixed = Math.ceil((promptTokens * asked) / MILLION) + prices.request
-  const cost = fixed + Math.ceil((completionTokens * perMillion) / MILLION)
-  return { promptTokens, completionTokens, cost, fixed, perMillion }
-}
-
-/** How many tokens of answer fit into that many nano-dollars; null when not even the question does. */
-export function affordableTokens(nanos: number, { fixed, perMillion }: Reservation): number | null {
-  if (nanos < fixed) return null
-  return perMillion === 0 ? MAX_RESERVED_TOKENS : Math.floor(((nanos - fixed) * MILLION) / perMillion)
-}
-
-/** What is measured of a request, whatever its format: the names are the same in all of them. */
-interface MeasuredRequest {
-  readonly messages?: readonly { readonly content?: unknown }[]
-  readonly system?: unknown
-  readonly tools?: readonly unknown[]
-  readonly max_tokens?: number | null
-  readonly max_completion_tokens?: number | null
-}
-
-function reservedAnswerTokens({ max_tokens: most, max_completion_tokens: newer }: MeasuredRequest): number {
-  return Math.min(newer ?? most ?? DEFAULT_RESERVED_TOKENS, MAX_RESERVED_TOKENS)
-}
-
-function estimatePromptTokens({ messages = [], system, tools }: MeasuredRequest): number {
-  let chars = countContentCharacters(system)
-  for (const { content } of messages) chars += countContentCharacters(content)
-  const framing = messages.length * MESSAGE_TOKENS + (tools?.length ?? 0) * TOOL_TOKENS
-  return Math.ceil(chars / CHARS_PER_TOKEN) + framing
-}
-
-/** Characters of a content; whatever is no text counts like an attachment. Never looks into media. */
-function countContentCharacters(content: unknown): number {
-  if (typeof content === 'string') return content.length
-  if (!Array.isArray(content)) return 0
-  let chars = 0
-  forEachContentLeaf(content, (leaf) => {
-    if (typeof leaf === 'string') chars += leaf.length
-    else if (typeof leaf.text === 'string') chars += leaf.text.length
-    else if (leaf.content === undefined) chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN
-  })
-  return chars
-}
-
-// ── Speech and transcription ────────────────────────────────────────────────
-
-/** Characters are known exactly; tokens are guessed where they are what is paid for. */
-function speechReservation(request: SpeechRequest, endpoints: readonly ModelEndpoint[]): Reservation {
-  const spoken = speechUsage(request.input)
-  const characters = spoken.characters ?? 0
-  const completion = characters * SOUND_TOKENS_PER_CHAR
-  return dearestReservation(endpoints, {
-    ...spoken,
-    prompt: Math.ceil(characters / CHARS_PER_TOKEN),
-    completion,
-    completionAudio: completion,
-  })
-}
-
-/** Nothing of it depends on how long the answer may be, so there is nothing that would fit instead. */
-function dearestReservation(endpoints: readonly ModelEndpoint[], usage: Usage): Reservation {
-  let cost = 0
-  let tokens = false
-  for (const { prices } of endpoints) {
-    const counted = billsTokens(prices)
-    tokens ||= counted
-    cost = Math.max(cost, costOf(counted ? usage : { ...usage, ...NO_TOKENS }, prices).total)
-  }
-  const { prompt, completion } = tokens ? usage : NO_TOKENS
-  return { promptTokens: prompt, completionTokens: completion, cost, fixed: cost, perMillion: 0 }
-}
-
-const NO_TOKENS = { prompt: 0, promptAudio: 0, completion: 0, completionAudio: 0 }
-
-/** A provider is paid for tokens, or for seconds and characters. */
-function billsTokens({ audioSecond, inputCharacter }: Prices): boolean {
-  return audioSecond === null && inputCharacter === null
-}
-
-// ── Where nothing was counted ──────────────────────────────────────────
-
-/**
- * The prompt as its reservation measures it, and the answer by the length of its text; where that is not known, as much
- * as was set aside for it.
- */
-export function guessUsage(
-  operation: InferenceOperation,
-  request: RoutedRequest,
-  endpoint: ModelEndpoint,
-  sample: OutputSample | null,
+  { inputImage }: PriceList,
+  painted: number,
 ): Usage {
-  const { promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
-  const reasoning = sample === null ? 0 : Math.ceil(sample.reasoning.length / CHARS_PER_TOKEN)
-  const content = sample === null ? completionTokens : Math.ceil(sample.content.length / CHARS_PER_TOKEN)
-  return { ...NO_USAGE, prompt: promptTokens, completion: content + reasoning, reasoning }
-}
-
-/**
- * What a call that its provider has lost may have cost there: the question, and of the answer what was heard of it or,
- * where it would have come whole (`sample` is null), as much as was set aside for it.
- */
-export function guessLoss(
-  operation: InferenceOperation,
-  request: RoutedRequest,
-  endpoint: ModelEndpoint,
-  sample: OutputSample | null,
-) {
-  if (operation === 'speech' || operation === 'transcription') {
-    const { cost, promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
-    return { cost, promptTokens, completionTokens, estimated: true }
-  }
-  const usage = guessUsage(operation, request, endpoint, sample)
-  const { prompt: promptTokens, completion: completionTokens } = usage
-  return { cost: costOf(usage, endpoint.prices).total, promptTokens, completionTokens, estimated: true }
+  const imagesIn = inputImage === 0 ? 0 : countPictures(request)
+  if (imagesIn === 0 && painted === 0) return usage
+  const pictures = { ...(imagesIn > 0 && { imagesIn }), ...(painted > 0 && { imagesOut: painted }) }
+  return { ...usage, details: { ...usage.details, ...pictures } }
 }

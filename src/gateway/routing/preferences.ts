@@ -129,7 +129,7 @@ function unsupportedParameter(endpoint: ModelEndpoint, request: RoutedRequest): 
 
 const MILLION = 1_000_000
 
-/** `max_price` counts dollars per million tokens, and dollars per request. */
+/** `max_price` counts dollars per million tokens, and dollars per request and per picture. */
 function priceExclusion(
   { prices, model }: ModelEndpoint,
   limits: ProviderPreferences['max_price'],
@@ -142,6 +142,7 @@ function priceExclusion(
     ['completion', prices.completion, 1],
     ['audio', audio, 1],
     ['request', prices.request * MILLION, MILLION],
+    ['image', prices.inputImage * MILLION, MILLION],
   ] as const
   for (const [kind, nanosPerMillion, per] of kinds) {
     const limit = limits[kind]

@@ -1,10 +1,11 @@
 /** Whether a call that has got no answer is tried again, elsewhere or later (contract/decisions 41). */
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutingConfig } from '../catalog/configuration.js'
-import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { OutputSample } from '../metering/format.js'
-import { chargeableCost, guessLoss } from '../pricing/price.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { StreamTotals } from '../metering/format.js'
+import { guessLoss } from '../pricing/reservation.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
+import { reportedConsumption } from './consumption.js'
 import type { Generation, LostCost } from './generation.js'
 
 /** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
@@ -62,21 +63,22 @@ export function changesNothing({ tools }: RequestWithTools): boolean {
 
 /**
  * What an attempt that answered nothing may cost upstream: what its provider has counted (`usage`), else a guess where
- * it may have worked on the call. `sample`: what a stream has said; null for an answer that comes whole.
+ * it may have worked on the call. `isWhole`: the answer comes whole, so that nothing of it has been heard.
  */
 export function lostCostOf(
   { operation, request }: Generation<RoutedRequest>,
   endpoint: ModelEndpoint,
   { class: failureClass }: Pick<ProviderFailure, 'class'>,
-  usage: Usage | null,
-  sample: OutputSample | null,
+  totals: StreamTotals,
+  isWhole: boolean,
 ): LostCost | null {
-  const cost = usage && chargeableCost(usage, endpoint.prices)
-  if (usage !== null && cost !== null) {
-    const { prompt: promptTokens, completion: completionTokens } = usage
-    return { cost: cost.total, promptTokens, completionTokens, estimated: false }
+  const counted = reportedConsumption(request, endpoint, totals)
+  if (counted !== null) {
+    const { prompt: promptTokens, completion: completionTokens } = counted.usage
+    return { cost: counted.cost.total, promptTokens, completionTokens, estimated: false }
   }
-  return failureClass === 'maybe-processed' ? guessLoss(operation, request, endpoint, sample) : null
+  if (failureClass !== 'maybe-processed') return null
+  return guessLoss(operation, request, endpoint, isWhole ? null : totals.sample)
 }
 
 /** What passes: a limit, a server that is down for a moment, a connection that failed. */

@@ -5,7 +5,7 @@ import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { CountTexts, EstimatedUsage, InferenceFormat, StreamTotals } from '../metering/format.js'
 import { OutputSample } from '../metering/format.js'
-import { chargeableCost, costOf, guessUsage } from '../pricing/price.js'
+import { guessUsage } from '../pricing/reservation.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -14,12 +14,15 @@ import type {
   StreamReceiver,
 } from '../providers/port/provider.js'
 import { type AttemptSender, Attempts, emptyAnswerFailure } from './attempts.js'
+import { estimatedConsumption, reportedConsumption } from './consumption.js'
 import type { Generation, LostAttempt, LostCost } from './generation.js'
 import type { Admission, RunPorts, StreamListener } from './ports.js'
 import { lostCostOf } from './rescue.js'
 
 /** Events without content that an attempt may bring before they count as an answer. */
 const MOST_HELD = 1_000
+
+const NOTHING_HEARD = { usage: null, serviceTier: null, finish: null, images: 0 } as const
 
 /** A provider whose caller has gone may work on and bill it all the same. */
 const ABANDONED = { class: 'maybe-processed' } as const
@@ -34,12 +37,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   readonly #ports: RunPorts
   readonly #listener: StreamListener<R, E, A>
   readonly #attempts: Attempts<R>
-  readonly #totals: StreamTotals = {
-    usage: null,
-    serviceTier: null,
-    finish: null,
-    sample: new OutputSample(),
-  }
+  readonly #totals: StreamTotals = { ...NOTHING_HEARD, sample: new OutputSample() }
   /** From the admission to the settlement. */
   #admission: Admission | null = null
   /** Lifecycle events of an attempt that has no content yet. */
@@ -178,9 +176,10 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   #observeAnswer(answer: A): void {
     this.#attempts.markServing()
     this.#answer = answer
-    const { finish, serviceTier } = this.#format.finishOf(answer)
+    const { finish, serviceTier, images } = this.#format.finishOf(answer)
     this.#totals.finish = finish
     this.#totals.serviceTier = serviceTier
+    this.#totals.images = images
     this.#totals.usage = this.#format.usageOf(answer)
   }
 
@@ -206,17 +205,15 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     }
     const lost = this.#lostCost(failure)
     // What a failed attempt told about itself belongs to no answer.
-    this.#totals.usage = null
-    this.#totals.serviceTier = null
-    this.#totals.finish = null
+    Object.assign(this.#totals, NOTHING_HEARD)
     this.#held = null
     this.#attempts.continueAfter(failure, lost)
   }
 
   #lostCost(failure: Pick<ProviderFailure, 'class'>): LostCost | null {
-    const sample = this.#mode === 'stream' ? this.#totals.sample : null
+    const isWhole = this.#mode === 'complete'
     try {
-      return lostCostOf(this.#generation, this.#attempts.endpoint, failure, this.#totals.usage, sample)
+      return lostCostOf(this.#generation, this.#attempts.endpoint, failure, this.#totals, isWhole)
     } catch (error) {
       // The failure has to be told all the same.
       this.#ports.onDefect(error)
@@ -276,16 +273,16 @@ export class InferenceRun<R extends RoutedRequest, E, A>
 
   /** Takes the provider's figures. False where it has sent none, or none that can be charged. */
   #chargeReported(): boolean {
-    const { usage } = this.#totals
-    const cost = usage && chargeableCost(usage, this.#attempts.endpoint.prices)
-    if (usage === null || cost === null) return false
-    this.#generation.consumption = { usage, cost, estimated: false, guessed: false }
-    return true
+    const { request } = this.#generation
+    const consumption = reportedConsumption(request, this.#attempts.endpoint, this.#totals)
+    if (consumption !== null) this.#generation.consumption = consumption
+    return consumption !== null
   }
 
-  #chargeEstimated({ usage, isGuessed }: EstimatedUsage): void {
-    const cost = costOf(usage, this.#attempts.endpoint.prices)
-    this.#generation.consumption = { usage, cost, estimated: true, guessed: isGuessed }
+  #chargeEstimated(estimate: EstimatedUsage): void {
+    const { request } = this.#generation
+    const { endpoint } = this.#attempts
+    this.#generation.consumption = estimatedConsumption(request, endpoint, this.#totals, estimate)
   }
 
   /**

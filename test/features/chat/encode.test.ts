@@ -56,6 +56,37 @@ test('a whole answer has every member the strictest client wants', async (t) => 
   t.notOk('service_metadata' in body)
 })
 
+test('what few answers tell is told where there is something of it', async (t) => {
+  const details = {
+    ...{ cacheWrite1h: 2, promptImage: 1, promptVideo: 3, completionImage: 4 },
+    ...{ acceptedPrediction: 5, rejectedPrediction: 6, webSearches: 7, toolCallsExecuted: 8 },
+  }
+  const figures = usage(30, 40, { cacheWrite: 5, details })
+  const generation = servedGeneration({ model: 'acme/one', messages: [] }, figures)
+  generation.consumption = {
+    ...generation.consumption!,
+    cost: { total: 9, prompt: 1, completion: 2, tools: 6 },
+  }
+  const body = JSON.parse(encodeCompletion(generation, completion('hello'), null))
+  t.ok(ChatCompletion.safeParse(body).success)
+  t.match(body.usage, {
+    prompt_tokens_details: {
+      image_tokens: 1,
+      video_tokens: 3,
+      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 },
+    },
+    completion_tokens_details: {
+      image_tokens: 4,
+      accepted_prediction_tokens: 5,
+      rejected_prediction_tokens: 6,
+    },
+    server_tool_use_details: { web_search_requests: 7, tool_calls_executed: 8 },
+    cost_details: { server_tool_cost: 6e-9 },
+  })
+  const chunks = new ChunkEncoder(generation).end(null)
+  t.match(chunks, '"server_tool_use_details":{"tool_calls_executed":8,"web_search_requests":7}')
+})
+
 test('routing metadata stands in the answer of who asked for it', async (t) => {
   const generation = served()
   const body = JSON.parse(

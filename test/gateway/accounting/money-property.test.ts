@@ -4,21 +4,9 @@
  */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { systemClock } from '../../../src/base/clock.js'
-import { Accounting } from '../../../src/gateway/accounting/accounting.js'
 import type { RoutedRequest, Usage } from '../../../src/gateway/formats/canonical.js'
-import { Gateway } from '../../../src/gateway/gateway.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
-import type { QuotaLeases, QuotaPermit } from '../../../src/limits/quota-leases.js'
-import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
-import {
-  encodeClosedLine,
-  encodeLostLine,
-  encodeOpenLine,
-  encodePayerLine,
-  findLostAttempts,
-  findRow,
-} from '../../../src/store/ledger/row-text.js'
+import { findLostAttempts, findRow } from '../../../src/store/ledger/row-text.js'
 import {
   completeChat,
   inferenceOf,
@@ -26,7 +14,6 @@ import {
   streamChat,
   Waiter,
 } from '../../support/clients/gateway-calls.js'
-import { routingState } from '../../support/providers/routing.js'
 import {
   CALLER,
   catalogOf,
@@ -38,6 +25,7 @@ import {
   text,
   usage,
 } from '../../support/providers/scripted-provider.js'
+import { moneyWorld } from '../../support/servers/money-world.js'
 
 /** What becomes of an attempt. */
 const FATES = [
@@ -54,48 +42,13 @@ type Fate = (typeof FATES)[number]
 
 /** Those that may cost something and answer nothing. */
 const LOST: ReadonlySet<Fate> = new Set(['reset', 'counted and failed'])
-const MONEY = 'money'
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function world() {
   const provider = new ScriptedProvider()
   const slugs = ['a', 'b', 'c', 'd']
   const wishes = slugs.map((slug, at) => ({ slug, prices: { ...PRICES, prompt: PRICES.prompt * (at + 1) } }))
-  const catalog = catalogOf({ 'acme/one': wishes }, () => provider)
-  const lines: string[] = []
-  let spent = 0
-  const leases = {
-    tryAcquire: (): QuotaPermit => ({}) as QuotaPermit,
-    release: (_: QuotaPermit, amount: number) => {
-      spent += amount
-    },
-  } as unknown as QuotaLeases
-  const accounting = new Accounting({
-    journal: {
-      hasRoomFor: () => true,
-      recordOpen: (entry) => lines.push(encodePayerLine(entry), encodeOpenLine(entry)),
-      recordLost: (entry) => lines.push(encodePayerLine(entry), encodeLostLine(entry)),
-      recordClosed: async (row) => void lines.push(encodePayerLine(row), encodeClosedLine(row)),
-    },
-    leases,
-    accounts: { organization: (id) => ({ id, credits: 1e15 }) as never },
-    clock: systemClock,
-    creditsUrl: MONEY,
-  })
-  const gateway = new Gateway({
-    catalog: () => catalog,
-    ...routingState(),
-    countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
-    clock: systemClock,
-    deadlineMs: 60_000,
-    onDefect: (error) => {
-      throw error
-    },
-    observe: () => {},
-    admit: (generation) => accounting.admit(generation),
-    admitCount: async () => () => {},
-  })
-  return { gateway, provider, lines, spent: () => spent, open: () => accounting.open }
+  return { provider, ...moneyWorld(catalogOf({ 'acme/one': wishes }, () => provider)) }
 }
 
 /** Lets the attempt under way end so; `leave` is the caller's. */
@@ -137,7 +90,7 @@ function answer({ stream, complete }: ScriptedCall, figures: Usage | null): void
 }
 
 async function play(streamed: boolean, fates: readonly Fate[]) {
-  const { gateway, provider, lines, spent, open } = world()
+  const { gateway, provider, lines, spent, open, charged } = world()
   const waiter = new Waiter()
   let generation: Generation<RoutedRequest> | null = null
   let leave = (): void => waiter.leave()
@@ -156,7 +109,7 @@ async function play(streamed: boolean, fates: readonly Fate[]) {
   // Whoever is still waiting leaves.
   if (open() > 0) leave()
   for (let turns = 0; turns < 3; turns++) await turn()
-  return { generation, lines, spent: spent(), open: open(), played: fates.slice(0, met) }
+  return { generation, lines, spent: spent(), open: open(), ...charged(), played: fates.slice(0, met) }
 }
 
 test('what was charged is what was told and what limits have lost, whatever the attempts came to', async (t) => {
@@ -166,15 +119,18 @@ test('what was charged is what was told and what limits have lost, whatever the 
       fc.boolean(),
       fc.array(fc.constantFrom(...FATES), { minLength: 1, maxLength: 4 }),
       async (streamed, fates) => {
-        const { generation, lines, spent, open, played } = await play(streamed, fates)
+        const {
+          generation,
+          lines,
+          spent,
+          open,
+          nanos: charged,
+          calls,
+          unclosed,
+          played,
+        } = await play(streamed, fates)
         t.equal(open, 0)
-        const batch = new LedgerBatch(
-          lines.flatMap((line) => line.trimEnd().split('\n')),
-          new Map(),
-        )
-        t.equal(batch.opened.size, 0)
-        const charged = batch.deltas.reduce((sum, { cost }) => sum + cost, 0)
-        const calls = batch.deltas.reduce((sum, each) => sum + each.calls, 0)
+        t.equal(unclosed, 0)
         t.equal(calls, 1, 'one row is charged, however many attempts there were')
         t.equal(charged, spent)
         const id = lines.at(-1)!.split(' ')[1]!

@@ -154,10 +154,25 @@ test('prices become integers, and stay the texts they were', async (t) => {
     internal_reasoning: 0,
     input_audio: '1',
     output_audio: 9,
+    input_cache_write_1h: '0.000006',
+    input_image_token: '0.000000002',
     request: '0.000000001',
+    input_image: '0.001',
+    output_image: 0.04,
+    web_search: 0.01,
   }
   const [endpoint] = modelOf(withEndpoint({ prices })).endpoints
+  t.match(endpoint?.prices.version, /^[0-9a-f]{8}$/)
   t.same(endpoint?.prices, {
+    version: endpoint?.prices.version,
+    tiers: null,
+    inputCacheWrite1h: 6_000_000_000,
+    inputImageToken: 2_000_000,
+    outputImageToken: null,
+    inputVideoToken: null,
+    inputImage: 1_000_000,
+    outputImage: 40_000_000,
+    webSearch: 10_000_000,
     prompt: 2_500_000_000,
     completion: 10_000_000_000,
     inputCacheRead: 250_000_000,
@@ -177,8 +192,25 @@ test('prices become integers, and stay the texts they were', async (t) => {
     internal_reasoning: '0',
     audio: '1',
     audio_output: '9',
+    input_cache_write_1h: '0.000006',
+    image_token: '0.000000002',
     request: '0.000000001',
+    image: '0.001',
+    output_image: '0.04',
+    web_search: '0.01',
   })
+})
+
+test('a tier has the prices it names, and the others are those of all answers', async (t) => {
+  const of = (prices: Json) => modelOf(withEndpoint({ prices })).endpoints[0]!
+  const base = { prompt: '0.000004', completion: '0.00001', web_search: '0.01' }
+  const { prices, pricing } = of({ ...base, service_tiers: { flex: { prompt: '0.000002' }, fast: {} } })
+  t.same(Object.keys(prices.tiers!), ['flex', 'fast'])
+  t.match(prices.tiers?.flex, { prompt: 2e9, completion: 1e10, webSearch: 1e7 })
+  t.match(prices.tiers?.fast, { prompt: 4e9, completion: 1e10 })
+  t.same(pricing, base)
+  t.not(prices.version, of(base).prices.version, 'another list is another version')
+  t.equal(of(base).prices.version, of({ ...base }).prices.version)
 })
 
 test('absent prices stay absent, so that the meter can let them fall back', async (t) => {
@@ -211,8 +243,7 @@ test('any number a file can hold is written in digits alone, without changing it
 })
 
 const PRICE = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
-const REQUEST_PRICE =
-  'must be dollars per request as a decimal: not negative, at most 9 places, at most 9 dollars'
+const REQUEST_PRICE = 'must be dollars of one as a decimal: not negative, at most 9 places, at most 9 dollars'
 const BASE = 'must be an http or https URL without user, query and fragment'
 const MODEL = 'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens'
 const KIND = 'must be openai, anthropic or simulated'

@@ -13,7 +13,7 @@ import {
 import type { ContentBlock, MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import type { CountTexts } from '../../../src/gateway/metering/format.js'
 import { countInputTokens, sampleBlocks } from '../../../src/gateway/metering/messages-format.js'
-import { reservationFor } from '../../../src/gateway/pricing/price.js'
+import { reservationFor } from '../../../src/gateway/pricing/reservation.js'
 import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/provider.js'
 import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
 import { toChatRequest } from '../../../src/gateway/translation/messages-over-chat/request.js'

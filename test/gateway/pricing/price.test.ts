@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { nanosPerMillion } from '../../../src/base/money.js'
 import type { Prices } from '../../../src/gateway/catalog/catalog.js'
-import { chargeableCost, costOf } from '../../../src/gateway/pricing/price.js'
+import { chargeableCost, costOf, pricesInForce } from '../../../src/gateway/pricing/price.js'
 import { PRICES, usage } from '../../support/providers/scripted-provider.js'
 
 const perToken = (text: string): number => nanosPerMillion(text)!
@@ -73,7 +73,12 @@ for (const [name, tokens, prices, nanos] of CASES) {
 }
 
 test('the parts are the prompt and the completion', async (t) => {
-  t.same(costOf(usage(1000, 500), LISTED), { total: 10_500_000, prompt: 3_000_000, completion: 7_500_000 })
+  t.same(costOf(usage(1000, 500), LISTED), {
+    total: 10_500_000,
+    prompt: 3_000_000,
+    completion: 7_500_000,
+    tools: 0,
+  })
 })
 
 const count = fc.integer({ min: 0, max: 50_000_000 })
@@ -120,4 +125,42 @@ test('tokens of a kind are never priced twice: kinds that cost the same change n
       )
     }),
   )
+})
+
+test('seconds, characters and tokens are added exactly and rounded once', async (t) => {
+  const amount = fc.integer({ min: 0, max: 10_000_000 })
+  const rate = fc.integer({ min: 0, max: 10 ** 12 })
+  fc.assert(
+    fc.property(amount, amount, amount, rate, rate, rate, (ms, chars, tokens, second, character, token) => {
+      const used = { ...usage(tokens, 0), milliseconds: ms, characters: chars }
+      const prices = { ...PRICES, prompt: token, audioSecond: second, inputCharacter: character }
+      const thousandths =
+        BigInt(ms) * BigInt(second) +
+        1000n * (BigInt(chars) * BigInt(character) + BigInt(tokens) * BigInt(token))
+      t.equal(BigInt(costOf(used, prices).total), (thousandths + 500_000_000n) / 1_000_000_000n)
+    }),
+  )
+})
+
+test('an answer is charged by the tier that its provider says it was served in', async (t) => {
+  const flex = { ...PRICES, prompt: 1 }
+  const priority = { ...PRICES, prompt: 3 }
+  const prices = { ...PRICES, tiers: { flex, priority } }
+  t.equal(pricesInForce(prices, 'flex'), flex)
+  t.equal(pricesInForce(prices, 'ultrafast'), priority, 'which falls back to it')
+  for (const served of [null, 'default', 'standard', 'batch', 'constructor', '__proto__'])
+    t.equal(pricesInForce(prices, served), prices)
+  t.equal(pricesInForce(PRICES, 'flex'), PRICES)
+})
+
+test('searches and pictures are charged by the piece', async (t) => {
+  const prices = { ...LISTED, webSearch: 10_000_000, inputImage: 500, outputImage: 40_000_000, request: 3 }
+  const used = usage(1, 1, { details: { webSearches: 3, imagesIn: 2, imagesOut: 1 } })
+  t.same(costOf(used, prices), {
+    total: 18_000 + 30_000_000 + 1_000 + 40_000_000 + 3,
+    prompt: 3_000 + 1_000,
+    completion: 15_000 + 40_000_000,
+    tools: 30_000_000,
+  })
+  t.throws(() => costOf(usage(0, 0, { details: { webSearches: -1 } }), prices), RangeError)
 })

@@ -6,7 +6,7 @@ import {
   DEFAULT_RESERVED_TOKENS,
   MAX_RESERVED_TOKENS,
   reservationFor as reservationOf,
-} from '../../../src/gateway/pricing/price.js'
+} from '../../../src/gateway/pricing/reservation.js'
 import { PRICES } from '../../support/providers/scripted-provider.js'
 
 /** Dollars per million tokens are thousands of nano-dollars per token. */
@@ -116,5 +116,59 @@ test('a transcription is set aside by the longest recording that its bytes may h
     completion: 2_000_000,
   })
   t.match(tokens, { cost: 50 * 3 + 10 * 2, promptTokens: 50, completionTokens: 10 })
+  t.end()
+})
+
+test('the dearest tier that a request may be served in is set aside', (t) => {
+  const list = (perToken: number) => ({ ...PRICES, prompt: 0, completion: perToken * 1_000_000 })
+  const tiers = { flex: list(1), priority: list(6), fast: list(20) }
+  const plan = [endpoint({ completion: 2_000_000, tiers })]
+  for (const [wish, perToken] of [
+    [{}, 2],
+    [{ service_tier: 'default' }, 2],
+    [{ service_tier: 'flex' }, 2],
+    [{ service_tier: 'priority' }, 6],
+    [{ service_tier: 'fast' }, 6],
+    [{ service_tier: 'ultrafast' }, 6],
+    [{ service_tier: 'auto' }, 20],
+    [{ speed: 'fast' }, 20],
+    [{ service_tier: 'constructor' }, 2],
+  ] as const) {
+    t.equal(
+      reservationFor(asked({ max_tokens: 10, ...wish }), plan).cost,
+      10 * perToken,
+      JSON.stringify(wish),
+    )
+  }
+  t.end()
+})
+
+test('what is paid by the piece is set aside: pictures, and searches that a request allows', (t) => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,aa' } }
+  const source = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+  const result = { type: 'tool_result', tool_use_id: 'x', content: [source] }
+  const messages = [{ role: 'user', content: [image, result] }]
+  const cost = (more: object, prices: object): number =>
+    reservationFor(asked({ max_tokens: 1, ...more }), [endpoint(prices)]).cost
+  t.equal(cost({ messages }, { inputImage: 7 }), 14)
+  t.equal(cost({ modalities: ['text', 'image'] }, { outputImage: 9 }), 9)
+  t.equal(cost({}, { outputImage: 9 }), 0)
+  const search = (more: object) => [{ type: 'web_search_20250305', name: 'web_search', ...more }]
+  t.equal(cost({ tools: search({ max_uses: 2 }) }, { webSearch: 10 }), 20)
+  t.equal(cost({ tools: search({ max_uses: 1e9 }) }, { webSearch: 10 }), 200)
+  t.equal(cost({ tools: search({}) }, { webSearch: 10 }), 50)
+  t.equal(cost({ web_search_options: {} }, { webSearch: 10 }), 10)
+  t.equal(cost({ tools: [{ type: 'function', function: { name: 'web_search' } }] }, { webSearch: 10 }), 0)
+  t.end()
+})
+
+test('sound and pictures in a question are set aside at the dearest price of what is not looked into', (t) => {
+  const sound = { type: 'input_audio', input_audio: { data: 'aa', format: 'wav' } }
+  const prices = [endpoint({ prompt: 1_000_000, inputAudio: 5_000_000 })]
+  const request = asked({ max_tokens: 1, messages: [{ role: 'user', content: [sound] }] })
+  t.equal(reservationFor(request, prices).cost, 256 * 5 + 4)
+  const spoken = [endpoint({ completion: 1_000_000, outputAudio: 8_000_000 })]
+  t.equal(reservationFor(asked({ max_tokens: 10, modalities: ['audio'] }), spoken).cost, 80)
+  t.equal(reservationFor(asked({ max_tokens: 10 }), spoken).cost, 10)
   t.end()
 })

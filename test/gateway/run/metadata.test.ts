@@ -105,7 +105,7 @@ test('the total counts what preferences took away', async (t) => {
 })
 
 test('estimated usage is said, and only that', async (t) => {
-  const cost = { total: 1, prompt: 1, completion: 0 }
+  const cost = { total: 1, prompt: 1, completion: 0, tools: 0 }
   const consumed = (estimated: boolean): ServiceMetadata =>
     told((generation) => {
       generation.consumption = { usage: usage(1, 1), cost, estimated, guessed: false }

@@ -130,7 +130,7 @@ for (const { name, chat, messages, forth, lost, answer } of CORPUS) {
 
 /** What a caller of chat reads. */
 function heardByChat(t: Test, request: ChatRequest, whole: Completion, events: readonly ChatEvent[]): void {
-  const cost = { prompt: 0, completion: 0, total: 0 }
+  const cost = { prompt: 0, completion: 0, total: 0, tools: 0 }
   const generation = {
     id: GENERATION,
     created: 1,

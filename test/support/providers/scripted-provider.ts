@@ -70,7 +70,16 @@ export const PRICES: Prices = {
   outputAudio: null,
   audioSecond: null,
   inputCharacter: null,
+  inputCacheWrite1h: null,
+  inputImageToken: null,
+  outputImageToken: null,
+  inputVideoToken: null,
   request: 0,
+  inputImage: 0,
+  outputImage: 0,
+  webSearch: 0,
+  tiers: null,
+  version: '00000000',
 }
 
 export function usage(prompt: number, completion: number, more: Partial<Usage> = {}): Usage {

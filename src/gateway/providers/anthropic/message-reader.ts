@@ -1,13 +1,5 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
-import type { Usage } from '../../formats/canonical.js'
-import {
-  asObject,
-  type JsonObject,
-  nonEmptyText,
-  objectsIn,
-  parseJsonAnswer,
-  UsageReader,
-} from '../../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText, parseJsonAnswer } from '../../formats/json-values.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -17,6 +9,7 @@ import type {
   StopInfo,
 } from '../../formats/messages.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
+import { mergeFigures, parseMessagesUsage, plausibleFigures } from './usage.js'
 
 export function isMessageStop(data: string): boolean {
   return asObject(parseJsonAnswer(data))?.type === 'message_stop'
@@ -205,76 +198,4 @@ function splitIntoDeltas({ type, text, thinking, signature, citations, input }: 
     return { empty: { input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
   return { empty: {}, deltas: [] }
-}
-
-// ── Token figures ────────────────────────────────────────────────────────────
-// Converted to the one rule (`Usage`): here `input_tokens` leaves out what was read from the cache and what was
-// written to it, and there the prompt includes both.
-
-/** Null when the figures say neither what went in nor what came out, or what cannot be true. */
-export function parseMessagesUsage(figures: MessagesUsage | null): Usage | null {
-  if (figures === null) return null
-  const read = new UsageReader()
-  const usage = toUsage(figures, read)
-  return read.isPlausible ? usage : null
-}
-
-/** Figures as they go on to the caller: of those that cannot be true only what is no figure. */
-export function plausibleFigures(figures: MessagesUsage | null): MessagesUsage | null {
-  if (figures === null) return null
-  const read = new UsageReader()
-  toUsage(figures, read)
-  if (read.isPlausible) return figures
-  const { service_tier, inference_geo } = figures
-  return { service_tier, inference_geo }
-}
-
-function toUsage(figures: JsonObject, read: UsageReader): Usage | null {
-  const usage = turnUsage(figures, read)
-  // Compacting the conversation is billed and stands beside the totals, not in them.
-  for (const one of objectsIn(figures.iterations)) {
-    if (one.type === 'compaction') addUsage(usage, turnUsage(one, read))
-  }
-  read.sum(usage.prompt)
-  read.sum(usage.completion)
-  const isTold = [figures.input_tokens, figures.output_tokens].some((sum) => typeof sum === 'number')
-  return isTold ? usage : null
-}
-
-type TurnUsage = { -readonly [K in keyof Omit<Usage, 'milliseconds' | 'characters'>]: number }
-
-function turnUsage(figures: JsonObject, read: UsageReader): TurnUsage {
-  const cached = read.tokens(figures.cache_read_input_tokens) ?? 0
-  const cacheWrite =
-    read.tokens(figures.cache_creation_input_tokens) ??
-    cacheWriteTokens(asObject(figures.cache_creation), read)
-  const completion = read.tokens(figures.output_tokens) ?? 0
-  // A part of the completion and bounded by it: whatever it says, the sums are believed.
-  const thought = new UsageReader().tokens(asObject(figures.output_tokens_details)?.thinking_tokens) ?? 0
-  return {
-    prompt: (read.tokens(figures.input_tokens) ?? 0) + cached + cacheWrite,
-    completion,
-    cached,
-    cacheWrite,
-    promptAudio: 0,
-    reasoning: Math.min(thought, completion),
-    completionAudio: 0,
-  }
-}
-
-function cacheWriteTokens(creation: JsonObject | null, read: UsageReader): number {
-  if (creation === null) return 0
-  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = creation
-  return (read.tokens(short) ?? 0) + (read.tokens(long) ?? 0)
-}
-
-function addUsage(sum: TurnUsage, other: TurnUsage): void {
-  for (const name of Object.keys(sum) as (keyof TurnUsage)[]) sum[name] += other[name]
-}
-
-/** Later figures are totals: they replace earlier ones, save where they say nothing. */
-export function mergeFigures(before: MessagesUsage | null, figures: MessagesUsage): MessagesUsage {
-  if (before === null) return figures
-  const told = Object.entries(figures).filter(([, value]) => value !== null && value !== undefined)
-  return { ...before, ...Object.fromEntries(told) }
 }

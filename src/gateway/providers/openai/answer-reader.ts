@@ -1,7 +1,4 @@
-/**
- * Answers, streamed or whole, and their token figures: the strictest client of contract/gateway 12 takes what comes
- * out.
- */
+/** Answers, streamed or whole: the strictest client of contract/gateway 12 takes what comes out. */
 import type { Fault } from '../../../base/fault.js'
 import type {
   AssistantMessage,
@@ -20,7 +17,6 @@ import {
   objectsIn,
   optionalMember,
   parseJsonAnswer,
-  UsageReader,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
 import { choiceError, parseFinish } from './answer-finish.js'
@@ -33,6 +29,7 @@ import {
   parseToolCalls,
   ToolCallStream,
 } from './answer-members.js'
+import { parseChatUsage, updateChatUsage } from './usage.js'
 
 /** Choices one answer may have; further ones are dropped. */
 const MAX_CHOICES = 128
@@ -259,69 +256,4 @@ function parseAssistantMessage(sent: JsonObject, generationId: string): Assistan
     ...members,
     ...(calls !== undefined && { tool_calls: calls }),
   }
-}
-
-// ── Token figures ────────────────────────────────────────────────────────────
-// Converted to one rule: the prompt includes what was cached, the completion the reasoning. Nothing is priced twice.
-
-/** The figures of an answer or a chunk; null when it holds none that can be believed. */
-export function parseChatUsage(body: JsonObject): Usage | null {
-  return updateChatUsage(null, body)
-}
-
-/** The figures of a stream after one more chunk: what it tells replaces what came before, also when it cannot be true. */
-export function updateChatUsage(before: Usage | null, body: JsonObject): Usage | null {
-  const told = asObject(body.usage) ?? asObject(asObject(body.x_groq)?.usage)
-  if (told === null) return before
-  const read = new UsageReader()
-  const usage = convertFigures(told, read)
-  if (!read.isPlausible) return null
-  return usage ?? before
-}
-
-/** Details are parts of a sum and bounded by it: one that cannot be true counts as not told, and the sum is believed. */
-function convertFigures(all: JsonObject, read: UsageReader): Usage | null {
-  const inputs = asObject(all.prompt_tokens_details) ?? asObject(all.input_tokens_details)
-  const outputs = asObject(all.completion_tokens_details) ?? asObject(all.output_tokens_details)
-  const total = read.tokens(all.total_tokens)
-  const input = read.tokens(all.prompt_tokens) ?? read.tokens(all.input_tokens)
-  const output =
-    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? remainingTokens(total, input)
-  if (input === undefined || output === undefined) return null
-  const parts = new UsageReader()
-  const cached =
-    parts.tokens(inputs?.cached_tokens) ??
-    read.tokens(all.prompt_cache_hit_tokens) ??
-    read.tokens(all.cache_read_input_tokens) ??
-    read.tokens(all.cached_tokens) ??
-    0
-  const cacheWrite =
-    parts.tokens(inputs?.cache_write_tokens) ??
-    parts.tokens(inputs?.cache_creation_tokens) ??
-    read.tokens(all.cache_creation_input_tokens) ??
-    0
-  const reasoning = parts.tokens(outputs?.reasoning_tokens) ?? read.tokens(all.reasoning_tokens) ?? 0
-  // The input of the Messages format excludes what was cached. Under other names the total decides where it is told;
-  // and a cache larger than its prompt cannot be a part of it.
-  const hasMessagesNames = all.prompt_tokens === undefined && inputs === null
-  const cache = cached + cacheWrite
-  const isBeside = total !== input + output && (total === input + cache + output || cache > input)
-  const prompt = read.sum(hasMessagesNames || isBeside ? input + cache : input)
-  // Some servers count the reasoning beside the completion; their total, or its size, gives them away.
-  const isLeftOut = reasoning > output || total === prompt + output + reasoning
-  const completion = read.sum(isLeftOut ? output + reasoning : output)
-  return {
-    prompt,
-    completion,
-    cached: Math.min(cached, prompt),
-    cacheWrite: Math.min(cacheWrite, prompt - Math.min(cached, prompt)),
-    promptAudio: Math.min(parts.tokens(inputs?.audio_tokens) ?? 0, prompt),
-    reasoning: Math.min(reasoning, completion),
-    completionAudio: Math.min(parts.tokens(outputs?.audio_tokens) ?? 0, completion),
-  }
-}
-
-/** An answer can be without a completion, a prompt cannot be guessed. */
-function remainingTokens(total: number | undefined, prompt: number | undefined): number | undefined {
-  return total === undefined || prompt === undefined || total < prompt ? undefined : total - prompt
 }

@@ -8,12 +8,13 @@ import type {
   ToolCall,
 } from '../../formats/canonical.js'
 import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
-import type {
-  ContentBlock,
-  ContentBlockEvent,
-  MessagesAnswer,
-  MessagesEvent,
-  StopInfo,
+import {
+  type ContentBlock,
+  type ContentBlockEvent,
+  type MessagesAnswer,
+  type MessagesEvent,
+  type StopInfo,
+  servedTier,
 } from '../../formats/messages.js'
 import { StreamAdapter, type StreamReceiver } from '../../providers/port/provider.js'
 import { finishReasonFor, servedTierForChat, type Translation, withoutUndefined } from '../translation.js'
@@ -21,8 +22,8 @@ import { encryptedDetail, textDetail } from './reasoning.js'
 
 export function toCompletion(answer: MessagesAnswer, translation: Translation): Completion {
   const { stop, usage, wireUsage } = answer
+  const tier = servedTier(wireUsage)
   const message = toAssistantMessage(answer.content, refusalText(stop), translation)
-  const tier = nonEmptyText(wireUsage?.service_tier)
   return {
     choices: [
       {
@@ -35,7 +36,7 @@ export function toCompletion(answer: MessagesAnswer, translation: Translation): 
       },
     ],
     usage,
-    serviceTier: tier === undefined ? null : servedTierForChat(tier),
+    serviceTier: tier === null ? null : servedTierForChat(tier),
   }
 }
 
@@ -132,8 +133,8 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
         this.#emitFinish(event.stop)
         break
       case 'usage': {
-        const tier = nonEmptyText(event.wire?.service_tier)
-        if (tier !== undefined) this.emit({ type: 'tier', serviceTier: servedTierForChat(tier) })
+        const tier = servedTier(event.wire)
+        if (tier !== null) this.emit({ type: 'tier', serviceTier: servedTierForChat(tier) })
         this.emit({ type: 'usage', usage: event.usage })
         break
       }

@@ -51,7 +51,7 @@ export function toMessagesAnswer(
     ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
   ]
   const stop = toStopInfo({ ...choice, reason }, refusal ?? '', calls.length > 0, request)
-  return { content, stop, usage: completion.usage, wireUsage }
+  return { content, stop, usage: completion.usage, wireUsage, ...untoldTier(completion.serviceTier) }
 }
 
 /** The tier that served, where this format has a word for it. */
@@ -60,6 +60,11 @@ function servedTierUsage(tier: string | null, translation: Translation): Message
   const word = servedTierForMessages(tier)
   if (word === null) translation.drop('answer.service_tier')
   return word === null ? null : { service_tier: word }
+}
+
+/** A tier that this format has no word for; it has its price all the same. */
+function untoldTier(tier: string | null): { readonly serviceTier?: string } {
+  return tier === null || servedTierForMessages(tier) !== null ? {} : { serviceTier: tier }
 }
 
 /** What an assistant cannot say in this format. */
@@ -178,6 +183,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
 
   #emitUsage(): void {
     if (this.#usage === null) return
-    this.emit({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
+    const wire = servedTierUsage(this.#tier, this.#translation)
+    this.emit({ type: 'usage', usage: this.#usage, wire, ...untoldTier(this.#tier) })
   }
 }

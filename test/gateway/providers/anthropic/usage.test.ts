@@ -4,8 +4,8 @@ import {
   mergeFigures,
   parseMessagesUsage,
   plausibleFigures,
-} from '../../../../src/gateway/providers/anthropic/message-reader.js'
-import { parseChatUsage as openAiUsage } from '../../../../src/gateway/providers/openai/answer-reader.js'
+} from '../../../../src/gateway/providers/anthropic/usage.js'
+import { parseChatUsage as openAiUsage } from '../../../../src/gateway/providers/openai/usage.js'
 import { PRICES, usage } from '../../../support/providers/scripted-provider.js'
 
 const PRICED = {
@@ -38,7 +38,7 @@ const VECTORS = {
       output_tokens: 2,
       cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 60 },
     },
-    usage(170, 2, { cacheWrite: 160 }),
+    usage(170, 2, { cacheWrite: 160, details: { cacheWrite1h: 60 } }),
     10 + 200 + 10,
   ),
   'written tokens told twice count once': reads(
@@ -48,7 +48,7 @@ const VECTORS = {
       cache_creation_input_tokens: 160,
       cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 60 },
     },
-    usage(170, 2, { cacheWrite: 160 }),
+    usage(170, 2, { cacheWrite: 160, details: { cacheWrite1h: 60 } }),
     10 + 200 + 10,
   ),
   'nulls where nothing happened': reads(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { NO_USAGE, type Usage } from '../../../../src/gateway/formats/canonical.js'
-import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/answer-reader.js'
+import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/usage.js'
 
 const reads = (figures: unknown, usage: Partial<Usage> | null) => [figures, usage] as const
 
@@ -110,6 +110,69 @@ const VECTORS = {
       completion_tokens_details: { reasoning_tokens: 0.5 },
     },
     { prompt: 5, completion: 6 },
+  ),
+  'pictures, film and predictions': reads(
+    {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      prompt_tokens_details: { cached_tokens: 40, audio_tokens: 10, image_tokens: 30, video_tokens: 90 },
+      completion_tokens_details: {
+        reasoning_tokens: 5,
+        image_tokens: 20,
+        accepted_prediction_tokens: 7,
+        rejected_prediction_tokens: 3,
+      },
+    },
+    {
+      ...{ prompt: 100, completion: 50, cached: 40, promptAudio: 10, reasoning: 5 },
+      details: {
+        promptImage: 30,
+        promptVideo: 20,
+        completionImage: 20,
+        acceptedPrediction: 7,
+        rejectedPrediction: 3,
+      },
+    },
+  ),
+  'sound that was cached is cached': reads(
+    {
+      prompt_tokens: 100,
+      completion_tokens: 0,
+      prompt_tokens_details: { cached_tokens: 90, audio_tokens: 30 },
+    },
+    { prompt: 100, cached: 90, promptAudio: 10 },
+  ),
+  'a gateway in front': reads(
+    {
+      prompt_tokens: 100,
+      completion_tokens: 5,
+      prompt_tokens_details: {
+        cache_write_tokens: 60,
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 40 },
+      },
+      server_tool_use_details: { tool_calls_requested: 3, tool_calls_executed: 2, web_search_requests: 1 },
+    },
+    {
+      ...{ prompt: 100, completion: 5, cacheWrite: 60 },
+      details: { cacheWrite1h: 40, webSearches: 1, toolCallsRequested: 3, toolCallsExecuted: 2 },
+    },
+  ),
+  'searches under another name': reads(
+    { prompt_tokens: 1, completion_tokens: 1, num_search_queries: 4 },
+    { prompt: 1, completion: 1, details: { webSearches: 4 } },
+  ),
+  'details of nothing': reads(
+    {
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      completion_tokens_details: { accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+      server_tool_use_details: null,
+    },
+    { prompt: 1, completion: 1 },
+  ),
+  'more searches than can be': reads(
+    { prompt_tokens: 1, completion_tokens: 1, num_search_queries: 1e9 },
+    null,
   ),
   null: reads(null, null),
 }

@@ -1,0 +1,31 @@
+/** What an answer has consumed and what that costs: by its provider's figures, or by ours where it has sent none. */
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { EstimatedUsage, StreamTotals } from '../metering/format.js'
+import { chargeableCost, costOf, pricesInForce, withPictures } from '../pricing/price.js'
+import type { Consumption } from './generation.js'
+
+/** By the provider's figures; null where it has sent none, or none that can be charged. */
+export function reportedConsumption(
+  request: RoutedRequest,
+  { prices: all }: ModelEndpoint,
+  { usage: told, serviceTier, images }: StreamTotals,
+): Consumption | null {
+  if (told === null) return null
+  const prices = pricesInForce(all, serviceTier)
+  const usage = withPictures(told, request, prices, images)
+  const cost = chargeableCost(usage, prices)
+  return cost === null ? null : { usage, cost, estimated: false, guessed: false }
+}
+
+/** By figures of ours. */
+export function estimatedConsumption(
+  request: RoutedRequest,
+  { prices: all }: ModelEndpoint,
+  { serviceTier, images }: StreamTotals,
+  { usage: counted, isGuessed }: EstimatedUsage,
+): Consumption {
+  const prices = pricesInForce(all, serviceTier)
+  const usage = withPictures(counted, request, prices, images)
+  return { usage, cost: costOf(usage, prices), estimated: true, guessed: isGuessed }
+}

@@ -1,0 +1,386 @@
+/**
+ * Ten thousand answers of both kinds of provider, in both formats, whole and streamed, with tiers, speeds, caches,
+ * searches, pictures and sound: what is told and charged is what an independent reckoning makes of the price table.
+ */
+import { test } from 'tap'
+import { z } from 'zod'
+import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
+import { ChunkEncoder, encodeCompletion } from '../../../src/features/chat/encode.js'
+import { encodeAnswer, MessagesEncoder } from '../../../src/features/messages/encode.js'
+import { pricesSchema } from '../../../src/gateway/catalog/configuration/prices.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
+import { chatFormat } from '../../../src/gateway/metering/format.js'
+import { messagesFormat } from '../../../src/gateway/metering/messages-format.js'
+import { anthropicProvider } from '../../../src/gateway/providers/anthropic/provider.js'
+import { openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
+import { findRow } from '../../../src/store/ledger/row-text.js'
+import type { UpstreamClient, UpstreamReceiver } from '../../../src/upstream/port.js'
+import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
+import { CALLER, catalogOf } from '../../support/providers/scripted-provider.js'
+import { moneyWorld } from '../../support/servers/money-world.js'
+
+const ANSWERS = 10_000
+const WORLDS = 100
+const SEED = 17
+
+// ── The price table and the reckoning ───────────────────────────────────────
+// Written apart from the product on purpose: decimal texts, one price per kind, and a division at the end.
+
+type Table = Readonly<Record<string, string>>
+type Tiers = Readonly<Record<string, Table>>
+
+/** How much of each kind, none of it counted twice. */
+interface Facts {
+  readonly plain: number
+  readonly read: number
+  readonly write5m: number
+  readonly write1h: number
+  readonly heard: number
+  readonly seen: number
+  readonly watched: number
+  readonly said: number
+  readonly thought: number
+  readonly spoken: number
+  readonly painted: number
+  readonly searches: number
+  readonly picturesIn: number
+  readonly picturesOut: number
+}
+
+/** Names in the price table of a kind, and of what it costs where the table does not name it. */
+const NAMES: Readonly<Record<keyof Facts, readonly string[]>> = {
+  plain: ['prompt'],
+  read: ['input_cache_read', 'prompt'],
+  write5m: ['input_cache_write', 'prompt'],
+  write1h: ['input_cache_write_1h', 'input_cache_write', 'prompt'],
+  heard: ['input_audio', 'prompt'],
+  seen: ['input_image_token', 'prompt'],
+  watched: ['input_video_token', 'prompt'],
+  said: ['completion'],
+  thought: ['internal_reasoning', 'completion'],
+  spoken: ['output_audio', 'completion'],
+  painted: ['output_image_token', 'completion'],
+  searches: ['web_search'],
+  picturesIn: ['input_image'],
+  picturesOut: ['output_image'],
+}
+
+/** Whole parts of 10^-18 dollars. */
+function unitsOf(decimal: string): bigint {
+  const [whole = '0', fraction = ''] = decimal.split('.')
+  return BigInt(whole + fraction.padEnd(18, '0'))
+}
+
+function reckonNanos(facts: Facts, table: Table): bigint {
+  let units = unitsOf(table.request ?? '0')
+  for (const [kind, names] of Object.entries(NAMES)) {
+    const name = names.find((each) => table[each] !== undefined)
+    if (name !== undefined) units += BigInt(facts[kind as keyof Facts]) * unitsOf(table[name]!)
+  }
+  return (units + 500_000_000n) / 1_000_000_000n
+}
+
+// ── Chance ──────────────────────────────────────────────────────────────────
+
+const below = pseudoRandom(SEED)
+const isLikely = (percent: number): boolean => below(100) < percent
+const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
+
+const PER_TOKEN = [...new Set(Object.values(NAMES).flat())].filter((name) => !/web|_image$/.test(name))
+const PER_PIECE = ['request', 'web_search', 'input_image', 'output_image']
+
+function drawTable(percent: number): Table {
+  const table: Record<string, string> = {}
+  for (const name of PER_TOKEN)
+    if (isLikely(percent)) table[name] = `0.${String(below(10 ** 12)).padStart(15, '0')}`
+  for (const name of PER_PIECE)
+    if (isLikely(percent)) table[name] = `0.${String(below(10 ** 8)).padStart(9, '0')}`
+  return table
+}
+
+const TIERS = ['flex', 'priority', 'batch', 'fast']
+
+function drawTiers(): Tiers {
+  return Object.fromEntries(TIERS.filter(() => isLikely(70)).map((tier) => [tier, drawTable(40)]))
+}
+
+function drawFacts(kind: 'openai' | 'anthropic'): Facts {
+  const some = (percent: number, most: number): number => (isLikely(percent) ? below(most) : 0)
+  const ofOpenAi = kind === 'openai' ? 100 : 0
+  const most = pick([20, 5_000, 3_000_000])
+  return {
+    plain: below(most),
+    read: some(40, most),
+    write5m: some(30, most),
+    write1h: some(30, most),
+    said: below(most),
+    thought: some(40, most),
+    searches: some(30, 20),
+    picturesIn: some(30, 4),
+    heard: some(ofOpenAi * 0.3, most),
+    seen: some(ofOpenAi * 0.3, most),
+    watched: some(ofOpenAi * 0.2, most),
+    spoken: some(ofOpenAi * 0.3, most),
+    painted: some(ofOpenAi * 0.2, most),
+    picturesOut: some(ofOpenAi * 0.3, 3),
+  }
+}
+
+// ── What a server says of it ────────────────────────────────────────────────
+
+interface Told {
+  readonly facts: Facts
+  /** Tier in the words of the price table; null for the usual one, undefined where the server does not say. */
+  readonly tier: string | null | undefined
+}
+
+function openAiUsage({ facts }: Told): object {
+  const { plain, read, write5m, write1h, heard, seen, watched, said, thought, spoken, painted } = facts
+  const written = write5m + write1h
+  return {
+    prompt_tokens: plain + read + written + heard + seen + watched,
+    completion_tokens: said + thought + spoken + painted,
+    prompt_tokens_details: {
+      cached_tokens: read,
+      cache_write_tokens: written,
+      audio_tokens: heard,
+      image_tokens: seen,
+      video_tokens: watched,
+      cache_creation_token_details: {
+        ephemeral_5m_input_tokens: write5m,
+        ephemeral_1h_input_tokens: write1h,
+      },
+    },
+    completion_tokens_details: { reasoning_tokens: thought, audio_tokens: spoken, image_tokens: painted },
+    server_tool_use_details: { web_search_requests: facts.searches },
+  }
+}
+
+const PNG = { image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+
+function openAiAnswer(told: Told, stream: boolean): readonly string[] {
+  const { facts, tier } = told
+  const head = { id: 'x', ...(tier !== undefined && { service_tier: tier ?? 'default' }) }
+  const images = Array.from({ length: facts.picturesOut }, () => PNG)
+  const message = { role: 'assistant', content: 'yes', ...(images.length > 0 && { images }) }
+  if (!stream) {
+    const choices = [{ index: 0, message, finish_reason: 'stop' }]
+    return [JSON.stringify({ ...head, choices, usage: openAiUsage(told) })]
+  }
+  const pieces = images.map((image) => ({ images: [image] }))
+  const deltas: object[] = [{ role: 'assistant', content: 'yes' }, ...pieces]
+  return [
+    ...deltas.map((delta) => chunkOf({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })),
+    chunkOf({ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+    chunkOf({ ...head, choices: [], usage: openAiUsage(told) }),
+    'data: [DONE]\n\n',
+  ]
+}
+
+function chunkOf(members: object): string {
+  return `data: ${JSON.stringify(members)}\n\n`
+}
+
+function anthropicUsage({ facts, tier }: Told): object {
+  return {
+    input_tokens: facts.plain,
+    output_tokens: facts.said + facts.thought,
+    cache_read_input_tokens: facts.read,
+    cache_creation_input_tokens: facts.write5m + facts.write1h,
+    cache_creation: {
+      ephemeral_5m_input_tokens: facts.write5m,
+      ephemeral_1h_input_tokens: facts.write1h,
+    },
+    output_tokens_details: { thinking_tokens: facts.thought },
+    server_tool_use: { web_search_requests: facts.searches, web_fetch_requests: 0 },
+    ...(tier === 'fast' && { speed: 'fast', service_tier: 'standard' }),
+    ...(tier !== 'fast' && tier !== undefined && { service_tier: tier ?? 'standard' }),
+  }
+}
+
+function anthropicAnswer(told: Told, stream: boolean): readonly string[] {
+  const usage = anthropicUsage(told)
+  const message = { id: 'm', type: 'message', role: 'assistant', stop_reason: null, stop_sequence: null }
+  const text = { type: 'text', text: 'yes' }
+  if (!stream) return [JSON.stringify({ ...message, content: [text], stop_reason: 'end_turn', usage })]
+  const empty = { ...text, text: '' }
+  const delta = { type: 'text_delta', text: 'yes' }
+  const stop = { stop_reason: 'end_turn', stop_sequence: null }
+  return [
+    {
+      type: 'message_start',
+      message: { ...message, content: [], usage: { input_tokens: 1, output_tokens: 1 } },
+    },
+    { type: 'content_block_start', index: 0, content_block: empty },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: stop, usage },
+    { type: 'message_stop' },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+}
+
+/** Answers every call with what was laid ready for it. */
+class LaidAnswers implements UpstreamClient {
+  pieces: readonly string[] = []
+
+  call(request: { readonly body: unknown }, receiver: UpstreamReceiver) {
+    const { pieces } = this
+    const isStream = (JSON.parse(String(request.body)) as { stream?: boolean }).stream === true
+    setImmediate(() => {
+      receiver.onHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
+      for (const piece of pieces) receiver.onData(Buffer.from(piece))
+      receiver.onEnd()
+    })
+    return { waits: () => null, pause: () => {}, resume: () => {}, cancel: () => {}, release: () => {} }
+  }
+
+  sockets = () => 0
+  inFlight = () => 0
+  close = async () => {}
+}
+
+// ── The callers ─────────────────────────────────────────────────────────────
+
+const TIMEOUTS = { connectMs: 1e6, headersMs: 1e6, firstTokenMs: 1e6, idleMs: 1e6, totalMs: 1e6 }
+
+function drawWorld(kind: 'openai' | 'anthropic') {
+  const table = drawTable(80)
+  const tiers = drawTiers()
+  const { prices } = z.parse(pricesSchema, { ...table, service_tiers: tiers })
+  const upstream = new LaidAnswers()
+  const options = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: null, headers: {}, version: '1', upstream }
+  const server = { ...options, timeouts: TIMEOUTS, limits: { connections: 1, keepAliveMs: 1 } }
+  const provider = kind === 'openai' ? openAiProvider(server) : anthropicProvider(server)
+  const catalog = catalogOf({ 'acme/one': [{ slug: 'a', prices }] }, () => provider)
+  return { kind, table, tiers, upstream, ...moneyWorld(catalog) }
+}
+
+/** The list that holds for an answer, and what of it is asked for and told. */
+function drawTier({ kind, table, tiers }: ReturnType<typeof drawWorld>, format: 'chat' | 'messages') {
+  const words = kind === 'openai' ? ['flex', 'priority'] : ['priority', 'batch', 'fast']
+  const told = pick([undefined, null, ...words])
+  const asked = pick(format === 'chat' ? [null, 'flex', 'priority', 'fast'] : [null, 'speed'])
+  // What is asked for changes nothing: it counts what was served.
+  return { told, asked, prices: { ...table, ...(told ? tiers[told] : {}) } }
+}
+
+const QUESTION = { type: 'text', text: 'is it?' }
+const PICTURE = { type: 'image_url', ...PNG }
+const SOURCE = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' }
+
+function chatRequest(facts: Facts, asked: string | null, stream: boolean): ChatRequest {
+  const content = [QUESTION, ...Array.from({ length: facts.picturesIn }, () => PICTURE)]
+  const messages = [{ role: 'user', content }]
+  return {
+    model: 'acme/one',
+    messages,
+    stream,
+    ...(asked !== null && { service_tier: asked }),
+  } as ChatRequest
+}
+
+function messagesRequest(facts: Facts, asked: string | null, stream: boolean): MessagesRequest {
+  const content = [
+    QUESTION,
+    ...Array.from({ length: facts.picturesIn }, () => ({ type: 'image', source: SOURCE })),
+  ]
+  const messages = [{ role: 'user' as const, content }]
+  return {
+    model: 'acme/one',
+    max_tokens: 9,
+    messages,
+    stream,
+    ...(asked !== null && { speed: 'fast' as const }),
+  }
+}
+
+/** The whole of what a caller is sent, and the id of it. */
+async function ask(
+  { gateway }: ReturnType<typeof drawWorld>,
+  format: 'chat' | 'messages',
+  request: ChatRequest | MessagesRequest,
+): Promise<{ readonly id: string; readonly sent: string }> {
+  const inference = { caller: CALLER, simulate: '', traceparent: '' }
+  const at = { arrivedAt: performance.now() }
+  const [ours, encodeWhole, Encoder] =
+    format === 'chat'
+      ? ([chatFormat, encodeCompletion, ChunkEncoder] as const)
+      : ([messagesFormat, encodeAnswer, MessagesEncoder] as const)
+  const generation = gateway.prepare(
+    ours as typeof chatFormat,
+    { ...inference, request: request as ChatRequest },
+    at,
+  )
+  const { id } = generation
+  if (request.stream !== true) {
+    const { answer, fault } = await gateway.complete(ours as typeof chatFormat, generation, NEVER_ABORTED)
+    if (fault !== null) throw fault
+    return { id, sent: (encodeWhole as typeof encodeCompletion)(generation, answer, null) }
+  }
+  const encoder = new (Encoder as typeof ChunkEncoder)(generation)
+  return new Promise((resolve, reject) => {
+    let sent = ''
+    gateway.stream(ours as typeof chatFormat, generation, {
+      onEvent: (event) => {
+        sent += encoder.event(event)
+      },
+      onFlush: () => {},
+      onEnd: () => resolve({ id, sent: sent + encoder.end(null) }),
+      onFailure: reject,
+    })
+  })
+}
+
+/** `usage.cost` as the caller reads it, in nano-dollars; the last one that was sent. */
+function toldCost(sent: string): number {
+  const costs = [...sent.matchAll(/"cost":([0-9.e-]+)/g)]
+  return Math.round(Number(costs.at(-1)?.[1]) * 1e9)
+}
+
+test('ten thousand answers cost what the price table says, to the nano-dollar', async (t) => {
+  let reckoned = 0n
+  let charged = 0n
+  const wrong: string[] = []
+  for (let world = 0; world < WORLDS; world++) {
+    const place = drawWorld(world % 2 === 0 ? 'openai' : 'anthropic')
+    for (let answer = 0; answer < ANSWERS / WORLDS; answer++) {
+      const format = pick(['chat', 'messages'] as const)
+      const stream = isLikely(50)
+      const facts = drawFacts(place.kind)
+      // The messages format has no place for pictures in an answer, and the translation drops them.
+      const seen = format === 'messages' ? { ...facts, picturesOut: 0 } : facts
+      const { told, asked, prices } = drawTier(place, format)
+      const answers = place.kind === 'openai' ? openAiAnswer : anthropicAnswer
+      place.upstream.pieces = answers({ facts: seen, tier: told }, stream)
+      const build = format === 'chat' ? chatRequest : messagesRequest
+      const { id, sent } = await ask(place, format, build(seen, asked, stream))
+      const due = reckonNanos(seen, prices)
+      const row = findRow(Buffer.from(place.lines.join('')), id)
+      reckoned += due
+      if (BigInt(toldCost(sent)) !== due || BigInt(row?.cost ?? -1) !== due) {
+        wrong.push(
+          JSON.stringify({
+            kind: place.kind,
+            format,
+            stream,
+            seen,
+            told,
+            asked,
+            due: String(due),
+            cost: toldCost(sent),
+          }),
+        )
+      }
+    }
+    const books = place.charged()
+    t.equal(books.unclosed, 0)
+    t.equal(place.open(), 0)
+    t.equal(place.spent(), books.nanos, 'limits have lost what the rows charge')
+    charged += BigInt(books.nanos)
+  }
+  t.same(wrong.slice(0, 3), [])
+  t.equal(wrong.length, 0)
+  t.equal(charged, reckoned)
+  t.ok(reckoned > 1_000_000_000n)
+})

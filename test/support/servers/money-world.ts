@@ -1,0 +1,74 @@
+/** A gateway with its accounting over a journal of lines and leases that add up what was taken of them. */
+import { systemClock } from '../../../src/base/clock.js'
+import { Accounting } from '../../../src/gateway/accounting/accounting.js'
+import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
+import { Gateway } from '../../../src/gateway/gateway.js'
+import type { QuotaLeases, QuotaPermit } from '../../../src/limits/quota-leases.js'
+import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
+import {
+  encodeClosedLine,
+  encodeLostLine,
+  encodeOpenLine,
+  encodePayerLine,
+} from '../../../src/store/ledger/row-text.js'
+import { routingState } from '../providers/routing.js'
+
+export interface MoneyWorld {
+  readonly gateway: Gateway
+  /** Lines of the journal. */
+  readonly lines: string[]
+  /** What all limits have lost. */
+  spent(): number
+  /** Calls that are admitted and not settled. */
+  open(): number
+  /** What the books make of the lines. */
+  charged(): { readonly nanos: number; readonly calls: number; readonly unclosed: number }
+}
+
+export function moneyWorld(catalog: Catalog): MoneyWorld {
+  const lines: string[] = []
+  let spent = 0
+  const leases = {
+    tryAcquire: (): QuotaPermit => ({}) as QuotaPermit,
+    release: (_: QuotaPermit, amount: number) => {
+      spent += amount
+    },
+  } as unknown as QuotaLeases
+  const accounting = new Accounting({
+    journal: {
+      hasRoomFor: () => true,
+      recordOpen: (entry) => lines.push(encodePayerLine(entry), encodeOpenLine(entry)),
+      recordLost: (entry) => lines.push(encodePayerLine(entry), encodeLostLine(entry)),
+      recordClosed: async (row) => void lines.push(encodePayerLine(row), encodeClosedLine(row)),
+    },
+    leases,
+    accounts: { organization: (id) => ({ id, credits: 1e15 }) as never },
+    clock: systemClock,
+    creditsUrl: 'money',
+  })
+  const gateway = new Gateway({
+    catalog: () => catalog,
+    ...routingState(),
+    countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
+    clock: systemClock,
+    deadlineMs: 60_000,
+    onDefect: (error) => {
+      throw error
+    },
+    observe: () => {},
+    admit: (generation) => accounting.admit(generation),
+    admitCount: async () => () => {},
+  })
+  return {
+    gateway,
+    lines,
+    spent: () => spent,
+    open: () => accounting.open,
+    charged: () => {
+      const whole = lines.flatMap((line) => line.trimEnd().split('\n'))
+      const { deltas, opened } = new LedgerBatch(whole, new Map())
+      const nanos = deltas.reduce((sum, { cost }) => sum + cost, 0)
+      return { nanos, calls: deltas.reduce((sum, each) => sum + each.calls, 0), unclosed: opened.size }
+    },
+  }
+}
