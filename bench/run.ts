@@ -31,7 +31,7 @@ async function runBenchmark(args: readonly string[]): Promise<number> {
   stopOnSignal(children)
   try {
     const pinning = planPinning(options.workers)
-    const peerProgram = options.peer ? installPeer(PROJECT_FOLDER) : null
+    const peerProgram = options.peer ? installPeer() : null
     const settings = { ...options, toolVersion, pinning, serverProgram, tempFolder, peerProgram }
     const chosen = scenarios.filter((scenario) => options.scenarios.includes(scenario.name))
     const machine = describeMachine(tempFolder)

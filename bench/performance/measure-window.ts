@@ -1,16 +1,11 @@
 /** The measured part of a load run: opened after the warm-up, closed at its end, with the costs in between. */
 
 import { Histogram } from '../../src/base/histogram.js'
+import { readMachineCpuMs } from '../../src/base/machine-cpu.js'
 import { KeptConnections } from '../harness/http/kept-connections.js'
 import { runPacedCalls } from '../harness/http/pacer.js'
 import { requestBytes } from '../harness/http/requests.js'
-import {
-  costBetween,
-  ownCpuMs,
-  type ProcessCost,
-  readCost,
-  readMachineCpuMs,
-} from '../harness/machine/proc.js'
+import { costBetween, ownCpuMs, type ProcessCost, readCost } from '../harness/machine/proc.js'
 import type { CostFigures, LoadJob, PollFigures } from './job.js'
 import type { PollPlan } from './scenarios.js'
 

@@ -3,8 +3,9 @@
  * much of its two cores somebody else took, and a round with too much of that is measured again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readMachineCpuMs } from '../../src/base/machine-cpu.js'
 import type { CorePlan } from '../harness/machine/pinning.js'
-import { cpuMs, ownCpuMs, readMachineCpuMs } from '../harness/machine/proc.js'
+import { cpuMs, ownCpuMs } from '../harness/machine/proc.js'
 import { figure, type TrialContext, type TrialFigure } from './trial.js'
 
 /**

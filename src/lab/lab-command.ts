@@ -53,6 +53,8 @@ export interface LabPorts {
   readonly fleet: WorkerFleet
   /** Milliseconds on the clock that all processes of the machine share. */
   readonly now: () => number
+  /** CPU time that programs of the machine other than this process have used so far; null where that is unknown. */
+  readonly machineCpuMs: () => number | null
   readonly environment: RunSummary['environment']
   /** Opened to other machines: then it may have any name. */
   readonly open: boolean

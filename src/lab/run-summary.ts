@@ -72,6 +72,11 @@ export interface RunSummary {
     readonly shareBusy: number | null
   }
   readonly workers: readonly WorkerSummary[]
+  /**
+   * Cores that programs other than this server kept busy, the load tool among them, over the seconds since the begin of
+   * the run; absent where the system does not tell.
+   */
+  readonly others?: { readonly seconds: number; readonly cores: number }
   readonly stalls: readonly RunStall[]
   /** Workers that did not answer in time (a blocked one cannot): what they last said stands in for them. */
   readonly stale?: readonly number[]
@@ -94,12 +99,13 @@ export interface SeriesStep {
   readonly p99: number
 }
 
-export type ValidityCheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16}`
+export type ValidityCheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17}`
 
 export interface ValidityCheck {
   readonly id: ValidityCheckId
   readonly name: string
-  readonly result: 'ok' | 'warn' | 'fail' | 'n/a'
+  /** `busy`: it would have failed, but other programs used the cores, which alone may be why. */
+  readonly result: 'ok' | 'warn' | 'busy' | 'fail' | 'n/a'
   /** A sentence with the two numbers that were compared. */
   readonly reason: string
 }
@@ -107,7 +113,14 @@ export interface ValidityCheck {
 export type LoopClass = 'open' | 'closed' | 'corrected' | 'omitting' | 'synthetic' | 'censored' | 'unknown'
 
 export interface LoadToolVerdict {
-  readonly verdict: 'valid' | 'valid for throughput only' | 'lower bound only' | 'latency invalid' | 'invalid'
+  readonly verdict:
+    | 'valid'
+    | 'valid for throughput only'
+    | 'lower bound only'
+    /** Other programs used the cores: on a quiet machine it would be one of the others. */
+    | 'not judged'
+    | 'latency invalid'
+    | 'invalid'
   readonly loopClass: LoopClass
   readonly reasons: readonly string[]
   readonly checks: readonly ValidityCheck[]

@@ -5,10 +5,11 @@ import { cpus, release } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { operationNames } from '../app.js'
 import { parseHostPort } from '../base/host-port.js'
+import { readMachineCpuMs } from '../base/machine-cpu.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
 import { serveLab } from '../lab/control/server.js'
-import { measureMonotonicOffset } from '../lab/lab-clock.js'
+import { measureMonotonicOffset, processCpuMs } from '../lab/lab-clock.js'
 import type { LabCommand, LabCommandResult, WorkerFleet } from '../lab/lab-command.js'
 import type { RunSummary } from '../lab/run-summary.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
@@ -50,6 +51,7 @@ export async function startLab(config: Config, ports: LabSupervisorPorts): Promi
   const server = await serveLab(host, port, {
     fleet: createLabFleet(ports, fanOut),
     now: () => performance.now() + offset,
+    machineCpuMs,
     environment: describeEnvironment(config, ports),
     open: config.labOpen,
     faults: config.labFaults,
@@ -67,6 +69,12 @@ export async function startLab(config: Config, ports: LabSupervisorPorts): Promi
     workerJoined: (worker: number) => server.onWorkerJoined(worker),
     close: () => server.close(),
   }
+}
+
+/** Of all programs but this one. */
+function machineCpuMs(): number | null {
+  const all = readMachineCpuMs()
+  return all === null ? null : all - processCpuMs()
 }
 
 /** A question with a shorter deadline is for a glance: it does not wait for a worker that is silent. */

@@ -151,6 +151,7 @@ export function sampleComparison(): ComparisonRun {
     },
     source: { revision: 'a1b2c3d4e5', libraries: { 'uWebSockets.js': '20.0.8', echarts: '6.1.0' } },
     pinning: { serverCores: [0], generatorCores: [1], warnings: [] },
+    warnings: ['the machine was busy: other programs used its cores in 3 of 90 repetitions'],
     server: { argv: ['node', 'dist/src/main.js', 'serve', '--lab'], workers: 1, recording: true },
     limits: { 'open files': '1048576', 'local ports': '32768 60999' },
     tools: [

@@ -119,7 +119,10 @@ interface Asked {
   readonly body: unknown
 }
 
-const TRUTH = { total: { statuses: { '200': 7 } }, workers: [{ worker: 0, cpuShare: 0.25, lag: {} }] }
+const TRUTH = {
+  total: { arrivals: 9, completed: 7, aborted: 2, statuses: { '200': 7 } },
+  workers: [{ worker: 0, cpuShare: 0.25, lag: {} }],
+}
 const VERDICT = { verdict: 'valid', loopClass: 'closed', reasons: [], checks: [] }
 
 /** A control listener that says what it was asked, and answers as the real one does. */

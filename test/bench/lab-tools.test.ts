@@ -146,7 +146,11 @@ const RECOGNISED: Readonly<Record<string, readonly [program: string, prints: str
   bombardier: ['bombardier', 'bombardier version v1.2.6 linux/amd64'],
   loadtest: ['loadtest', 'Loadtest version: 8.2.1'],
   locust: ['locust', 'locust 2.24.0 from /usr/lib (python 3.11)'],
-  httperf: ['httperf', 'httperf-0.9.0 compiled Jan  1 2024 with DEBUG'],
+  httperf: [
+    'httperf',
+    'httperf: warning: open file limit > FD_SETSIZE; limiting max. # of open files to FD_SETSIZE\nhttperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.',
+  ],
+  artillery: ['artillery', 'VERSION INFO:\n\nArtillery: 2.0.20\nNode.js:   v20.20.2\nOS:        linux'],
   ab: ['ab', 'This is ApacheBench, Version 2.3 <$Revision$>'],
 }
 

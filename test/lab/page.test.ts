@@ -74,7 +74,7 @@ test('a run is shown as it happens: head, figures, charts, stalls, verdict', SKI
   await tab.until(`${text('stalls')}.includes('goes on')`)
   server.send(liveEvent(9000, { fromMs: 5400, judged: true }))
   await tab.until(`${text('verdict-body')}.includes('latency invalid')`)
-  t.equal(await tab.evaluate(`document.querySelectorAll('.checks li').length`), 16)
+  t.equal(await tab.evaluate(`document.querySelectorAll('.checks li').length`), 17)
   t.match(await tab.evaluate(text('validity-text')), /VERDICT latency invalid/)
   t.equal(
     await tab.evaluate(

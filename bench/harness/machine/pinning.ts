@@ -74,12 +74,16 @@ export function pinnedCommand(cores: readonly number[] | null, command: readonly
 /** The cores this process may use, from /proc; empty where there is none. */
 function allowedCores(): number[] {
   try {
-    const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? ''
-    return list.split(',').flatMap(coresOfRange)
+    return coresOfList(
+      /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? '',
+    )
   } catch {
     return []
   }
 }
+
+/** `0-2,5` as numbers. */
+export const coresOfList = (list: string): number[] => list.split(',').flatMap(coresOfRange)
 
 function coresOfRange(range: string): number[] {
   const [first, last = first] = range.split('-').map(Number)

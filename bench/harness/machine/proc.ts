@@ -119,20 +119,6 @@ export function reapedCpuMs(): number | null {
   return row === null ? null : row.reapedTicks * MS_PER_TICK
 }
 
-/**
- * CPU time all programs used so far on the whole machine, or on one core of it, stolen time included; null where there is
- * no /proc. Time in interrupts is left out: kernels differ in whether a process is charged for it.
- */
-export function readMachineCpuMs(core: number | '' = ''): number | null {
-  try {
-    const line = new RegExp(`^cpu${core} +(.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))
-    const [user = 0, nice = 0, system = 0, , , , , steal = 0] = line![1]!.split(' ').map(Number)
-    return (user + nice + system + steal) * MS_PER_TICK
-  } catch {
-    return null
-  }
-}
-
 /** CPU time of this process so far, milliseconds. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage()

@@ -2,6 +2,7 @@
 import type { LoadToolReport } from '../../../src/lab/run-summary.js'
 import type { SampleQuantiles } from '../../harness/figures/sample-set.js'
 import type { LoadOutcome, LoadPlan } from '../../harness/http/http-load.js'
+import { ownCpuMs } from '../../harness/machine/proc.js'
 import type { HeatCells } from '../report/repetition.js'
 
 export interface DriveReport extends ReturnType<typeof driveReport> {
@@ -51,6 +52,7 @@ export function driveReport(
     pipelining: 1,
     cpuShare: busyShare,
     cpuCores: 1,
+    cpuS: ownCpuMs() / 1000,
     wallS: seconds,
   }
   const ofKind = (name: string, index: number) => [name, figures.byKind[index]!.quantiles()] as const

@@ -3,6 +3,9 @@ import { colourOf } from './palette.js'
 
 export const TEXT_PX = 12
 
+/** Of a plot of one tool, in pixels: two stand beside each other on a desk, one on a telephone. */
+export const PLOT_WIDTH = 600
+
 /** An axis of values. `name` holds the unit. */
 export function valueAxis(name: string, more: Readonly<Record<string, unknown>> = {}) {
   return {

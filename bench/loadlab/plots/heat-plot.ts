@@ -1,10 +1,10 @@
 /** Latency over time as a map: stalls lean, warm-up fades, two modes are two bands. */
 import type { HeatCells } from '../report/repetition.js'
-import { formatFigure, plotTitle, TEXT_PX, valueAxis } from './axes.js'
+import { formatFigure, PLOT_WIDTH, plotTitle, TEXT_PX, valueAxis } from './axes.js'
 import { colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
-const SIZE = { width: 720, height: 360 }
+const SIZE = { width: PLOT_WIDTH, height: 360 }
 
 /** Null when no cell holds anything. */
 export function heatPlot(

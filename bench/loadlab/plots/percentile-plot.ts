@@ -1,22 +1,32 @@
 /** Distributions of latencies: by percentile over logarithmic nines, and as shares of the samples. */
 
 import type { CurvePoint } from '../report/repetition.js'
-import { decadeRange, formatFigure, logAxis, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
-import { colourOf, SERIES_COLOURS, seriesColour } from './palette.js'
+import {
+  decadeRange,
+  formatFigure,
+  logAxis,
+  PLOT_WIDTH,
+  plotLegend,
+  plotTitle,
+  TEXT_PX,
+  valueAxis,
+} from './axes.js'
+import { colourOf, ownColour, SERIES_COLOURS, seriesColour } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 export interface PercentileCurve {
   readonly name: string
-  /** Which of the three sides it shows; `other` for tools beside each other. */
-  readonly side: 'client' | 'server' | 'theory' | 'other'
+  /** Which of the three sides it shows; `ours` and `other` for tools beside each other. */
+  readonly side: 'client' | 'server' | 'theory' | 'ours' | 'other'
   readonly points: readonly CurvePoint[]
 }
 
-const WIDTH = 720
 const HEIGHT = 392
-/** Height of a line of the legend, and how many names fit on one. */
+const BROAD_HEIGHT = 480
 const LEGEND_LINE = 19
-const NAMES_ON_A_LINE = 3
+/** What stands before and behind a name of the legend, and a letter of it. */
+const LEGEND_GAPS = 40
+const LETTER = TEXT_PX * 0.6
 const TICKS = [0, 50, 90, 99, 99.9, 99.99, 99.999]
 /** Beyond these many nines no run of seconds has samples. */
 const MOST_NINES = 5
@@ -25,12 +35,13 @@ const ROUNDING = 1e-6
 
 /**
  * Latency by percentile: what a tool leaves out opens as a gap between the lines. Curves without points are left out;
- * without any there is nothing to draw, and null.
+ * without any there is nothing to draw, and null. `width` in pixels: text keeps its size.
  */
 export function percentilePlot(
   title: string,
   subtitle: string,
   curves: readonly PercentileCurve[],
+  width = PLOT_WIDTH,
 ): string | null {
   const drawn = curves.filter(({ points }) => points.some(({ ms }) => ms > 0))
   if (drawn.length === 0) return null
@@ -43,13 +54,18 @@ export function percentilePlot(
     : valueAxis('latency, ms', { nameGap: 52, min: 0 })
   const floor = wide ? decadeRange(values)[0] : 0
   const many = drawn.length > 4
-  const legendHeight = LEGEND_LINE * Math.ceil(drawn.length / NAMES_ON_A_LINE)
+  const legendHeight =
+    LEGEND_LINE *
+    countLines(
+      drawn.map(({ name }) => name),
+      width - 92,
+    )
   return renderChart(
     {
       title: plotTitle(title, subtitle),
       legend: plotLegend(
         drawn.map(({ name }) => name),
-        many ? { type: 'plain', right: 20 } : {},
+        many ? { type: 'plain', right: 20, left: width < PLOT_WIDTH ? 14 : 72 } : {},
       ),
       grid: { left: 78, right: 40, top: many ? 64 + legendHeight : 84, bottom: 56 },
       xAxis: valueAxis('percentile', {
@@ -65,17 +81,53 @@ export function percentilePlot(
         interval: 1,
       }),
       yAxis: y,
-      series: drawn.map((curve, index) => lineOf(curve, index, floor, reach)),
+      series: drawn.map((curve) => lineOf(curve, toneOf(curve, drawn), floor, reach)),
     },
-    { width: WIDTH, height: HEIGHT + (many ? legendHeight : 0) },
+    { width, height: (width > PLOT_WIDTH ? BROAD_HEIGHT : HEIGHT) + (many ? legendHeight : 0) },
     `${title}: ${drawn.map(({ name, points }) => `${name} up to ${formatFigure(points.at(-1)?.ms ?? 0)} ms`).join(', ')}`,
   )
 }
 
-const WIDTHS = { client: 2.6, server: 2.2, theory: 1.8, other: 2 }
+/** How many lines of a legend so many names fill. */
+function countLines(names: readonly string[], width: number): number {
+  let lines = 1
+  let used = 0
+  for (const name of names) {
+    const own = LEGEND_GAPS + name.length * LETTER
+    if (used > 0 && used + own > width) {
+      lines++
+      used = 0
+    }
+    used += own
+  }
+  return lines
+}
 
-function lineOf({ name, side, points }: PercentileCurve, index: number, floor: number, reach: number) {
-  const tone = side === 'other' ? seriesColour(index) : colourOf(side)
+/** What is due is a broad band of the text's colour, on which the others lie or do not. */
+const WIDTHS = { client: 2.6, server: 2.2, theory: 4.5, ours: 3, other: 1.8 }
+const LAYERS = { client: 5, server: 4, theory: 2, ours: 5, other: 3 }
+const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond']
+
+interface LineTone {
+  readonly colour: string
+  /** Among those of its side. */
+  readonly index: number
+}
+
+function toneOf(curve: PercentileCurve, drawn: readonly PercentileCurve[]): LineTone {
+  const { side } = curve
+  const index = drawn.filter((each) => each.side === side).indexOf(curve)
+  if (side === 'theory') return { colour: colourOf('ink'), index }
+  if (side === 'ours') return { colour: ownColour(index), index }
+  return { colour: side === 'other' ? seriesColour(index) : colourOf(side), index }
+}
+
+function lineOf(
+  { name, side, points }: PercentileCurve,
+  { colour, index }: LineTone,
+  floor: number,
+  reach: number,
+) {
   return {
     name,
     type: 'line' as const,
@@ -85,15 +137,15 @@ function lineOf({ name, side, points }: PercentileCurve, index: number, floor: n
     ]),
     // Few points are what a tool printed and not a measured curve: they are shown as such.
     showSymbol: points.length <= 12 && side !== 'theory',
-    symbol: 'circle',
-    symbolSize: 6,
-    itemStyle: { color: tone },
+    symbol: SYMBOLS[index % SYMBOLS.length]!,
+    symbolSize: side === 'ours' ? 8 : 6,
+    itemStyle: { color: colour },
     lineStyle: {
-      color: tone,
+      color: colour,
       width: WIDTHS[side],
-      type: side === 'theory' || index >= SERIES_COLOURS ? ([6, 5] as number[]) : ('solid' as const),
+      type: index >= SERIES_COLOURS ? ([6, 5] as number[]) : ('solid' as const),
     },
-    z: side === 'client' ? 5 : 3,
+    z: LAYERS[side],
   }
 }
 
@@ -121,7 +173,7 @@ interface Distribution {
   readonly points: readonly CurvePoint[]
 }
 
-const ECDF_SIZE = { width: 720, height: 352 }
+const ECDF_SIZE = { width: PLOT_WIDTH, height: 352 }
 
 /**
  * Share of the samples up to a latency: how a reader of a stream waited. `what` names the axis, without its unit:

@@ -1,6 +1,6 @@
 /** What the server saw, step by step: arrivals and answers, what was under way, how late its loop was. */
 import type { SeriesStep } from '../../../src/lab/run-summary.js'
-import { formatFigure, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
+import { formatFigure, PLOT_WIDTH, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
 import { type ColourRole, colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
@@ -11,7 +11,7 @@ export interface StallShade {
   readonly toMs: number
 }
 
-const SIZE = { width: 720, height: 524 }
+const SIZE = { width: PLOT_WIDTH, height: 524 }
 const PANELS = [
   { top: 84, height: 180, name: 'requests per step' },
   { top: 294, height: 84, name: 'in flight' },

@@ -1,10 +1,10 @@
 /** Latency against throughput: where the knee is, and which rate still met the limit. */
 import type { Sweep, SweepPoint } from '../report/repetition.js'
-import { formatFigure, logAxis, plotLegend, plotTitle, valueAxis } from './axes.js'
+import { formatFigure, logAxis, PLOT_WIDTH, plotLegend, plotTitle, valueAxis } from './axes.js'
 import { type ColourRole, colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
-const SIZE = { width: 720, height: 392 }
+const SIZE = { width: PLOT_WIDTH, height: 392 }
 
 /** The highest target that was achieved within the limit; null when none was. */
 export function highestRateWithinLimit({ points, limitMs }: Sweep): SweepPoint | null {

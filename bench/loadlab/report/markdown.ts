@@ -1,9 +1,10 @@
 /** A comparison as Markdown. */
 import { bulletList, columnTable, markdownTable } from '../../harness/figures/markdown.js'
 import { formatFigure } from '../plots/axes.js'
+import { conclusion } from './conclusion.js'
 import type { Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
-import type { RunSummaries, ScenarioSummary, ToolSummary } from './summary.js'
+import { type RunSummaries, type ScenarioSummary, type ToolSummary, toolNames } from './summary.js'
 import {
   figuresAndFailures,
   LEGEND,
@@ -14,7 +15,6 @@ import {
   sweepSentences,
   TOOL_COLUMNS,
   toolCommandLine,
-  toolNames,
   UNKNOWN,
   validityText,
   verdictReason,
@@ -28,6 +28,8 @@ export function renderMarkdown(
 ): string {
   const parts = [
     '# Which load tools to believe',
+    conclusion(scenarios),
+    ...(run.warnings.length === 0 ? [] : [bulletList(run.warnings.map((warning) => `**Note**: ${warning}`))]),
     verdictMatrix(scenarios),
     'A cell holds the verdict and the kind of loop in the rounds, the rest of this page says why.',
     ...scenarios.flatMap((scenario) => scenarioParts(scenario, plots)),

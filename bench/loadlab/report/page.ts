@@ -3,10 +3,11 @@ import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import { type Columns, cellsOf, headsOf } from '../../harness/figures/markdown.js'
 import { darkModeCss } from '../plots/palette.js'
 import { escapeXml } from '../plots/svg-chart.js'
+import { conclusion } from './conclusion.js'
 import { PAGE_STYLE } from './page-style.js'
 import { fileName, type Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
-import type { RunSummaries, ScenarioSummary, ToolSummary } from './summary.js'
+import { type RunSummaries, type ScenarioSummary, type ToolSummary, toolNames } from './summary.js'
 import {
   figuresAndFailures,
   LEGEND,
@@ -17,7 +18,6 @@ import {
   sweepSentences,
   TOOL_COLUMNS,
   toolCommandLine,
-  toolNames,
   validityText,
   verdictReason,
   voteCounts,
@@ -42,6 +42,8 @@ export function renderPage(
 <main>
 <h1>Which load tools to believe</h1>
 <p class="meta">${escapeXml(run.startedAt.slice(0, 16).replace('T', ' '))} UTC, ${run.rounds} round${run.rounds === 1 ? '' : 's'}, ${escapeXml(run.machine.cpu)}, revision ${escapeXml(run.source.revision)}</p>
+<p class="conclusion">${escapeXml(conclusion(scenarios))}</p>
+${warningList(run.warnings)}
 <nav>${sections.map((name) => `<a href="#${fileName(name)}">${escapeXml(name)}</a>`).join('')}</nav>
 ${verdictMatrix(scenarios)}
 ${scenarios.map((scenario) => scenarioSection(scenario, plots)).join('\n')}
@@ -60,10 +62,19 @@ ${discarded.length === 0 ? '<p>None.</p>' : `<ul class="facts">${discarded.map((
 `
 }
 
+/** What to know before any verdict. */
+function warningList(warnings: readonly string[]): string {
+  if (warnings.length === 0) return ''
+  return `<ul class="warnings">${warnings.map((warning) => `<li>${escapeXml(warning)}</li>`).join('')}</ul>`
+}
+
 function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
   const rows = toolNames(scenarios).map((name) => {
-    const cells = scenarios.map(
-      (scenario) => `<td class="left">${verdictCell(scenario.tools.find(({ tool }) => tool === name))}</td>`,
+    const cells = scenarios.map((scenario) =>
+      verdictCell(
+        scenario.name,
+        scenario.tools.find(({ tool }) => tool === name),
+      ),
     )
     return `<tr><td>${escapeXml(name)}</td>${cells.join('')}</tr>`
   })
@@ -73,21 +84,25 @@ function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
   return `<div class="wide"><table><thead><tr><th>tool</th>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }
 
-function verdictCell(tool: ToolSummary | undefined): string {
-  if (tool === undefined) return '<span class="note">not run</span>'
+function verdictCell(scenario: string, tool: ToolSummary | undefined): string {
+  if (tool === undefined) return '<td class="left none">–</td>'
   const verdict = tool.verdicts[0]
-  if (verdict === undefined) return verdictChip('invalid', 'no figures')
-  return `${verdictChip(verdict.value)}<span class="loop">${escapeXml(tool.classes[0]?.value ?? '')} ${votesNote(tool)}</span>`
+  const said =
+    verdict === undefined
+      ? verdictChip('invalid', 'no figures')
+      : `<span>${verdictChip(verdict.value)} <span class="loop">${escapeXml(tool.classes[0]?.value ?? '')} ${votesNote(tool)}</span></span>`
+  return `<td class="left" data-head="${escapeXml(scenario)}">${said}</td>`
 }
 
 function votesNote({ verdicts, repetitions }: ToolSummary): string {
   return verdicts.length > 1 ? `${verdicts[0]!.times} of ${repetitions.length} rounds` : ''
 }
 
-const TONE: Readonly<Record<LoadToolVerdict['verdict'], 'good' | 'some' | 'bad'>> = {
+const TONE: Readonly<Record<LoadToolVerdict['verdict'], 'good' | 'some' | 'calm' | 'bad'>> = {
   valid: 'good',
   'valid for throughput only': 'some',
   'lower bound only': 'some',
+  'not judged': 'calm',
   'latency invalid': 'bad',
   invalid: 'bad',
 }
@@ -121,12 +136,19 @@ ${good
 
 /** The first `words` columns are text and stand to the left. */
 function htmlTable<Row>(columns: Columns<Row>, rows: readonly Row[], words: number): string {
+  const heads = headsOf(columns).map(escapeXml)
   const cells = (tag: 'th' | 'td', texts: readonly string[]) =>
     texts
-      .map((text, at) => `<${tag}${at < words ? ' class="left"' : ''}>${escapeXml(text)}</${tag}>`)
+      .map(
+        (text, at) =>
+          `<${tag}${at < words ? ' class="left"' : ''}${tag === 'td' && at > 0 ? ` data-head="${heads[at]}"` : ''}>${unbroken(escapeXml(text))}</${tag}>`,
+      )
       .join('')
   return `<div class="wide"><table><thead><tr>${cells('th', headsOf(columns))}</tr></thead><tbody>${rows.map((row) => `<tr>${cells('td', cellsOf(columns, row))}</tr>`).join('')}</tbody></table></div>`
 }
+
+/** The space within a number is no place for the end of a line. */
+const unbroken = (text: string): string => text.replaceAll(/(?<=\d) (?=\d{3})/g, '\u00a0')
 
 function toolDetails(tool: ToolSummary, plots: readonly Plot[]): string {
   if (tool.typical === null) return ''
@@ -145,7 +167,13 @@ ${plotFigures(plots.filter(({ kind, scenario }) => kind === 'sweep' && scenario 
 
 function plotFigures(plots: readonly Plot[]): string {
   if (plots.length === 0) return ''
-  return `<div class="plots">${plots.map(({ svg, file }) => `<figure>${withUniqueIds(svg, file)}</figure>`).join('')}</div>`
+  return `<div class="plots">${plots.map(plotFigure).join('')}</div>`
+}
+
+function plotFigure({ svg, narrow, file }: Plot): string {
+  if (narrow === undefined) return `<figure>${withUniqueIds(svg, file)}</figure>`
+  const [broad, small] = [withUniqueIds(svg, file), withUniqueIds(narrow, `${file}-narrow`)]
+  return `<figure class="broad">${broad}</figure><figure class="narrow">${small}</figure>`
 }
 
 /** Clip paths have names, and on one page no two plots may share one. */

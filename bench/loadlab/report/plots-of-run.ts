@@ -15,7 +15,13 @@ export interface Plot {
   readonly tool: string | null
   readonly kind: 'overview' | 'percentiles' | 'series' | 'heat' | 'sweep' | 'stream'
   readonly svg: string
+  /** The same for a narrow window, where it is drawn for a broad one. */
+  readonly narrow?: string
 }
+
+/** Widths of a plot of all tools, in pixels. */
+const BROAD = 1200
+const NARROW = 400
 
 /** A plot, where there was anything to draw; its file is named by `parts`. */
 function plotOf(
@@ -44,16 +50,21 @@ export function plotsOfRun(run: ComparisonRun, scenarios: readonly ScenarioSumma
 function overviewPlot({ name, tools }: ScenarioSummary): Plot[] {
   const typical = tools.flatMap(({ typical }) => (typical === null ? [] : [typical]))
   const curves = typical.map(
-    (one): PercentileCurve => ({ name: one.tool, side: 'other', points: clientCurve(one) }),
+    (one): PercentileCurve => ({
+      name: one.tool,
+      side: one.tool.startsWith('drive') ? 'ours' : 'other',
+      points: clientCurve(one),
+    }),
   )
   const stalled = typical.some(({ truth }) => truth.stalls.length > 0)
   if (stalled) curves.push({ name: 'expected', side: 'theory', points: theoryCurve(typical[0]!) })
-  const svg = percentilePlot(
-    `What the tools print: ${name}`,
-    'the round with the median p99 of each tool',
-    curves,
-  )
-  return plotOf('overview', svg, name, null, name, 'all')
+  const draw = (width: number) =>
+    percentilePlot(`What the tools print: ${name}`, 'the round with the median p99 of each', curves, width)
+  const narrow = draw(NARROW)
+  return plotOf('overview', draw(BROAD), name, null, name, 'all').map((plot) => ({
+    ...plot,
+    ...(narrow !== null && { narrow }),
+  }))
 }
 
 function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): Plot[] {
@@ -63,9 +74,9 @@ function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, ro
   const title = `${tool}, ${name}: `
   const server = withMaximumLast(histograms.server, truth.total.completed)
   const percentiles = percentilePlot(`${title}latency by percentile`, which, [
+    { name: 'expected', side: 'theory', points: theoryCurve(typical) },
     { name: 'client', side: 'client', points: clientCurve(typical) },
     { name: 'server', side: 'server', points: server },
-    { name: 'expected', side: 'theory', points: theoryCurve(typical) },
   ])
   const what = heat?.side === 'server' ? 'service time at the server' : 'latency'
   const drawn = {

@@ -83,6 +83,8 @@ export interface ComparisonRun {
   readonly machine: MachineRecord
   readonly source: SourceRecord
   readonly pinning: Pinning
+  /** What a reader has to know before any verdict, the weightiest first. */
+  readonly warnings: readonly string[]
   /** Command line of the server, its workers, whether truth was recorded. */
   readonly server: { readonly argv: readonly string[]; readonly workers: number; readonly recording: boolean }
   /** Limits of the system that bound a run: open files, port range, listen backlog. */

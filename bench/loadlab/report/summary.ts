@@ -25,6 +25,11 @@ export function summarizeRun(run: ComparisonRun) {
   return { scenarios, discarded }
 }
 
+/** Every tool of a comparison. */
+export function toolNames(scenarios: readonly ScenarioSummary[]): string[] {
+  return [...new Set(scenarios.flatMap(({ tools }) => tools.map(({ tool }) => tool)))].sort(compareToolNames)
+}
+
 function summarizeScenario(name: string, says: string, repetitions: readonly Repetition[]) {
   const tools = [...new Set(repetitions.map(({ tool }) => tool))].sort(compareToolNames)
   const usable = repetitions.filter(({ failure }) => failure === undefined)

@@ -95,11 +95,6 @@ export function figuresAndFailures({ tools }: ScenarioSummary): {
   return { good, failures: tools.flatMap(({ tool, failures }) => failures.map((why) => `${tool}, ${why}`)) }
 }
 
-/** Every tool of a comparison, in the order of the scenarios. */
-export function toolNames(scenarios: readonly ScenarioSummary[]): string[] {
-  return [...new Set(scenarios.flatMap(({ tools }) => tools.map(({ tool }) => tool)))]
-}
-
 export const LEGEND = `Medians over the rounds, in brackets the interval that holds the true median with at least 92 % (for six rounds the
 range, 96.9 %). Latencies are what the tool prints, server p99 is what the server measured in the same runs. Errors and
 answers outside 2xx are sums over the rounds. CPU is in cores. The rate ratio is paired by round, against the scenario's
@@ -126,7 +121,7 @@ export function methodFacts(run: ComparisonRun): string[] {
   return [
     `command: \`${run.command}\`; started ${run.startedAt}, finished ${run.finishedAt}`,
     machineLine(machine),
-    `server: ${coresText(pinning.serverCores)}, generator: ${coresText(pinning.generatorCores)}${pinning.warnings.map((warning) => `; ${warning}`).join('')}`,
+    `server: ${coresText(pinning.serverCores)}, generator: ${coresText(pinning.generatorCores)}`,
     `server command: \`${server.argv.map(stripFolder).join(' ')}\`; ${server.workers} worker${server.workers === 1 ? '' : 's'}; truth recording ${server.recording ? 'on' : 'off'}`,
     sourceLine(source, machine),
     `tools: ${installed.join(', ')}${absent.length > 0 ? `; not run: ${absent.join(', ')}` : ''}`,
@@ -150,5 +145,7 @@ const stripFolder = (argument: string): string => argument.replace(/(^|=)\/(?:[^
 export function verdictReason(tool: ToolSummary): string {
   const verdict = tool.typical?.verdict
   if (verdict === undefined) return tool.failures[0] ?? 'it did not run'
-  return verdict.reasons[0] ?? 'its figures agree with what the server saw'
+  const { reasons } = verdict
+  if (verdict.verdict === 'not judged') return reasons.slice(0, 2).join('; ')
+  return reasons[0] ?? 'its figures agree with what the server saw'
 }

@@ -1,15 +1,18 @@
 /** `npm run bench -- compare`: every installed tool, in random order, against the server that knows the truth. */
+import { coresOfOthers, FOREIGN_LIMIT } from '../../../src/lab/verdict/evidence.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import { renderRequest, resolveDestination } from '../../harness/http/requests.js'
 import { describeMachine, describeSource, systemLimits } from '../../harness/machine/machine.js'
-import { planPinning } from '../../harness/machine/pinning.js'
+import { coresOfList, type Pinning, planPinning } from '../../harness/machine/pinning.js'
 import { UsageError } from '../../harness/option-values.js'
 import { Progress } from '../../harness/progress.js'
 import { newReportFolder, openWorkplace, PROJECT_FOLDER, reportName } from '../../harness/project.js'
 import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { API_KEY } from '../../performance/gateway/calls.js'
 import { INTERRUPTED } from '../drivers/running.js'
-import type { ComparisonRun, ToolRecord } from '../report/repetition.js'
+import { conclusion } from '../report/conclusion.js'
+import type { ComparisonRun, Repetition, ToolRecord } from '../report/repetition.js'
+import { summarizeRun } from '../report/summary.js'
 import { findTool, type InstalledTool, TOOLS } from '../tools/catalogue.js'
 import { discardDisturbed } from './discard.js'
 import { type LabServer, runningServer, startLabServer } from './lab-server.js'
@@ -42,7 +45,7 @@ export async function compareCommand(args: readonly string[]): Promise<number> {
     const { writeReport } = await import('../report/write-report.js')
     const folder = newReportFolder(run.id)
     writeReport(run, folder)
-    process.stdout.write(closingText(run, folder, options, stopping.asked))
+    process.stdout.write(closingText(run, folder))
     return stopping.asked ? INTERRUPTED : 0
   } finally {
     await server.stop()
@@ -78,7 +81,6 @@ async function runComparison(comparison: ComparisonContext): Promise<ComparisonR
   if (plan.planned.length === 0) throw new UsageError('none of these tools can do any of these scenarios')
   const startedAt = new Date().toISOString()
   const machine = describeMachine(tempFolder)
-  const foreign: number[] = []
   const stage: RepetitionContext = {
     control: server.control,
     origin: server.origin,
@@ -86,7 +88,6 @@ async function runComparison(comparison: ComparisonContext): Promise<ComparisonR
     key: server.key,
     place: { cores: pinning.generatorCores, children, tempFolder, signal: stopping.signal },
     seed: options.seed,
-    onForeign: (cores) => foreign.push(cores),
   }
   const sweepPlan = options.sweep ? planSweep(options.quick) : null
   const seconds = plan.seconds + (sweepPlan?.seconds ?? 0) + WARMUP_S
@@ -108,15 +109,13 @@ async function runComparison(comparison: ComparisonContext): Promise<ComparisonR
     command: ['npm run bench -- compare', ...comparison.args].join(' '),
     machine,
     source: describeSource(PROJECT_FOLDER),
-    pinning: {
-      ...pinning,
-      warnings: [
-        ...pinning.warnings,
-        ...server.warnings,
-        ...planWarnings(plan, options, stopping, broken),
-        ...disturbanceWarnings(foreign),
-      ],
-    },
+    pinning: server.pids === null ? { ...pinning, serverCores: coresOfServer(repetitions) } : pinning,
+    warnings: [
+      ...busyWarnings(repetitions),
+      ...sharedCoreWarnings(repetitions, pinning),
+      ...pinning.warnings,
+      ...planWarnings(plan, options, stopping, broken),
+    ],
     server: {
       argv: server.argv,
       workers: server.workers || (repetitions[0]?.truth.workers.length ?? 0),
@@ -142,16 +141,15 @@ function findTools(options: CompareOptions): { installed: InstalledTool[]; recor
     const found = findTool(tool)
     if (found === null && options.toolsAsked)
       throw new UsageError(`--tools: ${tool.name} is not installed here`)
-    const note = found === null ? 'not installed' : tool.unusable
+    const note = found === null ? 'not installed' : (tool.unusable?.() ?? undefined)
     records.push({ tool: tool.name, version: found?.version ?? null, ...(note !== undefined && { note }) })
-    if (found !== null && tool.unusable === undefined) installed.push(found)
+    if (found !== null && note === undefined) installed.push(found)
   }
   return { installed, records }
 }
 
 async function connectLabServer(options: CompareOptions, children: ChildProcesses, tempFolder: string) {
-  const running = await runningServer(options.origin, options.control)
-  if (running !== null) return running
+  if (options.running !== null) return runningServer(options.running.origin, options.running.control)
   const environment = { SLUICE_API_KEY: API_KEY }
   return await startLabServer(children, planPinning(1), tempFolder, environment)
 }
@@ -182,15 +180,26 @@ function runOrder({ rounds, planned }: ComparisonPlan): string[][] {
   )
 }
 
-/** Programs outside of the comparison make tools look slow and late: the report has to say so. */
-const FOREIGN_LIMIT = 0.1
-
-function disturbanceWarnings(foreign: readonly number[]): string[] {
+/** Programs outside of the comparison make tools look slow and late: the report has to say so first. */
+function busyWarnings(repetitions: readonly Repetition[]): string[] {
+  const foreign = repetitions.map(({ truth, report }) => coresOfOthers(truth, report) ?? 0)
   const disturbed = foreign.filter((cores) => cores > FOREIGN_LIMIT)
   if (disturbed.length === 0) return []
   const most = Math.max(...disturbed).toFixed(2)
   return [
-    `other programs used the cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} of a core: run again on a quiet machine`,
+    `the machine was busy: other programs used its cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} of a core; what depends on that is not judged, run again on a quiet machine`,
+  ]
+}
+
+/** A server that was started elsewhere says itself on which cores it may run. */
+const coresOfServer = ([first]: readonly Repetition[]): number[] =>
+  coresOfList(String(first?.truth.environment.affinity ?? ''))
+
+function sharedCoreWarnings(repetitions: readonly Repetition[], { generatorCores }: Pinning): string[] {
+  const cores = coresOfServer(repetitions)
+  if (generatorCores === null || !cores.includes(generatorCores[0]!)) return []
+  return [
+    `the server may use cores ${cores.join(', ')}, the generator's among them, so they disturb each other: start it with taskset -c 0, or let the comparison start its own`,
   ]
 }
 
@@ -202,7 +211,8 @@ function planWarnings(
 ): string[] {
   const few = rounds < 6 && !quick
   return [
-    quick && `a quick comparison: ${rounds} round(s) of short runs give a first impression, no interval`,
+    quick &&
+      `a quick comparison: ${rounds === 1 ? 'one round' : `${rounds} rounds`} of short runs give a first impression, no interval`,
     few && `${rounds} rounds are fewer than the 6 that an interval for the median needs`,
     asked && 'interrupted: not every planned repetition was made',
     broken !== null && `not every planned repetition was made: ${broken}`,
@@ -219,25 +229,27 @@ function announcePlan(
   const minutes = Math.ceil(seconds / 60)
   process.stderr.write(
     `bench: ${planned.length} repetitions in ${rounds} round(s), about ${minutes} min; order by seed ${seed}; server ${
-      server.pids === null ? `at ${server.origin}, already running` : 'started here, pinned'
-    }${quick ? '; quick: a first impression, no result' : ''}\n`,
+      server.pids === null ? `at ${server.origin}, already running` : 'started here'
+    }${quick ? '; quick: a first impression, no result' : ''}\nbench: watch it at ${server.control.origin}/lab\n`,
   )
   for (const what of leftOut) process.stderr.write(`bench: left out: ${what}\n`)
 }
 
-function closingText(run: ComparisonRun, folder: string, { quick }: CompareOptions, interrupted: boolean) {
-  const title = `Which tool to believe, and why (${run.rounds} round(s), seed ${run.orderSeed}${quick ? ', quick' : ''}${
-    interrupted ? ', INTERRUPTED' : ''
-  })`
-  const missing = run.tools
-    .filter(({ note }) => note !== undefined)
-    .map(({ tool, note }) => `${tool}: ${note}`)
+/** The conclusion first, then what to know before it is believed, then every verdict. */
+function closingText(run: ComparisonRun, folder: string): string {
+  const { scenarios } = summarizeRun(run)
+  const missing = run.tools.flatMap(({ tool, note }) => (note === undefined ? [] : [`${tool} (${note})`]))
   const table = verdictTable(
     discardDisturbed(run.repetitions).kept,
-    run.scenarios.map(({ name }) => name),
+    scenarios.map(({ name }) => name),
   )
-  const gone = missing.length === 0 ? '' : `\nNot compared: ${missing.join('; ')}\n`
-  return `\n${title}\n\n${table}${gone}\nThe report with the two numbers behind every verdict: ${folder}\n`
+  return [
+    `\n${conclusion(scenarios)}\n`,
+    ...run.warnings.map((warning) => `! ${warning}\n`),
+    `\n${table}\n`,
+    missing.length === 0 ? '' : `Not compared: ${missing.join('; ')}\n`,
+    `The report with the two numbers behind every verdict: ${folder}\n`,
+  ].join('')
 }
 
 /** Ctrl-C ends the tool that runs and then the comparison; a second one ends the program. */

@@ -73,6 +73,11 @@ export class LabControl {
     return this.#call('POST', `runs/${id}/stop`)
   }
 
+  /** How many requests the run has by now. */
+  async arrivals(id: string): Promise<number> {
+    return (await this.#call<RunSummary>('GET', `runs/${id}`)).total.arrivals
+  }
+
   async series(id: string): Promise<SeriesStep[]> {
     return (await this.#call<{ steps: SeriesStep[] }>('GET', `runs/${id}/series?stepMs=${SERIES_STEP_MS}`))
       .steps

@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pinning } from '../../harness/machine/pinning.js'
+import { UsageError } from '../../harness/option-values.js'
 import { builtServer } from '../../harness/project.js'
 import { type ChildProcesses, freePort } from '../../harness/server/child-processes.js'
 import { LabControl } from './control.js'
@@ -23,10 +24,11 @@ export interface LabServer {
   stop(): Promise<unknown>
 }
 
-/** The server that answers at `controlOrigin`, or null when nobody does. */
-export async function runningServer(origin: string, controlOrigin: string): Promise<LabServer | null> {
+/** The server whose control listener is at `controlOrigin`. Throws when nobody answers there. */
+export async function runningServer(origin: string, controlOrigin: string): Promise<LabServer> {
   const control = new LabControl(controlOrigin)
-  if (!(await control.answers())) return null
+  if (!(await control.answers()))
+    throw new UsageError(`--control: no lab answers at ${controlOrigin}; start the server with --lab`)
   return {
     origin,
     control,
@@ -34,9 +36,7 @@ export async function runningServer(origin: string, controlOrigin: string): Prom
     argv: ['(already running)'],
     workers: 0,
     key: null,
-    warnings: [
-      'the server was already running: which cores it uses was not chosen here, so generator and server may disturb each other',
-    ],
+    warnings: [],
     stop: async () => {},
   }
 }

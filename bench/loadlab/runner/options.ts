@@ -9,17 +9,18 @@ export type CompareOptions = NonNullable<ReturnType<typeof readCompareOptions>>
 export const compareUsage = `npm run bench -- compare [options]
 
 Which load tool can be believed, and why: runs every installed tool against the server that knows what really happened.
-Uses a server that was started with --lab when its control listener answers, otherwise starts one of its own.
+Starts a server of its own on one core and keeps the tools to another, unless --target or --control name one that runs.
 
-  --quick              one round and short runs, done in less than five minutes; a first impression, no result
+  --quick              one round and short runs, done in about six minutes; a first impression, no result
   --rounds n           rounds, every tool once in each, in random order (default 6, the least that gives an interval)
   --tools a,b          only these (default: all that are installed): ${TOOLS.map(({ name }) => name).join(', ')}
-  --scenario a,b       only these (default: all; streams not with --quick, nor at a server that runs already):
+  --scenario a,b       only these (default: all; streams not with --quick, nor with --target):
                        ${COMPARE_SCENARIOS.map(({ name }) => name).join(', ')}
   --no-sweep           leave out the sweep of rising rates at the end
   --seed n             of the order and of the moment of the outage (default: from the clock; it is printed)
-  --target url         of a running server (default ${DEFAULT_ORIGIN})
-  --control url        of its control listener (default ${DEFAULT_CONTROL})
+  --target url         a server that runs with --lab, instead of one of its own (with --control: ${DEFAULT_ORIGIN}).
+                       On two cores start it with: taskset -c 0 npm start -- --lab
+  --control url        its control listener (with --target: ${DEFAULT_CONTROL})
 
 Exit codes: 0 when a report was written, 1 when not, 2 for a bad option, 130 when interrupted (what was measured by then is
 reported and marked).
@@ -41,8 +42,14 @@ export function readCompareOptions(args: readonly string[], now = Date.now()) {
     scenarios: given.scenario === undefined ? scenarios : namesOption('scenario', given.scenario, scenarios),
     seed: wholeOption('seed', given.seed, now % 1_000_000, 0, 1_000_000_000),
     sweep: !(given['no-sweep'] ?? false),
-    origin: originOption('target', given.target, DEFAULT_ORIGIN),
-    control: originOption('control', given.control, DEFAULT_CONTROL),
+    /** Null: one is started for the comparison. */
+    running:
+      given.target === undefined && given.control === undefined
+        ? null
+        : {
+            origin: originOption('target', given.target, DEFAULT_ORIGIN),
+            control: originOption('control', given.control, DEFAULT_CONTROL),
+          },
   }
 }
 

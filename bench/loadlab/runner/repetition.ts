@@ -3,14 +3,15 @@
  * what it said.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import type { LoadExpectation, LoadToolVerdict, RunSummary } from '../../../src/lab/run-summary.js'
-import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
+import { costBetween, readCost } from '../../harness/machine/proc.js'
 import type { Progress } from '../../harness/progress.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOfPercentiles } from '../tools/reading.js'
 import { type LabControl, LabControlFault } from './control.js'
-import { type ComparisonPlan, OVERHEAD_S, type PlannedRun } from './plan.js'
+import { type ComparisonPlan, type PlannedRun, wallSeconds } from './plan.js'
 import { longestSeconds, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
 import { serverHeat } from './server-heat.js'
 
@@ -24,8 +25,6 @@ export interface RepetitionContext {
   readonly seed: number
   /** Of the server's gateway, where it is known. */
   readonly key?: string | null
-  /** Told how much of a core programs outside of the comparison kept busy, where that can be known. */
-  readonly onForeign?: (cores: number) => void
 }
 
 /** A tool's own patience where it can be told: longer than anything the server does to it. */
@@ -35,9 +34,13 @@ const TIMEOUT_S = 60
 export async function runRepetition(planned: PlannedRun, stage: RepetitionContext): Promise<Repetition> {
   const { control } = stage
   const run = await startControlRun(planned, stage)
+  const toolEnded = new AbortController()
   try {
-    await planHold(planned, stage)
-    const measured = await measureTool(planned, stage)
+    const hold = planHold(planned, stage, run, toolEnded.signal)
+    // A hold that waits for the tool is ordered while the tool runs; any other before.
+    if (planned.variant.overheadS === undefined) await hold
+    const measured = await measureTool(planned, stage).finally(() => toolEnded.abort())
+    await hold
     await control.clearFaults()
     const truth = await control.stop(run)
     return await judgeRepetition(planned, stage, run, measured, truth)
@@ -80,31 +83,28 @@ async function measureTool(planned: PlannedRun, stage: RepetitionContext) {
     ...(stage.key && { key: stage.key }),
   }
   const serverCpuMs = () => (stage.serverPids === null ? null : readCost(stage.serverPids)?.cpuMs)
-  const [serverBefore, machineBefore] = [serverCpuMs(), readMachineCpuMs()]
+  const serverBefore = serverCpuMs()
   const ran = await runTool(variant, installed.program, job, stage.place)
-  const share = (ms: number | null) => (ms === null ? null : ms / 1000 / ran.wallS)
+  const serverMs = costBetween(serverBefore, serverCpuMs())
   return {
     ran,
     /** Cores that the server kept busy; null when its processes are not known here. */
-    serverShare: share(costBetween(serverBefore, serverCpuMs())),
-    /** Cores that all programs of the machine kept busy. */
-    machineShare: share(costBetween(machineBefore, readMachineCpuMs())),
+    serverShare: serverMs === null ? null : serverMs / 1000 / ran.wallS,
   }
 }
 
 async function judgeRepetition(
   planned: PlannedRun,
-  { control, onForeign }: RepetitionContext,
+  { control }: RepetitionContext,
   run: string,
-  { ran, serverShare, machineShare }: MeasuredToolRun,
+  { ran, serverShare }: MeasuredToolRun,
   truth: RunSummary,
 ): Promise<Repetition> {
   const { scenario, variant, round } = planned
   const report = clientReportOf(planned, ran, plannedRate(planned))
   const generator = ran.cpuShare ?? 0
   const server = serverShare ?? truth.workers.reduce((sum, { cpuShare }) => sum + cpuShare, 0)
-  if (machineShare !== null) onForeign?.(Math.max(0, machineShare - server - generator))
-  const { verdict, failure } = await verdictOn(variant.name, ran, () => control.post(run, report))
+  const { verdict, failure } = await verdictOn(variant.name, ran, truth, () => control.post(run, report))
   const own = curveOfPercentiles(report.percentiles, report.max)
   const heat = ran.figures?.heat ?? (await serverHeat(control, run, scenario.operation, truth))
   return {
@@ -131,16 +131,26 @@ async function judgeRepetition(
 async function verdictOn(
   tool: string,
   ran: ToolRun,
+  truth: RunSummary,
   post: () => Promise<LoadToolVerdict>,
 ): Promise<{ verdict: LoadToolVerdict; failure: string | null }> {
   const broken = (failure: string) => ({ verdict: brokenVerdict(tool, failure), failure })
-  if (ran.failure !== null) return broken(ran.failure)
+  if (ran.failure !== null) return broken(`${ran.failure}; ${whatServerSaw(truth)}`)
   try {
     return { verdict: await post(), failure: null }
   } catch (error) {
     if (!(error instanceof LabControlFault) || error.status === null || error.status >= 500) throw error
     return broken(`its report was refused: ${error.message}`)
   }
+}
+
+/** The server's side of a run without figures. */
+function whatServerSaw({ total, connections }: RunSummary): string {
+  if (total.arrivals > 0)
+    return `the server read ${total.arrivals} requests, answered ${total.completed}, and ${total.aborted} were given up`
+  return connections.opened === 0
+    ? 'it never connected to the server'
+    : `the server had ${connections.opened} connections of it and no request on them that it takes: it answers what is HTTP/1.0 or malformed with 505 and closes`
 }
 
 function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): LoadExpectation {
@@ -157,9 +167,25 @@ function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): L
   return { loop: 'closed', connections: scenario.connections }
 }
 
-/** The hold begins at another phase in every round, so that no tool is lucky by its rhythm. */
-async function planHold({ scenario, round }: PlannedRun, { control, seed }: RepetitionContext) {
+const FIRST_REQUEST_POLL_MS = 100
+
+/** Resolves when the run has its first request, or when `ended` is aborted before. */
+async function firstRequest(control: LabControl, run: string, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted && (await control.arrivals(run)) === 0) await sleep(FIRST_REQUEST_POLL_MS)
+}
+
+/**
+ * The hold begins at another phase in every round, so that no tool is lucky by its rhythm: counted from the begin of the
+ * run, or from the first request of a tool that is slow to start.
+ */
+async function planHold(
+  { scenario, round, variant }: PlannedRun,
+  { control, seed }: RepetitionContext,
+  run: string,
+  ended: AbortSignal,
+) {
   if (scenario.hold === undefined) return
+  if (variant.overheadS !== undefined) await firstRequest(control, run, ended)
   const [from, to] = scenario.hold.afterS
   const afterS = from + (to - from) * seededRandom(seed + 1_000 * round)()
   await control.plan({
@@ -182,6 +208,7 @@ function clientReportOf({ variant, installed, scenario }: PlannedRun, ran: ToolR
     cpuCores: 1,
     wallS: ran.wallS,
     cpuShare: ran.cpuShare ?? 0,
+    ...(ran.cpuShare !== null && { cpuS: ran.cpuShare * ran.wallS }),
   }
   if (ran.figures === null) {
     return {
@@ -235,10 +262,10 @@ export async function runAllRepetitions(
   const repetitions: Repetition[] = []
   for (const [index, planned] of plan.planned.entries()) {
     if (stopping.asked) break
-    const { round, scenario, variant, seconds } = planned
+    const { round, scenario, variant } = planned
     const label = `${index + 1} of ${plan.planned.length}, round ${round}: ${variant.name} in ${scenario.name}`
     try {
-      const repetition = await progress.during(label, seconds + OVERHEAD_S, () =>
+      const repetition = await progress.during(label, wallSeconds(planned), () =>
         runRepetition(planned, stage),
       )
       // Interrupted in the middle: the tool was stopped with it, so there is nothing to judge.

@@ -86,7 +86,7 @@ async function measureProcess(variant: ToolVariant, job: ToolJob, command: ToolC
   }
   try {
     const figures = variant.parse({ stdout, stderr, file: (name) => readJobFile(job.folder, name) }, job)
-    if (figures.done === 0) return failedRun(`it got no answer at all: ${lastLine(stderr || stdout)}`)
+    if (figures.done === 0) return failedRun(`it got no answer at all${countedFailures(figures)}`)
     return { argv: command.argv, figures, failure: null, cpuShare, wallS }
   } catch (error) {
     if (!(error instanceof UnreadableOutput)) throw error
@@ -167,4 +167,7 @@ function readJobFile(folder: string, name: string): string | null {
   }
 }
 
-const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.slice(0, 200) ?? ''
+function countedFailures({ errors }: ToolFigures): string {
+  const counted = Object.entries(errors).map(([name, count]) => `${name} ${count}`)
+  return counted.length === 0 ? '' : ` (${counted.join(', ')})`
+}

@@ -7,6 +7,7 @@ const SEVERITY: readonly LoadToolVerdict['verdict'][] = [
   'valid',
   'lower bound only',
   'valid for throughput only',
+  'not judged',
   'latency invalid',
   'invalid',
 ]
@@ -45,7 +46,8 @@ function toolRow(tool: string, repetitions: readonly Repetition[]) {
     severity: SEVERITY.indexOf(commonest),
     words,
     loopClass,
-    why: toOneLine(typical.reasons[0] ?? ''),
+    // That the machine was busy is half of a reason: the other is what it may have caused.
+    why: toOneLine(typical.reasons.slice(0, commonest === 'not judged' ? 2 : 1).join('; ')),
   }
 }
 

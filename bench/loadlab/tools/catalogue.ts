@@ -1,11 +1,14 @@
 /** Every load tool the comparison knows, and which of them are here. */
 import { spawnSync } from 'node:child_process'
-import { UsageError } from '../../harness/option-values.js'
+import { installNpmProgram, npmProgramPath } from '../../harness/npm-program.js'
+import { readFlags } from '../../harness/option-values.js'
+import { ab } from './ab.js'
+import { artillery } from './artillery.js'
 import { autocannon } from './autocannon.js'
 import { bombardier, fortio, oha, siege, vegeta } from './json-tools.js'
 import { k6 } from './k6.js'
 import { drive } from './own-drivers.js'
-import { ab, h2load, hey, httperf, loadtest, locust } from './text-tools.js'
+import { h2load, hey, httperf, loadtest, locust } from './text-tools.js'
 import type { Tool } from './tool.js'
 import { wrk, wrk2 } from './wrk.js'
 
@@ -25,6 +28,7 @@ export const TOOLS: readonly Tool[] = [
   siege,
   locust,
   httperf,
+  artillery,
   ab,
 ]
 
@@ -37,7 +41,8 @@ export interface InstalledTool {
   readonly program: string
 }
 
-const PROBE_LIMIT_MS = 10_000
+/** artillery takes seconds to say who it is. */
+const PROBE_LIMIT_MS = 20_000
 
 /** What a program prints when it is asked with `args`; an empty text when it cannot be started. */
 type ProgramProbe = (program: string, args: readonly string[]) => string
@@ -54,22 +59,37 @@ const askProgram: ProgramProbe = (program, args) => {
 /** Looks for a tool by what programs of its name say, because names lie: null when it is not here. */
 export function findTool(tool: Tool, ask: ProgramProbe = askProgram): InstalledTool | null {
   if (typeof tool.probe === 'string') return { tool, version: tool.probe, program: '' }
-  for (const program of tool.probe.programs) {
+  for (const program of [...tool.probe.programs, ...(tool.npm ? [npmProgramPath(tool.npm)] : [])]) {
     const version = tool.probe.version(ask(program, tool.probe.args))
     if (version !== null) return { tool, version, program }
   }
   return null
 }
 
+const toolsUsage = `npm run bench -- tools [--install]
+
+The load tools that the comparison knows, and which are here.
+
+  --install  put those that npm has into this project's cache of downloads, in the versions that were tried and without
+             their install scripts: ${TOOLS.flatMap(({ npm }) => (npm ? [`${npm.name} ${npm.version}`] : [])).join(', ')}
+`
+
 /** `npm run bench -- tools`: what the comparison would find here. */
 export async function toolsCommand(args: readonly string[]): Promise<number> {
-  if (args.length > 0) throw new UsageError(`tools takes no options, not '${args[0]}'`)
-  for (const tool of TOOLS) {
-    const found = findTool(tool)
-    const state = found === null ? 'not installed' : (tool.unusable ?? found.version)
-    process.stdout.write(`${tool.name.padEnd(14)} ${state}\n`)
-    if (found === null) continue
-    for (const { name, says } of tool.variants) process.stdout.write(`  ${name.padEnd(20)} ${says}\n`)
-  }
+  const { help, install } = readFlags(args, '', 'install help')
+  if (help) process.stdout.write(toolsUsage)
+  else for (const tool of TOOLS) process.stdout.write(toolLines(tool, install ?? false))
   return 0
+}
+
+function toolLines(tool: Tool, install: boolean): string {
+  if (install && tool.npm && findTool(tool) === null) installNpmProgram(tool.npm)
+  const found = findTool(tool)
+  const absent = tool.npm ? 'not installed; npm run bench -- tools --install' : 'not installed'
+  const state = found === null ? absent : (tool.unusable?.() ?? found.version)
+  const variants = found === null ? [] : tool.variants
+  return [
+    `${tool.name.padEnd(14)} ${state}\n`,
+    ...variants.map(({ name, says }) => `  ${name.padEnd(20)} ${says}\n`),
+  ].join('')
 }

@@ -232,7 +232,9 @@ export const oha = defineTool({
   ],
 })
 
+/** Without a protocol it speaks HTTP/1.0. */
 const SIEGE_RC = `connection = keep-alive
+protocol = HTTP/1.1
 parser = false
 limit = 10000
 json_output = true

@@ -33,6 +33,11 @@ export function matchNumber(text: string, pattern: RegExp, what: string): number
   return finiteNumber(matchText(text, pattern, what), what)
 }
 
+/** What every match of `pattern` says: a name in its first group and a number in its second. */
+export function namedNumbers(text: string, pattern: RegExp): Record<string, number> {
+  return Object.fromEntries([...text.matchAll(pattern)].map(([, name, value]) => [name!, Number(value)]))
+}
+
 /** A value that has to be a finite number of at least 0. Throws UnreadableOutput. */
 export function finiteNumber(value: unknown, what: string): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value

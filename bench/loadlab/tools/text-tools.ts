@@ -1,9 +1,10 @@
-/** Tools that print text: h2load, hey, httperf, loadtest, locust, and ApacheBench, which is only recognised. */
+/** Tools that print text: h2load, hey, httperf, loadtest, locust. */
 import { quantileOfSorted } from '../../harness/figures/statistics.js'
 import {
   matchNumber,
   matchText,
   milliseconds,
+  namedNumbers,
   percentilesOf,
   positiveCounts,
   ratePerSecond,
@@ -16,15 +17,9 @@ import {
   defineTool,
   openLoop,
   probe,
-  type Tool,
   type ToolJob,
   UnreadableOutput,
 } from './tool.js'
-
-/** What every match of `pattern` says: a name in its first group and a number in its second. */
-function namedNumbers(text: string, pattern: RegExp): Record<string, number> {
-  return Object.fromEntries([...text.matchAll(pattern)].map(([, name, value]) => [name!, Number(value)]))
-}
 
 const H2LOAD_LOG = 'requests.log'
 const PERCENTAGES = [50, 75, 90, 95, 99, 99.9, 99.99]
@@ -145,7 +140,7 @@ const HTTPERF_CALLS_PER_SECOND = 30_000
 /** So many calls on each of so many connections; its rate is one of connections, so it runs closed here. */
 export const httperf = defineTool({
   name: 'httperf',
-  probe: probe('httperf', '--version', /^httperf-\d\S*/m),
+  probe: probe('httperf', '--version', /^httperf: (httperf-\d\S*)/m),
   command: ({ url, connections, seconds, timeoutS }, program) => {
     const calls = Math.max(1, Math.round((HTTPERF_CALLS_PER_SECOND * seconds) / connections))
     const path = `${url.pathname}${url.search}`
@@ -185,7 +180,8 @@ export const httperf = defineTool({
 /** loadtest of npm: closed loop, or an open one with `--rps`; whole milliseconds. */
 export const loadtest = defineTool({
   name: 'loadtest',
-  probe: probe('loadtest', '--version', /^Loadtest version: (\S+)/im),
+  probe: probe('loadtest', '--version', /^Loadtest version: \S+/im),
+  npm: { name: 'loadtest', version: '8.2.1', program: 'bin/loadtest.js' },
   command: ({ url, connections, seconds, rate, timeoutS }, program) => {
     const pace = rate === null ? [] : ['--rps', String(rate)]
     return {
@@ -285,11 +281,3 @@ export const locust = defineTool({
     closedAtRate('locust-throughput', 'constant_throughput: a rate per user, omits'),
   ],
 })
-
-/** Recognised, so that nobody wonders why it is missing. */
-export const ab: Tool = {
-  name: 'ab',
-  probe: probe('ab', '-V', /ApacheBench, Version \S+/),
-  unusable: 'it speaks HTTP/1.0, which the native server answers with 505',
-  variants: [],
-}

@@ -1,5 +1,6 @@
 /** A load tool as data and three functions: how it is recognised, started, and read. */
 import type { LoadToolReport } from '../../../src/lab/run-summary.js'
+import type { NpmProgram } from '../../harness/npm-program.js'
 import type { CurvePoint, HeatCells, StreamCurves } from '../report/repetition.js'
 
 /** What a tool is told to do. */
@@ -61,6 +62,8 @@ export interface ToolVariant {
   readonly fixedTimeoutS?: number
   /** Shortest run it can be trusted with, in seconds. */
   readonly leastSeconds?: number
+  /** What it takes besides to start and to end, in seconds, where that is more than a moment: a hold then waits for its first request. */
+  readonly overheadS?: number
   readonly command: (job: ToolJob, program: string) => ToolCommand
   /** Throws UnreadableOutput. */
   readonly parse: (output: ToolOutput, job: ToolJob) => ToolFigures
@@ -78,14 +81,16 @@ export interface Tool {
   readonly name: string
   /** A text: it comes with this project, in that version. */
   readonly probe: ToolProbe | string
-  /** It is recognised but cannot be used here, and why. */
-  readonly unusable?: string
+  /** Why it is recognised but cannot be used here; null where it can. */
+  readonly unusable?: () => string | null
+  /** Where it comes from when it is not on the PATH: installed only when somebody asks. */
+  readonly npm?: NpmProgram
   readonly variants: readonly ToolVariant[]
 }
 
-/** A tool that programs of this name are, when what they print for `args` holds a version. */
+/** A tool that programs of this name are, when what they print for `args` holds a version: the match, or its group. */
 export function probe(program: string, args: string, version: RegExp): ToolProbe {
-  return { programs: [program], args: [args], version: (text) => version.exec(text)?.[0] ?? null }
+  return { programs: [program], args: [args], version: (text) => version.exec(text)?.at(-1) ?? null }
 }
 
 type ToolUse = Pick<ToolVariant, 'command' | 'parse'>

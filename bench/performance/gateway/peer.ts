@@ -2,12 +2,10 @@
  * Another gateway from the registry, run beside ours for comparison. The bench installs it by itself, and only when it
  * is asked to; the product never depends on it.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
+import { installNpmProgram } from '../../harness/npm-program.js'
 import { type ChildProcesses, freePort } from '../../harness/server/child-processes.js'
 import { programTarget } from '../sides.js'
 
@@ -29,26 +27,9 @@ export function peerHeaders(upstream: string): Record<string, string> {
   }
 }
 
-/**
- * The peer's program, installed without its install scripts into the project's cache of downloads unless it is there.
- * Throws with npm's last words when that fails.
- */
-export function installPeer(projectFolder: string): string {
-  const folder = join(projectFolder, 'node_modules', '.cache', 'sluice-bench', `peer-${VERSION}`)
-  const program = join(folder, 'node_modules', NAME, 'build', 'start-server.js')
-  if (existsSync(program)) return program
-  mkdirSync(folder, { recursive: true })
-  const manifest = { private: true, dependencies: { [NAME]: VERSION }, overrides: OVERRIDES }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
-  const npm = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
-    cwd: folder,
-    encoding: 'utf8',
-  })
-  if (npm.status !== 0 || !existsSync(program)) {
-    throw new Error(`${PEER_LABEL} could not be installed: ${(npm.stderr ?? '').slice(-500)}`)
-  }
-  return program
-}
+/** The peer's program. Throws with npm's last words when it cannot be installed. */
+export const installPeer = (): string =>
+  installNpmProgram({ name: NAME, version: VERSION, program: 'build/start-server.js', overrides: OVERRIDES })
 
 /** Starts the peer on a free port; it listens on every address, which it cannot be talked out of. Throws when it does not listen within 30 s. */
 export async function startPeer(children: ChildProcesses, cores: readonly number[] | null, program: string) {

@@ -184,6 +184,8 @@ export const loadToolReport = z
     pipelining: integerBetween(1, 10_000).optional(),
     cpuShare: ms,
     cpuCores: positiveUpTo(10_000),
+    /** CPU seconds of all its processes, where `cpuShare` leaves out what it spins away while it waits. */
+    cpuS: ms.optional(),
     wallS: ms,
   })
   .refine(

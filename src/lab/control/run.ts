@@ -33,6 +33,12 @@ interface JudgedReport {
   readonly validity: string
 }
 
+/** CPU time that other processes of the machine had used at a moment; null where that is unknown. */
+interface CpuReading {
+  readonly atMs: number
+  readonly cpuMs: number | null
+}
+
 /** One run as the supervisor keeps it. */
 export class LabRun {
   readonly request: RunRequest
@@ -42,13 +48,17 @@ export class LabRun {
   /** What the workers last said, by window as it was asked for, and worker. */
   readonly lastSnapshots = new Map<string, Map<number, WorkerWindowSnapshot>>()
   stoppedMs: number | null = null
+  /** Of the machine, over the run: at its begin, and at its stop. */
+  readonly cpuFrom: CpuReading
+  cpuTo: CpuReading | null = null
   judged: JudgedReport | null = null
   /** Gaps of the measurement over all workers; null while they are not known. */
   gaps: MergedGaps | null = null
 
-  constructor(request: RunRequest, now: number) {
+  constructor(request: RunRequest, now: number, machineCpuMs: number | null) {
     const measureMs = request.measureS * 1000
     this.request = request
+    this.cpuFrom = { atMs: now, cpuMs: machineCpuMs }
     this.plan = {
       id: randomBytes(4).toString('hex'),
       // On the edge of a step, so that the steps of a window add up to it.
@@ -82,6 +92,15 @@ export class LabRun {
   /** Number of the step behind its last one, as far as that is known: a stopped run has the whole of its last. */
   get endStep(): number {
     return this.stoppedMs === null ? Number.POSITIVE_INFINITY : Math.ceil(this.stoppedMs / STEP_MS)
+  }
+
+  /** Cores that processes other than the supervisor kept busy since the begin of the run; null where that is unknown. */
+  machineUse(until: CpuReading): { readonly seconds: number; readonly cores: number } | null {
+    const { atMs, cpuMs } = this.cpuFrom
+    const to = this.cpuTo ?? until
+    const seconds = (to.atMs - atMs) / 1000
+    if (cpuMs === null || to.cpuMs === null || seconds <= 0) return null
+    return { seconds, cores: (to.cpuMs - cpuMs) / 1000 / seconds }
   }
 
   get slices(): { readonly seconds: number; readonly count: number } {

@@ -23,16 +23,18 @@ const STEPS_AT_ONCE = 300
 const LAST_STEP_TRIES = 20
 const STEP_MARGIN_MS = 5
 
+type RunPorts = Pick<LabPorts, 'fleet' | 'now' | 'machineCpuMs' | 'environment'>
+
 /**
  * The runs. One at a time, because what arrives is attributed by time; beside it any number of those that count only
  * calls with their name in a header.
  */
 export class LabRuns {
-  readonly #ports: Pick<LabPorts, 'fleet' | 'now' | 'environment'>
+  readonly #ports: RunPorts
   /** The newest last. */
   readonly #runs: LabRun[] = []
 
-  constructor(ports: Pick<LabPorts, 'fleet' | 'now' | 'environment'>) {
+  constructor(ports: RunPorts) {
     this.#ports = ports
   }
 
@@ -54,7 +56,7 @@ export class LabRuns {
 
   /** Begins a run and waits until all workers know of it. Throws a 409 while another one is under way. */
   async create(request: RunRequest): Promise<{ readonly run: LabRun; readonly armed: boolean }> {
-    const { fleet, now } = this.#ports
+    const { fleet, now, machineCpuMs } = this.#ports
     const before = request.byHeader ? [] : this.#runsUnderWay().filter((other) => !other.request.byHeader)
     const going = before.find((other) => other.state(now()) !== 'stopped')
     if (going !== undefined) {
@@ -64,7 +66,7 @@ export class LabRuns {
         `run ${going.id} is under way for ${left} s more, and its window would overlap: stop it first`,
       )
     }
-    const run = new LabRun(request, now())
+    const run = new LabRun(request, now(), machineCpuMs())
     this.#runs.push(run)
     for (const other of before) await this.stop(other)
     if (this.#runs.length > RUNS_KEPT) this.#runs.shift()
@@ -80,6 +82,7 @@ export class LabRuns {
   async stop(run: LabRun): Promise<void> {
     if (run.stoppedMs !== null) return
     run.stoppedMs = this.#ports.now()
+    run.cpuTo = this.#readCpu()
     await this.#ports.fleet.ask({ do: 'end-run', run: run.id }, FULL_READ_MS)
     for (const text of ['measure', 'all'])
       await this.#collectSnapshots(run, this.window(run, text), FULL_READ_MS)
@@ -110,6 +113,7 @@ export class LabRuns {
         delays: run.request.delays ?? (this.#ports.environment.reportDelays === 'quasi' ? 'quasi' : 'random'),
         marks: [...run.marks],
         stale,
+        machine: run.machineUse(this.#readCpu()),
         slices: run.slices,
         environment: {
           ...this.#ports.environment,
@@ -178,6 +182,10 @@ export class LabRuns {
       const command = { do: 'begin-run', plan: run.plan, delays: run.delayShape } as const
       await this.#ports.fleet.ask((each) => (each === worker ? command : null), QUICK_READ_MS)
     }
+  }
+
+  #readCpu() {
+    return { atMs: this.#ports.now(), cpuMs: this.#ports.machineCpuMs() }
   }
 
   /** Runs that have not been stopped. */

@@ -2,8 +2,8 @@
 export const LIVE = `'use strict'
 ;(function () {
   var MOST_STEPS = 6000
-  var TONE = { valid: 'good', 'valid for throughput only': 'some', 'lower bound only': 'some', 'latency invalid': 'bad', invalid: 'bad' }
-  var RESULT = { ok: 'good', warn: 'some', fail: 'bad', 'n/a': '' }
+  var TONE = { valid: 'good', 'valid for throughput only': 'some', 'lower bound only': 'some', 'not judged': '', 'latency invalid': 'bad', invalid: 'bad' }
+  var RESULT = { ok: 'good', warn: 'some', busy: '', fail: 'bad', 'n/a': '' }
   var figure = labCharts.figure
   var steps = []
   var latest = null
@@ -171,6 +171,7 @@ export const LIVE = `'use strict'
     fill('verdict-body', [element('span', verdict.verdict, 'chip ' + TONE[verdict.verdict]), element('span', ' ' + verdict.loopClass, 'quiet'), reasons, checks])
   }
 
+  $('compare').textContent = 'npm run bench -- compare --quick --control ' + location.origin + ' --target ' + location.protocol + '//' + location.hostname + ':8080'
   $('example').textContent = "curl -X POST " + location.origin + "/lab/v1/runs \\\\\\n  -d '{\\"label\\":\\"first\\",\\"warmupS\\":1,\\"measureS\\":30,\\"seed\\":1,\\"delays\\":\\"quasi\\"}'"
   labCharts.start()
   var source = new EventSource('/lab/v1/live')

@@ -24,7 +24,11 @@ import { arrivalsPerStep } from './series.js'
 type RunFacts = Pick<
   RunSummary,
   'id' | 'label' | 'expect' | 'state' | 'seed' | 'delays' | 'marks' | 'slices' | 'environment'
-> & { readonly stale: readonly number[] }
+> & {
+  readonly stale: readonly number[]
+  /** Cores that all processes but the supervisor kept busy over so many seconds; null where that is unknown. */
+  readonly machine: { readonly seconds: number; readonly cores: number } | null
+}
 
 /**
  * @param series the steps of the window, for the index of dispersion; may be empty
@@ -46,7 +50,9 @@ export function summarizeRun(
     return summarizeOperation(part, seconds, indexOfDispersion(counts))
   }
   const operations = mergeByName(all, addUp).map((part) => [part.name, summaryOf(part, part.name)] as const)
-  const { stale, marks, ...known } = facts
+  const { stale, marks, machine, ...known } = facts
+  const workers = parts.map(summarizeWorker)
+  const own = sumOf(workers, ({ cpuShare }) => cpuShare)
   return {
     ...known,
     marks: [...new Set([...marks, ...parts.flatMap((part) => part.marks)])],
@@ -54,7 +60,10 @@ export function summarizeRun(
     total: summaryOf({ ...totalOf(parts, all), ...gaps }),
     operations: Object.fromEntries(operations),
     connections: summarizeConnections(parts, seconds, facts.expect),
-    workers: parts.map(summarizeWorker),
+    workers,
+    ...(machine !== null && {
+      others: { seconds: machine.seconds, cores: Math.max(0, machine.cores - own) },
+    }),
     stalls: parts.flatMap(({ worker, stalls }) =>
       stalls.map(({ startMs, endMs, ...counts }) => ({
         worker,

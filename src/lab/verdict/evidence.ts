@@ -18,10 +18,15 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
   const dueInStalls = stalls === null ? 0 : (pace * stalls.totalMs) / 1000
   // Of a Poisson schedule chance decides about less than half of so many at three deviations, their root.
   const leastDueInStalls = poisson ? 36 : 10
+  const foreignCores = coresOfOthers(truth, report)
   return {
     truth,
     report,
     series,
+    /** Cores that programs other than server and tool kept busy meanwhile; null where that is unknown. */
+    foreignCores,
+    /** What depends on the machine says nothing then. */
+    busy: foreignCores !== null && foreignCores > FOREIGN_LIMIT,
     /** Requests that the tool can have under way: connections times pipelining. */
     capacity: report.connections * (report.pipelining ?? 1),
     /** Arrivals per second that the tool, or else its user, declared; null for a closed loop at its own pace. */
@@ -59,6 +64,18 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
   }
 }
 
+/** Beyond it programs outside of a run make server and tool look slow and late. */
+export const FOREIGN_LIMIT = 0.1
+
+/** A tool that does not tell what it used itself cannot be told from the others. */
+export function coresOfOthers(
+  { others }: RunSummary,
+  { cpuShare, wallS, cpuS }: LoadToolReport,
+): number | null {
+  const toolS = cpuS ?? cpuShare * wallS
+  return others === undefined || toolS === 0 ? null : Math.max(0, others.cores - toolS / others.seconds)
+}
+
 /** The window may be longer than the tool's run, and the run longer than its schedule by the drain at its end. */
 function scheduledSeconds({ window }: RunSummary, report: LoadToolReport, active: ActiveSpan | null): number {
   const lengths = [window.seconds, report.durationS, active?.seconds ?? 0].filter((length) => length > 0)
@@ -84,5 +101,8 @@ export type CheckFinding = Pick<ValidityCheck, 'result' | 'reason'>
 export const pass = (reason: string): CheckFinding => ({ result: 'ok', reason })
 export const warn = (reason: string): CheckFinding => ({ result: 'warn', reason })
 export const fail = (reason: string): CheckFinding => ({ result: 'fail', reason })
+/** A failure that a busy machine alone may be the reason of: strict on a quiet one. */
+export const failWhenQuiet = ({ busy }: ReportEvidence, reason: string): CheckFinding =>
+  busy ? { result: 'busy', reason } : fail(reason)
 /** The data does not allow the check; the reason says what is missing. */
 export const skip = (reason: string): CheckFinding => ({ result: 'n/a', reason })

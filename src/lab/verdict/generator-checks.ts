@@ -1,7 +1,8 @@
 /** V10 to V14: did the generator keep up, with which pattern, and over which connections? */
 import type { LoopClass } from '../run-summary.js'
 import { indexOfDispersion } from '../sums.js'
-import { type CheckFinding, fail, pass, type ReportEvidence, skip, warn } from './evidence.js'
+import { type CheckFinding, fail, failWhenQuiet, pass, type ReportEvidence, skip, warn } from './evidence.js'
+import { AGREES } from './loop-class.js'
 import { stepLengthOf } from './observed-load.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
@@ -12,10 +13,13 @@ const GENERATOR_FULL = 0.95
 
 /** V10: a generator without CPU time left measures itself. */
 export function checkGeneratorCpu(evidence: ReportEvidence): CheckFinding {
-  const { report, due, truth, latenessP99: late, latenessLimit } = evidence
+  const { report, due, truth, latenessP99: late, latenessLimit, busy } = evidence
   if (report.cpuCores <= 0) return skip("the generator's CPU time was not measured")
   const share = report.cpuShare
   const reason = `the generator used ${formatPercent(share)} % of its ${formatNumber(report.cpuCores)} core${report.cpuCores === 1 ? '' : 's'}`
+  if (share < GENERATOR_BUSY && busy && due === null) {
+    return warn(`${reason}, at its own pace: its rate may be what other programs left it`)
+  }
   if (share < GENERATOR_BUSY) return pass(`${reason}, below ${formatPercent(GENERATOR_BUSY)} %`)
   const onTime = late !== null && late <= latenessLimit
   if (due !== null && onTime && truth.total.arrivals >= 0.99 * due) {
@@ -26,11 +30,27 @@ export function checkGeneratorCpu(evidence: ReportEvidence): CheckFinding {
 }
 
 /** V11: an open loop that sends late measures too little. */
-export function checkLateness({ report, latenessP99: late, latenessLimit }: ReportEvidence): CheckFinding {
+export function checkLateness(evidence: ReportEvidence): CheckFinding {
+  const { report, latenessP99: late, latenessLimit } = evidence
   if (report.loop !== 'open') return skip('a closed loop has no due times')
-  if (late === null) return skip('the tool does not tell when its requests were due')
+  if (late === null) return checkHiddenLateness(evidence)
   const reason = `one request in a hundred left ${formatMs(late)} ms or more after it was due, the limit is ${formatMs(latenessLimit)} ms`
-  return late <= latenessLimit ? pass(reason) : fail(reason)
+  return late <= latenessLimit ? pass(reason) : failWhenQuiet(evidence, reason)
+}
+
+/** A tool that hides its due times is no better for it: what it adds to the latencies shows all the same. */
+function checkHiddenLateness({ claims, expected, report }: ReportEvidence): CheckFinding {
+  const hidden = 'the tool does not tell when its requests were due'
+  const added = claims
+    .filter(({ p }) => expected !== null && p <= 0.99)
+    .map(({ name, p, ms }) => ({ name, ms, due: expected!.quantile(p) }))
+    .filter(({ ms, due }) => ms - due > AGREES * due + report.quantum + 2)
+    .sort((a, b) => b.ms - b.due - (a.ms - a.due))[0]
+  if (added === undefined) return skip(hidden)
+  const { name, ms, due } = added
+  return warn(
+    `${hidden}; ${name} ${formatMs(ms)} ms, where the schedule saw ${formatMs(due)} ms: ${formatMs(ms - due)} ms are its own`,
+  )
 }
 
 const EVEN = 0.3
@@ -38,6 +58,8 @@ const EVEN = 0.3
 const POISSON_SLACK = 0.3
 /** An index above is no chance: the schedule itself is uneven. */
 export const BURSTY = 2
+/** Programs that took three quarters of the machine made a schedule less uneven than this: the tool sends in bursts. */
+const BURSTY_BY_DESIGN = 10
 
 /** V12: are the arrivals spread as a constant or a Poisson schedule is? */
 export function checkPattern(evidence: ReportEvidence, loopClass: LoopClass): CheckFinding {
@@ -49,9 +71,8 @@ export function checkPattern(evidence: ReportEvidence, loopClass: LoopClass): Ch
   const cv = stalls === null || loopClass === 'open' ? truth.total.gap.cv : null
   const figures = `dispersion ${formatRatio(index)} of the counts${cv === null ? '' : `, variation ${formatRatio(cv)} of the gaps`}`
   if (index > BURSTY) {
-    return fail(
-      `bursty: ${figures}, where ${formatNumber(declaredRate)}/s at even gaps have at most ${EVEN} and Poisson has 1`,
-    )
+    const bursty = `bursty: ${figures}, where ${formatNumber(declaredRate)}/s at even gaps have at most ${EVEN} and Poisson has 1`
+    return index > BURSTY_BY_DESIGN ? fail(bursty) : failWhenQuiet(evidence, bursty)
   }
   const found = recognizePattern(index, cv, evidence.quiet.length)
   if (found === null) return warn(`neither constant nor Poisson: ${figures}`)
@@ -87,7 +108,8 @@ export function checkConnections({ truth, report }: ReportEvidence): CheckFindin
 }
 
 /** V14: a rate that the connections cannot carry. */
-export function checkConnectionCap({ truth, report, declaredRate, due }: ReportEvidence): CheckFinding {
+export function checkConnectionCap(evidence: ReportEvidence): CheckFinding {
+  const { truth, report, declaredRate, due } = evidence
   const busy = truth.connections.shareBusy
   if (declaredRate === null || due === null)
     return skip('a closed loop without a rate always uses all its connections')
@@ -95,7 +117,8 @@ export function checkConnectionCap({ truth, report, declaredRate, due }: ReportE
   const reason = `all connections were busy ${formatPercent(busy)} % of the time, ${formatNumber(truth.total.arrivals)} of ${formatNumber(due)} due requests arrived`
   if (busy <= 0.2 || truth.total.arrivals >= 0.99 * due) return pass(reason)
   const mean = Math.max(truth.total.service.mean, report.mean ?? 0)
-  return fail(
+  return failWhenQuiet(
+    evidence,
     `connection-limited: ${reason}; ${formatNumber(declaredRate)}/s of ${formatNumber(mean)} ms each need ${formatNumber(connectionsNeeded(declaredRate, mean))} connections, ${formatNumber(report.connections)} were given`,
   )
 }

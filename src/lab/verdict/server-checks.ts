@@ -1,16 +1,26 @@
-/** V15 and V16: was the server itself in a state worth measuring? */
+/** V15 to V17: were server and machine in a state worth measuring? */
 import type { SeriesStep } from '../run-summary.js'
 import { countMatching, sumOf } from '../sums.js'
-import { type CheckFinding, fail, pass, type ReportEvidence, skip, warn } from './evidence.js'
+import {
+  type CheckFinding,
+  FOREIGN_LIMIT,
+  fail,
+  failWhenQuiet,
+  pass,
+  type ReportEvidence,
+  skip,
+  warn,
+} from './evidence.js'
 import { arrivalDispersion, BURSTY } from './generator-checks.js'
-import { formatMs, formatNumber, formatPercent } from './wording.js'
+import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 const LAG_WARNS_MS = 10
 const LAG_FAILS_MS = 100
 const SERVER_FULL = 0.95
 
 /** V15: no marks, no errors but those made on purpose, loops that turn. */
-export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
+export function checkServerHealth(evidence: ReportEvidence): CheckFinding {
+  const { truth } = evidence
   if (truth.marks.length > 0) return fail(`the run is marked: ${truth.marks.join('; ')}`)
   const errors = countMatching(truth.total.statuses, /^5/)
   const planned = truth.total.faults.error ?? 0
@@ -23,7 +33,7 @@ export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
   const lag = Math.max(...truth.workers.map((worker) => worker.lag.percentiles.p99 ?? 0))
   const busy = Math.max(...truth.workers.map(({ cpuShare }) => cpuShare))
   const reason = `p99 of the loop's lag ${formatMs(lag)} ms, the busiest worker used ${formatPercent(busy)} % of a core`
-  if (lag > LAG_FAILS_MS) return fail(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
+  if (lag > LAG_FAILS_MS) return failWhenQuiet(evidence, `${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
   const unplanned = truth.stalls.filter(({ kind }) => kind === 'unplanned').length
   if (unplanned > 0)
     return warn(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
@@ -54,6 +64,13 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const drift = Math.abs(first.p50 - last.p50)
   const latencyDrifts = drift > (DRIFT + chance) * last.p50 && drift > 0.05
   return rateDrifts || latencyDrifts ? warn(`${reason}: the warm-up was too short`) : pass(reason)
+}
+
+/** V17: who else used the cores? */
+export function checkMachine({ foreignCores, busy }: ReportEvidence): CheckFinding {
+  if (foreignCores === null) return skip('what other programs used is not known')
+  const reason = `other programs used ${formatRatio(foreignCores)} of a core while it ran, where ${FOREIGN_LIMIT} is the limit`
+  return busy ? warn(`the machine was busy: ${reason}`) : pass(reason)
 }
 
 function summarizeSteps(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {

@@ -1,6 +1,6 @@
 /** V6 to V9: what the tool did and printed about the time in which the server stood. */
 import type { LoopClass } from '../run-summary.js'
-import { type CheckFinding, fail, pass, type ReportEvidence, skip, warn } from './evidence.js'
+import { type CheckFinding, fail, failWhenQuiet, pass, type ReportEvidence, skip, warn } from './evidence.js'
 import { AGREES, isSynthetic, MEAN_AGREES, opennessThreshold, SAMPLES_SLACK } from './loop-class.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
@@ -19,8 +19,11 @@ export function checkOpenness(evidence: ReportEvidence): CheckFinding {
 
 /** V7: requests that never came, and waits that are in no percentile. */
 export function checkOmission(evidence: ReportEvidence): CheckFinding {
-  const found = [describeMissing(evidence), describeWidestGap(evidence)].filter((reason) => reason !== null)
-  if (found.length > 0) return fail(found.join('; '))
+  const missing = describeMissing(evidence)
+  const gap = describeWidestGap(evidence)
+  if (gap !== null) return fail(missing === null ? gap : `${missing}; ${gap}`)
+  // A tool without CPU time sends less, and then there is no gap where it was idle.
+  if (missing !== null) return failWhenQuiet(evidence, missing)
   const { due, truth, stalls } = evidence
   if (due !== null) {
     return pass(`${formatNumber(truth.total.arrivals)} requests arrived of ${formatNumber(due)} due`)

@@ -135,6 +135,7 @@ function footLines(
     `lateness p99 ${lateness === null ? 'n/a' : `${formatMs(lateness)} ms ${noteOf('V11')}`}`,
     `connections ${formatNumber(peak)}/${formatNumber(report.connections)}, ${formatNumber(opened)} opened ${noteOf('V13', 'V14')}`,
     `server ${noteOf('V15', 'V16') || 'n/a'}`,
+    `machine ${noteOf('V17') || 'n/a'}`,
   ]
   return [`loop ${loopClass}`, facts.map((fact) => fact.trim()).join('   ')]
 }

@@ -33,6 +33,7 @@ test('a window of an ended run that one worker could not tell of is asked for ag
   const runs = new LabRuns({
     fleet,
     now: () => performance.now() + agents[0]!.toMonotonicMs,
+    machineCpuMs: () => 0,
     environment: {},
   })
   const { run } = await runs.create({

@@ -95,6 +95,14 @@ const CASES: readonly CheckCase[] = [
     { arrivals: 1670 },
   ],
   ['V2 fail', 'another rate', /250 requests\/s.*200\/s/, { rps: 250 }],
+  ['V2 fail', 'a rate that no drain explains', /180 requests\/s.*200\/s/, { rps: 180 }],
+  [
+    'V2 warn',
+    'the end of a tool that waits for answers of a second',
+    /182 requests\/s.*200\/s/,
+    { rps: 182 },
+    { service: quantilesOf(2000, { p50: 0.02, p99: 900 }, 5, 1000) },
+  ],
   ['V3 n/a', 'no latency at all', /no latency/],
   [
     'V3 warn',
@@ -390,14 +398,14 @@ test('a hold of requests that are slow anyway waits for the end and then takes a
 test('a run in which nothing arrived and a report of nothing are judged, not thrown at', async (t) => {
   const truth = runOf({ seconds: 10, arrivals: 0, connections: 0, service: EMPTY_DISTRIBUTION })
   const judged = judgeReport(truth, [], reportOf({ done: 0, durationS: 10, connections: 0, statuses: {} }))
-  t.equal(judged.checks.length, 16)
+  t.equal(judged.checks.length, 17)
   t.notMatch(
     formatValidityReport(truth, reportOf({ done: 0, durationS: 10 }), judged),
     /NaN|Infinity|undefined/,
   )
 })
 
-test('whatever a report says, there is a verdict of sixteen checks with reasons in words', async () => {
+test('whatever a report says, there is a verdict of seventeen checks with reasons in words', async () => {
   const amount = fc.oneof(fc.constant(0), fc.double({ min: 0.0001, max: 1e7, noNaN: true }))
   const reports = fc.record({
     done: fc.nat(1_000_000),
@@ -444,7 +452,7 @@ test('whatever a report says, there is a verdict of sixteen checks with reasons 
     const text =
       judged.checks.map(({ reason }) => reason).join('\n') + formatValidityReport(truth, client, judged)
     return (
-      judged.checks.length === 16 &&
+      judged.checks.length === 17 &&
       judged.checks.every(({ reason }) => reason.length > 0) &&
       !/NaN|undefined|null/.test(text) &&
       (judged.verdict === 'valid'

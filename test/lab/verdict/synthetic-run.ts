@@ -43,6 +43,8 @@ const CLEAN = {
   marks: [] as readonly string[],
   expect: null as RunSummary['expect'],
   lag: quantilesOf(800, { p50: 0.1, p99: 1.2 }),
+  /** Cores that other programs kept busy besides the tool, which takes the 0.2 of `reportOf`. */
+  foreign: 0,
 }
 
 type RunFigures = Partial<typeof CLEAN> & {
@@ -57,7 +59,17 @@ type RunFigures = Partial<typeof CLEAN> & {
 
 export function runOf(given: RunFigures): RunSummary {
   const figures = { ...CLEAN, ...given }
-  const { seconds, connections, opened = connections, shareBusy, lag, marks, stalls, expect } = figures
+  const {
+    seconds,
+    connections,
+    opened = connections,
+    shareBusy,
+    lag,
+    marks,
+    stalls,
+    expect,
+    foreign,
+  } = figures
   const operation = operationOf(figures)
   return {
     id: '7f3a',
@@ -72,6 +84,7 @@ export function runOf(given: RunFigures): RunSummary {
     operations: { hello: operation },
     connections: { peak: connections, opened, closed: connections, mean: connections, shareBusy },
     workers: [{ worker: 1, cpuShare: 0.3, lag }],
+    others: { seconds, cores: foreign + 0.2 },
     stalls,
     environment: {},
   }

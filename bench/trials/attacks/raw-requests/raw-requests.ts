@@ -1,5 +1,6 @@
 /** All raw requests against a server alone, and behind each shipped proxy that is installed here. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isInstalled, type ProxyName, startProxy } from '../../../harness/server/shipped-proxies.js'
 import {
   exactly,
   figure,
@@ -11,7 +12,6 @@ import {
 import { describeVerdict, judge } from './judge.js'
 import type { Server } from './limits.js'
 import { itemNames, playAll } from './play.js'
-import { isInstalled, type ProxyName, startProxy } from './proxies.js'
 import { RAW_REQUESTS } from './table.js'
 
 /** Time for what was accepted to reach the store. */

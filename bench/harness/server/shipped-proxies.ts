@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { programRuns } from '../../../harness/machine/pinning.js'
-import { PROJECT_FOLDER } from '../../../harness/project.js'
-import type { Staging } from '../../staging.js'
+import { programRuns } from '../machine/pinning.js'
+import { PROJECT_FOLDER } from '../project.js'
+import type { ChildProcesses } from './child-processes.js'
 
 interface Shipped {
   readonly file: string
@@ -53,11 +53,19 @@ export function isInstalled(name: ProxyName): boolean {
   return programRuns(name, PROXIES[name].version)
 }
 
+/** Where a proxy runs. */
+interface ProxyPlace {
+  readonly children: ChildProcesses
+  freePort(): Promise<number>
+  /** Makes a new empty folder. */
+  freshFolder(): string
+}
+
 /** Starts a proxy in front of the server and waits until it listens. Faults: Error when it does not get there. */
-export async function startProxy(name: ProxyName, server: number, staging: Staging) {
+export async function startProxy(name: ProxyName, server: number, place: ProxyPlace) {
   const { file, changes, command }: Shipped = PROXIES[name]
-  const port = await staging.freePort()
-  const folder = staging.freshFolder()
+  const port = await place.freePort()
+  const folder = place.freshFolder()
   let text = readFileSync(join(PROJECT_FOLDER, 'src/transport/proxies', file), 'utf8')
   for (const [shipped, own] of Object.entries(changes(server, port, folder))) {
     if (!text.includes(shipped)) throw new Error(`${file} does not say "${shipped}" any more`)
@@ -65,11 +73,11 @@ export async function startProxy(name: ProxyName, server: number, staging: Stagi
   }
   const config = join(folder, file)
   writeFileSync(config, text)
-  const child = staging.children.start(command(config, folder), { stdio: 'ignore' })
+  const child = place.children.start(command(config, folder), { stdio: 'ignore' })
   for (const limit = performance.now() + READY_LIMIT_MS; !(await listens(port)); await sleep(STEP_MS)) {
     if (child.exitCode !== null || performance.now() > limit) throw new Error(`${name} does not start`)
   }
-  return { port, stop: () => staging.children.stop(child) }
+  return { port, stop: () => place.children.stop(child) }
 }
 
 function listens(port: number): Promise<boolean> {
