@@ -68,6 +68,7 @@ function fallbacksOrModels({ fallbacks, models }: PromptBody): ValidationIssue |
 const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
   'tool_use',
   'server_tool_use',
+  'mcp_tool_use',
   'thinking',
   'redacted_thinking',
 ])
@@ -87,7 +88,7 @@ function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | nu
       if (block.type === 'tool_result') {
         if (role === 'assistant')
           return bodyIssue([...place, 'type'], 'cannot stand in a message of the assistant')
-        if (calls?.has(block.tool_use_id) === true) continue
+        if (calls?.has(block.tool_use_id as string) === true) continue
         return bodyIssue([...place, 'tool_use_id'], 'answers no tool_use of an earlier message')
       }
       if (!OF_THE_ASSISTANT.has(block.type)) continue
@@ -95,7 +96,7 @@ function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | nu
         return bodyIssue([...place, 'type'], 'can only stand in a message of the assistant')
       if (block.type !== 'tool_use') continue
       calls ??= new Set()
-      calls.add(block.id)
+      calls.add(block.id as string)
     }
   }
   return null

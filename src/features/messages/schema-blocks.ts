@@ -1,6 +1,6 @@
 /**
- * Content blocks of a request, a closed list by `type` (contract/gateway 5.5). What is known of a block is checked,
- * the rest of it stays: a provider of this format is given the block as it came.
+ * Content blocks of a request by `type` (contract/gateway 5.5). What is known of a block is checked, the rest of it
+ * stays, and so do kinds that nobody here knows: a provider of this format is given the block as it came.
  */
 import { z } from 'zod'
 import {
@@ -135,24 +135,35 @@ const compaction = blockOf('compaction', { content: z.string().nullable() }, { e
 
 const containerUpload = blockOf('container_upload', { file_id: fileId })
 
+const knownBlocks = [
+  textBlock,
+  image,
+  document,
+  searchResult,
+  toolUse,
+  toolResult,
+  thinking,
+  redacted,
+  webSearchResult,
+  serverResult,
+  compaction,
+  containerUpload,
+] as const
+
+/** Kinds that only a provider of this format may know, such as calls of tools that it runs and their results. */
+const otherBlock = z.looseObject({
+  type: boundedString(1, 256).meta({ not: { enum: kindsOf(knownBlocks) } }),
+  ...cached,
+})
+
+function kindsOf(blocks: typeof knownBlocks): string[] {
+  const kinds = blocks.flatMap(({ shape }): string[] => [...shape.type.values])
+  // Another gateway's names are taken and not advertised.
+  return kinds.filter((kind) => !kind.startsWith('openrouter'))
+}
+
 /** Of the user and the assistant; which of the two says what is a matter of the rules. */
-export const block = nameSchema(
-  'MessagesBlock',
-  z.discriminatedUnion('type', [
-    textBlock,
-    image,
-    document,
-    searchResult,
-    toolUse,
-    toolResult,
-    thinking,
-    redacted,
-    webSearchResult,
-    serverResult,
-    compaction,
-    containerUpload,
-  ]),
-)
+export const block = nameSchema('MessagesBlock', z.discriminatedUnion('type', [...knownBlocks, otherBlock]))
 
 const reference = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('tool_reference'), name: toolName }),

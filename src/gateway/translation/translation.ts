@@ -31,6 +31,11 @@ export class Translation {
     if (!this.droppedFields.includes(field)) this.droppedFields.push(field)
   }
 
+  /** A block is left out: its kind is named below `where`, as long as it looks like a word. */
+  dropKind(where: string, { type }: { readonly type: string }): void {
+    this.drop(`${where}.${/^[a-z0-9_]{1,64}$/.test(type) ? type : 'content'}`)
+  }
+
   /** The object that the JSON text in a field of this part stands for; refuses any other text. */
   parseObject(field: string, text: string): JsonObject {
     this.left.values -= countJsonValues(text, this.left.values)

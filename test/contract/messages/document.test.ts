@@ -116,6 +116,7 @@ const BODIES: readonly Json[] = [
     { type: 'service_bash_tool_result', tool_use_id: 'a', content: {} },
     { type: 'compaction', content: null },
   ),
+  said({ type: 'hologram' }),
 ]
 
 const NO_BODIES: readonly Json[] = [
@@ -125,7 +126,6 @@ const NO_BODIES: readonly Json[] = [
   message({ thinking: { type: 'between_tools', more: 1 } }),
   message({ tools: [{ type: 'bash_20250124', name: 'sh' }] }),
   message({ user: 'u'.repeat(257) }),
-  said({ type: 'hologram' }),
 ]
 
 test('the document takes what the server takes, and refuses what breaks a type or a bound', async (t) => {

@@ -45,7 +45,6 @@ const BAD_BODIES: readonly (readonly [what: string, body: unknown, named: RegExp
     said({ type: 'tool_result', tool_use_id: 'x', content: 'y' }),
     /^messages\.0\.content\.0\.tool_use_id/,
   ],
-  ['an unknown kind of block', said({ type: 'hologram' }), /^messages\.0\.content\.0\.type/],
   ['bad base64', said(picture('image/png', '%%%')), /^messages\.0\.content\.0\.source\.data/],
   ['a media type that lies', said(picture('image/gif', PNG)), /^messages\.0\.content\.0\.source/],
   ['an end user of 257', body({ user: 'u'.repeat(257) }), /^user: /],

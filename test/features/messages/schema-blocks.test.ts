@@ -66,6 +66,9 @@ const SAID: readonly object[] = [
   { type: 'service_bash_tool_result', tool_use_id: 's1', content: {} },
   { type: 'compaction', content: null, encrypted_content: 'x' },
   { type: 'compaction', content: 'c' },
+  { type: 'mcp_tool_use', id: 'm1', name: 'n', server_name: 's', input: {} },
+  { type: 'mcp_tool_result', tool_use_id: 'm1', is_error: true, content: [{ type: 'text', text: 'x' }] },
+  { type: 'a_kind_of_next_year', whatever: { it: ['holds'] } },
 ]
 
 test('everything an answer may hold may be sent back', async (t) => {
@@ -77,9 +80,13 @@ const PLACE = 'messages.0.content.0'
 const base64 = (media_type: string, data: string): object => document({ type: 'base64', media_type, data })
 
 const REFUSED: readonly (readonly [what: string, block: object, said: string])[] = [
-  ['an unknown kind', { type: 'video' }, '.type: is none of the documented values'],
   ['no kind', { text: 'a' }, '.type: is required'],
-  ['a kind of answers of another gateway', { type: 'mcp_tool_use', id: 'a', name: 'b' }, '.type: '],
+  [
+    'a call of a tool server',
+    { type: 'mcp_tool_use', id: 'a', name: 'b' },
+    '.type: can only stand in a message',
+  ],
+  ['a kind without a name', { type: '' }, '.type: '],
   ['text without text', { type: 'text' }, '.text: is required'],
   ['a picture without a source', { type: 'image' }, '.source: is required'],
   ['a picture of another type', image('image/bmp', PNG), '.source.media_type: must be one of'],
@@ -126,7 +133,6 @@ const REFUSED: readonly (readonly [what: string, block: object, said: string])[]
     '.type: can only stand in a message of the assistant',
   ],
   ['thinking', { type: 'thinking', thinking: 'a', signature: 'b' }, '.type: can only stand'],
-  ['a change of tools', { type: 'tool_addition', tool: { type: 'tool_reference', name: 'a' } }, '.type: '],
   [
     'a result without its call',
     { type: 'tool_result', tool_use_id: 'nobody' },

@@ -31,6 +31,7 @@ import type { Script } from '../../support/providers/mock-upstream.js'
 import { usage } from '../../support/providers/scripted-provider.js'
 import { messagesAnswer, messagesRequestBody, streamFaults } from '../../support/schemas/messages-schemas.js'
 import { ANSWERS, type Said } from './corpus/answers.js'
+import { BLOCKS } from './corpus/blocks.js'
 import { CACHING } from './corpus/caching.js'
 import { type Conversation, HI } from './corpus/conversation.js'
 import { MEDIA } from './corpus/media.js'
@@ -39,7 +40,7 @@ import { THINKING } from './corpus/thinking.js'
 import { TOOLS } from './corpus/tools.js'
 
 const asking = <T>(side: T): T => ({ messages: HI, ...side })
-const CORPUS = [...PLAIN, ...CACHING, ...MEDIA, ...TOOLS, ...THINKING].map(
+const CORPUS = [...PLAIN, ...CACHING, ...BLOCKS, ...MEDIA, ...TOOLS, ...THINKING].map(
   ({ forth, back, ...one }: Conversation) => ({
     answer: 'text',
     ...one,
@@ -182,6 +183,7 @@ function deltas({
   reasoning_details = [],
   tool_calls = [],
   refusal,
+  annotations,
 }: Said['message']): object[] {
   const pieces = (text: string | null | undefined): string[] => text?.match(/.{1,3}/gsu) ?? []
   const spoken = reasoning_details.length > 0 ? [] : pieces(reasoning).map((text) => ({ reasoning: text }))
@@ -196,6 +198,7 @@ function deltas({
       { reasoning_details: [signature === undefined ? rest : { ...rest, signature }] },
     ]),
     ...pieces(content).map((text) => ({ content: text })),
+    ...(annotations === undefined ? [] : annotations.map((one) => ({ annotations: [one] }))),
     ...pieces(refusal).map((text) => ({ refusal: text })),
     ...tool_calls.flatMap(({ id, type, function: { name, arguments: text } }, index) => [
       { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] },

@@ -34,7 +34,6 @@ const CHAT: Readonly<Record<string, readonly [request: object, field: string]>> 
     { tools: [CHAT_TOOL], tool_choice: { type: 'service:web_search' } },
     'tool_choice',
   ],
-  'some JSON': [format({ type: 'json_object' }), 'response_format.type'],
   'a grammar': [format({ type: 'grammar', grammar: 'x' }), 'response_format.type'],
   python: [format({ type: 'python' }), 'response_format.type'],
   'a schema without the schema': [
@@ -127,24 +126,8 @@ const MESSAGES: Readonly<Record<string, readonly [request: object, field: string
     'tools.0.allowed_callers',
   ],
   'five stop sequences': [{ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences'],
-  'citations of a document': [doc({ citations: { enabled: true } }), `${at}.citations`],
-  'the context of a document': [doc({ context: 'from the archive' }), `${at}.context`],
-  'a document of blocks': [doc({ source: { type: 'content', content: 'x' } }), `${at}.source`],
   'a document by its id': [doc({ source: { type: 'file', file_id: 'f' } }), `${at}.source`],
   'a picture by its id': [user({ type: 'image', source: { type: 'file', file_id: 'f' } }), `${at}.source`],
-  'a search result': [user({ type: 'search_result', title: 'a', source: 'b', content: [] }), at],
-  'a reference in a result': [
-    user({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'tool_reference', tool_name: 'x' }] }),
-    `${at}.content.0`,
-  ],
-  'a call of a server’s tool in the history': [
-    assistant({ content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }] }),
-    'messages.1.content.0',
-  ],
-  'a compacted history': [
-    assistant({ content: [{ type: 'compaction', content: 'x' }] }),
-    'messages.1.content.0',
-  ],
   'a block of a kind nobody knows': [user({ type: 'brand_new' }), at],
   'a tool that is added on the way': [
     { messages: [...HI, { role: 'system', content: [{ type: 'tool_addition', tool: {} }] }] },
@@ -170,7 +153,7 @@ test('a refusal is told in a later turn, and not at all to whoever has left', as
 })
 
 test('no word of the caller’s stands in a refusal', async (t) => {
-  const block = { type: 'canary-words', text: 'canary-words' } as never
+  const block = { type: 'canary-words', words: 'canary-words' } as never
   const messages = [{ role: 'user' as const, content: [block] }]
   const ends = [
     await completed(chatOverMessages(untouched), providerCall({ messages })).end.opened,

@@ -9,7 +9,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../../src/gateway/formats/canonical.js'
-import { optionalMember } from '../../../src/gateway/formats/json-values.js'
+import { type JsonObject, optionalMember } from '../../../src/gateway/formats/json-values.js'
 
 /** The answer of the first choice. Throws where a fragment of a call comes before its begin, or the finish is missing. */
 export function assembledCompletion(events: readonly ChatEvent[]): Completion {
@@ -18,6 +18,7 @@ export function assembledCompletion(events: readonly ChatEvent[]): Completion {
   let refusal = ''
   const details: ReasoningDetail[] = []
   const calls: ToolCall[] = []
+  const annotations: JsonObject[] = []
   let finish: ChatFinish | null = null
   let fingerprint: string | undefined
   let usage: Usage | null = null
@@ -32,6 +33,7 @@ export function assembledCompletion(events: readonly ChatEvent[]): Completion {
       content += delta.content ?? ''
       reasoning += delta.reasoning ?? ''
       refusal += delta.refusal ?? ''
+      annotations.push(...(delta.annotations ?? []))
       for (const detail of delta.reasoning_details ?? []) join(details, detail)
       for (const { index, id, function: called } of delta.tool_calls ?? []) {
         if (id !== undefined)
@@ -53,6 +55,7 @@ export function assembledCompletion(events: readonly ChatEvent[]): Completion {
     ...(reasoning === '' ? {} : { reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
   }
   const { reason: finishReason, native, stopSequence } = finish
   const told = { finishReason, native, ...optionalMember('stopSequence', stopSequence) }

@@ -1,6 +1,6 @@
 /** Any server that speaks the messages format of Anthropic: messages as they are, chat by translation. */
 import { Fault } from '../../../base/fault.js'
-import { type JsonObject, UsageReader } from '../../formats/json-values.js'
+import { asList, type JsonObject, UsageReader } from '../../formats/json-values.js'
 import type {
   ContentBlock,
   MessagesAnswer,
@@ -9,6 +9,7 @@ import type {
   MessagesRequest,
 } from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
+import { isForeignCitation } from '../../translation/citations.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
 import { ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
@@ -123,7 +124,7 @@ export function buildCountBody(call: MessagesCall): WireObject | Fault {
 
 function copyMembers(call: MessagesCall, names: ReadonlySet<string>): WireObject {
   const { request, endpoint } = call
-  const body: WireObject = { model: endpoint.upstreamModel, messages: withoutForeignThinking(call) }
+  const body: WireObject = { model: endpoint.upstreamModel, messages: withoutForeignWords(call) }
   for (const name in request) {
     if (!names.has(name)) continue
     const value = request[name as keyof MessagesRequest]
@@ -154,19 +155,32 @@ function serviceTierName(tier: string | undefined): string | null {
 
 /**
  * Thinking that another provider wrote is left out: its place for a signature holds none, and the server would
- * refuse the whole request.
+ * refuse the whole request. So are citations of another provider's searches, whose index is none.
  */
-function withoutForeignThinking(call: MessagesCall): readonly MessagesMessage[] {
+function withoutForeignWords(call: MessagesCall): readonly MessagesMessage[] {
   const { messages } = call.request
-  if (!messages.some(hasForeignThinking)) return messages
-  dropField(call, 'messages.thinking')
+  if (!messages.some(hasForeignWords)) return messages
   return messages.flatMap((message) => {
-    if (!hasForeignThinking(message)) return [message]
-    const content = (message.content as readonly ContentBlock[]).filter((block) => !isForeignThinking(block))
+    if (!hasForeignWords(message)) return [message]
+    const content = (message.content as readonly ContentBlock[]).flatMap((block) => {
+      if (isForeignThinking(block)) {
+        dropField(call, 'messages.thinking')
+        return []
+      }
+      if (!hasForeignCitation(block)) return [block]
+      dropField(call, 'messages.citations')
+      const known = asList(block.citations).filter((citation) => !isForeignCitation(citation))
+      return [{ ...block, citations: known.length === 0 ? null : known }]
+    })
     return content.length === 0 ? [] : [{ ...message, content }]
   })
 }
 
-function hasForeignThinking({ role, content }: MessagesMessage): boolean {
-  return role === 'assistant' && typeof content !== 'string' && content.some(isForeignThinking)
+function hasForeignWords({ role, content }: MessagesMessage): boolean {
+  if (role !== 'assistant' || typeof content === 'string') return false
+  return content.some((block) => isForeignThinking(block) || hasForeignCitation(block))
+}
+
+function hasForeignCitation({ type, citations }: ContentBlock): boolean {
+  return type === 'text' && asList(citations).some(isForeignCitation)
 }

@@ -7,7 +7,7 @@ import type {
   ReasoningDetail,
   ToolCall,
 } from '../../formats/canonical.js'
-import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import { asList, type JsonObject, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import {
   type ContentBlock,
   type ContentBlockEvent,
@@ -17,6 +17,7 @@ import {
   servedTier,
 } from '../../formats/messages.js'
 import { StreamAdapter, type StreamReceiver } from '../../providers/port/provider.js'
+import { resultAnnotations, toAnnotation } from '../citations.js'
 import { finishReasonFor, servedTierForChat, type Translation, withoutUndefined } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
@@ -55,12 +56,16 @@ function toAssistantMessage(
   let reasoning = ''
   const details: ReasoningDetail[] = []
   const calls: ToolCall[] = []
+  const annotations: JsonObject[] = []
   for (const block of content) {
+    annotations.push(...resultAnnotations(block, text.length))
     switch (block.type) {
-      case 'text':
+      case 'text': {
+        const start = text.length
         text += String(block.text ?? '')
-        dropCitations(block.citations, translation)
+        annotations.push(...toAnnotations(asList(block.citations), start, text.length, translation))
         break
+      }
       case 'thinking':
         reasoning += String(block.thinking ?? '')
         details.push(toTextDetail(block, details.length))
@@ -72,7 +77,7 @@ function toAssistantMessage(
         calls.push(toToolCall(block))
         break
       default:
-        dropBlock(block, translation)
+        translation.dropKind('answer', block)
     }
   }
   return {
@@ -82,6 +87,7 @@ function toAssistantMessage(
     ...(reasoning === '' ? {} : { reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
   }
 }
 
@@ -98,15 +104,19 @@ function toToolCall({ id, name, input }: ContentBlock): ToolCall {
   }
 }
 
-/** Chat has no place for where a text comes from. */
-function dropCitations(citations: unknown, translation: Translation): void {
-  if (Array.isArray(citations) && citations.length > 0) translation.drop('answer.citations')
-}
-
-/** Chat has no place for what the server's own tools did. */
-function dropBlock({ type }: ContentBlock, translation: Translation): void {
-  // A word of the provider's, and told to the caller: only as long as it looks like one.
-  translation.drop(/^[a-z0-9_]{1,64}$/.test(type) ? `answer.${type}` : 'answer.content')
+/** Of the text from `start` to `end`. Chat has no place for a source without an address. */
+function toAnnotations(
+  citations: readonly unknown[],
+  start: number,
+  end: number,
+  translation: Translation,
+): JsonObject[] {
+  return citations.flatMap((citation) => {
+    const annotation = toAnnotation(citation, { start, end })
+    if (annotation !== null) return [annotation]
+    translation.drop('answer.citations')
+    return []
+  })
 }
 
 // ── Streams (contract/gateway 5.8 and 4) ───────────────────────────────────────
@@ -118,6 +128,11 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
   /** The call under way has told arguments. */
   #hasArguments = false
   #block: ContentBlock | null = null
+  /** Characters of text so far. */
+  #length = 0
+  /** Where the block under way begins in the text, and what it cites. */
+  #blockStart = 0
+  #citations: unknown[] | null = null
 
   constructor(receiver: StreamReceiver<ChatEvent>, translation: Translation) {
     super(receiver)
@@ -155,9 +170,12 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
 
   #startBlock(block: ContentBlock): void {
     this.#block = block
+    this.#blockStart = this.#length
+    this.#emitAnnotations(resultAnnotations(block, this.#length))
     switch (block.type) {
       case 'text':
-        if (nonEmptyText(block.text) !== undefined) this.#emitDelta({ content: block.text as string })
+        if (nonEmptyText(block.text) !== undefined) this.#emitText(block.text as string)
+        this.#citations = asList(block.citations).length === 0 ? null : [...asList(block.citations)]
         break
       case 'thinking':
         this.#reasonings++
@@ -173,8 +191,17 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
         this.#emitToolCall(block)
         break
       default:
-        dropBlock(block, this.#translation)
+        this.#translation.dropKind('answer', block)
     }
+  }
+
+  #emitText(content: string): void {
+    this.#length += content.length
+    this.#emitDelta({ content })
+  }
+
+  #emitAnnotations(annotations: readonly JsonObject[]): void {
+    if (annotations.length > 0) this.#emitDelta({ annotations })
   }
 
   #emitToolCall({ id, name }: ContentBlock): void {
@@ -187,7 +214,7 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
   #readBlockDelta(delta: ContentBlock): void {
     switch (delta.type) {
       case 'text_delta':
-        if (delta.text !== '') this.#emitDelta({ content: String(delta.text) })
+        if (delta.text !== '') this.#emitText(String(delta.text))
         break
       case 'input_json_delta':
         this.#emitArguments(String(delta.partial_json ?? ''))
@@ -201,7 +228,8 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
         break
       }
       case 'citations_delta':
-        dropCitations([delta.citation], this.#translation)
+        this.#citations ??= []
+        this.#citations.push(delta.citation)
         break
     }
   }
@@ -223,6 +251,11 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
     if (block?.type === 'tool_use' && !this.#hasArguments)
       this.#emitArguments(JSON.stringify(block.input ?? {}))
     this.#block = null
+    if (this.#citations === null) return
+    // Only now it is known how far the text goes that they stand for.
+    const cited = toAnnotations(this.#citations, this.#blockStart, this.#length, this.#translation)
+    this.#citations = null
+    this.#emitAnnotations(cited)
   }
 
   #emitFinish(stop: StopInfo): void {

@@ -34,7 +34,7 @@ export function toMessagesRequest(
     model: request.model ?? endpoint.upstreamModel,
     messages,
     max_tokens: maxTokensFor(request, endpoint.maxCompletionTokens, thinking),
-    system,
+    system: request.response_format?.type === 'json_object' ? inJson(system, translation) : system,
     ...toSampling(request, thinking, translation),
     stop_sequences: toStopSequences(request.stop),
     tools: tools === undefined || tools.length === 0 ? undefined : toMessagesTools(tools, translation),
@@ -164,6 +164,19 @@ function toToolChoice(request: ChatRequest, translation: Translation): MessagesT
 
 // ── Structured output ───────────────────────────────────────────────────────
 
+/** These servers keep to a closed schema and have no mode for JSON of any shape, so it is asked for in words. */
+const JSON_OBJECT = 'Answer with one JSON object and nothing else: no words around it and no code fence.'
+
+function inJson(
+  system: MessagesRequest['system'],
+  translation: Translation,
+): NonNullable<MessagesRequest['system']> {
+  translation.drop('response_format.type')
+  if (system === undefined) return JSON_OBJECT
+  if (typeof system === 'string') return `${system}\n\n${JSON_OBJECT}`
+  return [...system, { type: 'text', text: JSON_OBJECT }]
+}
+
 type JsonSchemaFormat = NonNullable<NonNullable<MessagesRequest['output_config']>['format']>
 
 /**
@@ -174,7 +187,7 @@ function toJsonSchemaFormat(
   format: ResponseFormat | undefined,
   translation: Translation,
 ): JsonSchemaFormat | undefined {
-  if (format === undefined || format.type === 'text') return undefined
+  if (format === undefined || format.type === 'text' || format.type === 'json_object') return undefined
   if (format.type !== 'json_schema' || !('json_schema' in format))
     return translation.refuse('response_format.type')
   const { name, description, schema, strict } = format.json_schema

@@ -8,6 +8,7 @@ import type {
   FinishReason,
   Usage,
 } from '../../formats/canonical.js'
+import type { JsonObject } from '../../formats/json-values.js'
 import {
   blockEventJson,
   type MessagesAnswer,
@@ -23,6 +24,7 @@ import {
   StreamAdapter,
   type StreamReceiver,
 } from '../../providers/port/provider.js'
+import { toCitation } from '../citations.js'
 import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockWriter, parseToolInput, toolUseBlock } from './block-writer.js'
 import { hidesThinking, toThinkingBlocks } from './reasoning.js'
@@ -45,9 +47,10 @@ export function toMessagesAnswer(
   const inputs = calls.map((call) => parseToolInput(call.function.arguments))
   const wrong = findDefect(reason, inputs.includes(null))
   if (wrong !== null) return malformedChatAnswer(wrong, provider)
+  const citations = toCitations(message.annotations, text ? () => true : () => false, translation)
   const content = [
     ...toThinkingBlocks(message, hidesThinking(request)),
-    ...(text ? [{ type: 'text', text, citations: [] }] : []),
+    ...(text ? [{ type: 'text', text, citations }] : []),
     ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
   ]
   const stop = toStopInfo({ ...choice, reason }, refusal ?? '', calls.length > 0, request)
@@ -69,12 +72,25 @@ function untoldTier(tier: string | null): { readonly serviceTier?: string } {
 
 /** What an assistant cannot say in this format. */
 function dropUnsupportedMembers(
-  { images, audio, annotations }: ChatDelta | AssistantMessage,
+  { images, audio }: ChatDelta | AssistantMessage,
   translation: Translation,
 ): void {
   if (images !== undefined) translation.drop('answer.images')
   if (audio !== undefined) translation.drop('answer.audio')
-  if (annotations !== undefined) translation.drop('answer.annotations')
+}
+
+/** The citations that annotations are, those that `takes` lets in; the others are named. */
+function toCitations(
+  annotations: readonly JsonObject[] = [],
+  takes: (citation: JsonObject) => boolean,
+  translation: Translation,
+): JsonObject[] {
+  return annotations.flatMap((annotation) => {
+    const citation = toCitation(annotation)
+    if (citation !== null && takes(citation)) return [citation]
+    translation.drop('answer.annotations')
+    return []
+  })
 }
 
 /** An answer that broke off is no answer here; a call that was cut off by the limit is one. In words for the log. */
@@ -160,6 +176,8 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     if (delta.refusal !== undefined) this.#refusal += delta.refusal
     dropUnsupportedMembers(delta, this.#translation)
     this.#blocks.add(delta)
+    if (delta.annotations !== undefined)
+      toCitations(delta.annotations, (citation) => this.#blocks.cite(citation), this.#translation)
   }
 
   override onEnd(): void {

@@ -3,7 +3,7 @@
  * (contract/gateway 5.8). Chat may mix what this format keeps apart, so what comes out of turn waits for its own.
  */
 import type { ChatDelta, ReasoningDetail, ToolCallDelta } from '../../formats/canonical.js'
-import { asObject, parseJson } from '../../formats/json-values.js'
+import { asObject, type JsonObject, parseJson } from '../../formats/json-values.js'
 import type { ContentBlock, ContentBlockEvent } from '../../formats/messages.js'
 import {
   continueThought,
@@ -70,6 +70,13 @@ export class BlockWriter {
     if (delta.reasoning_details !== undefined || delta.reasoning !== undefined) this.#addReasoning(delta)
     if (delta.content !== undefined && delta.content !== '') this.#addText(delta.content)
     if (delta.tool_calls !== undefined) for (const fragment of delta.tool_calls) this.#addToolCall(fragment)
+  }
+
+  /** Where the text under way comes from; false when there is no such text. */
+  cite(citation: JsonObject): boolean {
+    if (this.#open?.kind !== 'text') return false
+    this.#emitDelta({ type: 'citations_delta', citation })
+    return true
   }
 
   /** The answer is complete: closes what is open, and brings what waits. */

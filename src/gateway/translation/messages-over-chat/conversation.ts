@@ -1,16 +1,16 @@
 /** Messages of the messages format as those of chat (contract/gateway 5.1, 5.5 and 2.2). */
 import type {
-  CacheControl,
   ChatMessage,
   ContentPart,
   ReasoningDetail,
   TextPart,
   ToolCall,
 } from '../../formats/canonical.js'
+import { contentText } from '../../formats/content-parts.js'
 import { asObject, nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
-import { formatDataUrl } from '../data-url.js'
-import { type Translation, withoutUndefined } from '../translation.js'
+import type { Translation } from '../translation.js'
+import { markAtEnd, toChatContent, toContentParts, toParts } from './content.js'
 import { toReasoningDetail } from './reasoning.js'
 
 export function toChatMessages(
@@ -21,12 +21,29 @@ export function toChatMessages(
   if (system !== undefined && system.length > 0) {
     said.push({ role: 'system', content: toInstruction(system, translation.at('system')) })
   }
-  messages.forEach((message, at) => {
+  const summary = messages.findLastIndex(isSummarized)
+  messages.forEach((whole, at) => {
+    if (at < summary) return
+    const message = at === summary ? fromSummary(whole) : whole
     for (const name of DROPPED_MEMBERS)
       if ((message[name] ?? null) !== null) translation.drop(`messages.${name}`)
     addMessage(said, message, translation.at(`messages.${at}.content`))
   })
   return said
+}
+
+/** A server of this format takes nothing of what stands before a summary of it. */
+function isSummarized({ content }: MessagesMessage): boolean {
+  return typeof content !== 'string' && content.some(isSummary)
+}
+
+function isSummary({ type, content }: ContentBlock): boolean {
+  return type === 'compaction' && nonEmptyText(content) !== undefined
+}
+
+function fromSummary(message: MessagesMessage): MessagesMessage {
+  const content = message.content as readonly ContentBlock[]
+  return { ...message, content: content.slice(content.findLastIndex(isSummary)) }
 }
 
 /** Wishes of a single message, for which chat has no place. */
@@ -54,7 +71,7 @@ function addUserBlocks(said: ChatMessage[], blocks: readonly ContentBlock[], tra
   const rest: ContentPart[] = []
   blocks.forEach((block, at) => {
     if (block.type === 'tool_result') said.push(toToolMessage(block, translation.at(at)))
-    else rest.push(toContentPart(block, translation.at(at)))
+    else rest.push(...toParts(block, translation.at(at)))
   })
   if (rest.length > 0 || blocks.length === 0) said.push({ role: 'user', content: rest })
 }
@@ -68,18 +85,13 @@ function toToolMessage(block: ContentBlock, translation: Translation): ChatMessa
   const said = is_error === true ? markAsError(told) : told
   return {
     role: 'tool',
-    content: asObject(cache_control) === null ? said : markAtEnd(said, cache_control as CacheControl),
+    content: asObject(cache_control) === null ? said : markAtEnd(asParts(said), cache_control),
     tool_call_id: String(tool_use_id),
   }
 }
 
-/** In chat a mark stands on a part. */
-function markAtEnd(
-  content: string | readonly ContentPart[],
-  cache_control: CacheControl,
-): readonly ContentPart[] {
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-  return parts.map((part, at) => (at === parts.length - 1 ? { ...part, cache_control } : part))
+function asParts(content: string | readonly ContentPart[]): readonly ContentPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
 function markAsError(content: string | readonly ContentPart[]): string | readonly ContentPart[] {
@@ -104,17 +116,29 @@ function toAssistantMessage(
       details.push(detail)
       reasoning += nonEmptyText(block.thinking) ?? ''
     } else if (block.type === 'tool_use') calls.push(toToolCall(block, translation))
-    else parts.push(toContentPart(block, translation.at(at)))
+    else parts.push(...toAssistantParts(block, translation.at(at)))
   })
   const alone = details.length === 0 && calls.length === 0
   return {
     role: 'assistant',
-    content: alone ? parts : simplifyContent(parts),
+    content: alone && parts.length > 0 ? parts : simplifyContent(parts),
     ...(reasoning === '' ? {} : { reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
 }
+
+/** Of what a server has said in kinds of its own only the words count; a kind without any is left out and named. */
+function toAssistantParts(block: ContentBlock, translation: Translation): readonly ContentPart[] {
+  if (READABLE.has(block.type) || /_tool_(use|result)$/.test(block.type) || contentText([block]) !== '')
+    return toParts(block, translation)
+  translation.dropKind('messages', block)
+  return []
+}
+
+const READABLE: ReadonlySet<string> = new Set([
+  ...['text', 'image', 'document', 'search_result', 'compaction', 'container_upload'],
+])
 
 /** One text beside calls or thinking is how chat says it; nothing said is null. */
 function simplifyContent(parts: readonly ContentPart[]): string | readonly ContentPart[] | null {
@@ -132,69 +156,4 @@ function toToolCall({ id, name, input, cache_control }: ContentBlock, translatio
     type: 'function',
     function: { name: String(name), arguments: JSON.stringify(input ?? {}) },
   }
-}
-
-// ── Blocks as content parts (contract/gateway 5.5 and 2.3) ─────────────────────
-
-/** The text itself, or its blocks as parts. */
-function toChatContent(content: unknown, translation: Translation): string | readonly ContentPart[] {
-  if (typeof content === 'string') return content
-  return Array.isArray(content) ? toContentParts(content as readonly ContentBlock[], translation) : ''
-}
-
-function toContentParts(blocks: readonly ContentBlock[], translation: Translation): ContentPart[] {
-  return blocks.map((block, at) => toContentPart(block, translation.at(at)))
-}
-
-function toContentPart(block: ContentBlock, translation: Translation): ContentPart {
-  switch (block.type) {
-    case 'text':
-      return toTextPart(block, translation)
-    case 'image':
-      return toImagePart(block, translation)
-    case 'document':
-      return toFilePart(block, translation)
-    default:
-      return translation.refuse('', 'is of a kind that this provider cannot read')
-  }
-}
-
-function toTextPart({ text, citations, cache_control }: ContentBlock, translation: Translation): ContentPart {
-  if (Array.isArray(citations) && citations.length > 0) translation.drop('messages.citations')
-  return withCacheControl({ type: 'text', text: String(text ?? '') }, cache_control)
-}
-
-function toImagePart({ source, cache_control }: ContentBlock, translation: Translation): ContentPart {
-  const { type, url, media_type, data } = asObject(source) ?? {}
-  if (type === 'url' && typeof url === 'string') {
-    return withCacheControl({ type: 'image_url', image_url: { url } }, cache_control)
-  }
-  if (type !== 'base64') translation.refuse('source', 'means nothing to this provider')
-  const inline = formatDataUrl({ mediaType: String(media_type), data: String(data) })
-  return withCacheControl({ type: 'image_url', image_url: { url: inline } }, cache_control)
-}
-
-function toFilePart(block: ContentBlock, translation: Translation): ContentPart {
-  const { source, title, context, citations, cache_control } = block
-  if (asObject(citations)?.enabled === true) translation.refuse('citations')
-  if (nonEmptyText(context) !== undefined) translation.refuse('context')
-  const file = withoutUndefined({
-    file_data: toFileData(source, translation),
-    filename: nonEmptyText(title),
-  })
-  return withCacheControl({ type: 'file', file }, cache_control)
-}
-
-function toFileData(source: unknown, translation: Translation): string {
-  const { type, url, media_type, data } = asObject(source) ?? {}
-  if (type === 'url' && typeof url === 'string') return url
-  if (type === 'base64') return formatDataUrl({ mediaType: String(media_type), data: String(data) })
-  if (type === 'text') {
-    return formatDataUrl({ mediaType: 'text/plain', data: Buffer.from(String(data)).toString('base64') })
-  }
-  return translation.refuse('source', 'means nothing to this provider')
-}
-
-function withCacheControl(made: ContentPart, cacheControl: unknown): ContentPart {
-  return asObject(cacheControl) === null ? made : { ...made, cache_control: cacheControl as CacheControl }
 }

@@ -55,6 +55,18 @@ const openAi = {
   index: 0,
 }
 
+const location = (url: string, title: string, cited_text: string) => ({
+  type: 'web_search_result_location',
+  url,
+  title,
+  cited_text,
+  encrypted_index: '',
+})
+const annotation = (url: string, title: string, content: string, start_index: number, end_index: number) => ({
+  type: 'url_citation',
+  url_citation: { url, title, start_index, end_index, content },
+})
+
 const LONG =
   'Ärger mit Zeichen: "quotes", \\backslashes\\, \u2028 lines,\nnew ones,\ttabs and 😀 faces. '.repeat(8)
 const INPUT = { city: 'Zürich', days: 3, deep: { list: [1, 2.5, null, true, { 'odd "key"': '\n' }] } }
@@ -233,6 +245,24 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
     heardAsMessages: wire([], 'refusal', {
       stop_details: { type: 'refusal', category: null, explanation: 'Sorry.' },
     }),
+  },
+  cited: {
+    messages: wire(
+      [
+        {
+          ...textBlock('Bern is the capital.'),
+          citations: [location('https://a.example', 'A', 'the capital')],
+        },
+      ],
+      'end_turn',
+    ),
+    chat: said(
+      {
+        content: 'Bern is the capital.',
+        annotations: [annotation('https://a.example', 'A', 'the capital', 0, 20)],
+      },
+      'stop',
+    ),
   },
   json: {
     messages: wire([textBlock('{"answer":42}')], 'end_turn'),
