@@ -66,6 +66,7 @@ const LIST_QUERY = {
   cursor: fileIdText('As `after`.'),
   after: fileIdText('Only files that follow this one in the list.'),
   after_id: fileIdText('As `after`.'),
+  page: fileIdText('As `after`.'),
   before_id: fileIdText('Only files that stand before this one in the list.'),
 }
 
@@ -163,14 +164,15 @@ function findRequestedFile(
 
 /** Fails when the places contradict each other. */
 function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQuery {
-  const { cursor, after, after_id, before_id, order, limit } = query
-  const given = [cursor, after, after_id, before_id].filter((place) => place !== null)
+  const { cursor, after, after_id, page, before_id, order, limit } = query
+  const given = [cursor, after, after_id, page, before_id].filter((place) => place !== null)
   if (new Set(given).size > 1 || (before_id !== null && given.length > 1)) {
     const note = 'must not be combined with another place in the list'
     const name = before_id !== null ? 'before_id' : 'after'
     throw invalidInput(['query', name], note)
   }
-  return { newestFirst: order === 'desc', after: cursor ?? after ?? after_id, before: before_id, limit }
+  const behind = cursor ?? after ?? after_id ?? page
+  return { newestFirst: order === 'desc', after: behind, before: before_id, limit }
 }
 
 const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })

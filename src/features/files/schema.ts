@@ -40,7 +40,12 @@ const pageEnds = { has_more: z.boolean(), first_id: z.string().nullable(), last_
 
 export const FileAnswer = z.union([File, OpenAiFile])
 export const FileListAnswer = z.union([
-  z.object({ data: z.array(File), ...pageEnds, cursor: z.string().nullable() }),
+  z.object({
+    data: z.array(File),
+    ...pageEnds,
+    cursor: z.string().nullable(),
+    next_page: z.string().nullable().meta({ description: 'The same as `cursor`.' }),
+  }),
   z.object({ object: z.literal('list'), data: z.array(OpenAiFile), ...pageEnds }),
 ])
 export const DeletedFile = z.union([
@@ -86,11 +91,12 @@ export function fileEncodingFor(call: HttpCall): FileEncoding {
 
 const NATIVE: FileEncoding = {
   file: encodeNativeFile,
-  list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => ({
-    data: files.map(encodeNativeFile),
-    ...encodePageEnds(files, hasMore),
-    cursor: hasMore ? (files.at(-1)?.id ?? null) : null,
-  }),
+  list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => {
+    const next = hasMore ? (files.at(-1)?.id ?? null) : null
+    const ends = encodePageEnds(files, hasMore)
+    // Clients of different age look for the next page in different members.
+    return { data: files.map(encodeNativeFile), ...ends, cursor: next, next_page: next }
+  },
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, type: 'file_deleted' }),
 }
 

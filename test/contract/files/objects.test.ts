@@ -51,6 +51,7 @@ test('a file is uploaded, read, listed and deleted', async (t) => {
     first_id: id,
     last_id: id,
     cursor: null,
+    next_page: null,
   })
   t.strictSame(onDisk(api), [id])
   const deleted = await api.call(api.apiKey, 'DELETE', `/api/v1/files/${id}`)
@@ -269,7 +270,7 @@ test('pages follow each other in both directions and orders, whatever goes meanw
     ['order=asc', all],
     ['order=desc', newest],
   ] as const) {
-    for (const name of ['after', 'after_id', 'cursor']) {
+    for (const name of ['after', 'after_id', 'cursor', 'page']) {
       const found: string[] = []
       for (let place = '', more = true; more; ) {
         const answer = await page(`${order}&limit=3${place}`)
@@ -277,6 +278,7 @@ test('pages follow each other in both directions and orders, whatever goes meanw
         t.equal(answer.first_id, answer.data[0].id)
         t.equal(answer.last_id, answer.data.at(-1).id)
         t.equal(answer.cursor, answer.has_more ? answer.last_id : null)
+        t.equal(answer.next_page, answer.cursor)
         more = answer.has_more
         place = `&${name}=${answer.last_id}`
       }
