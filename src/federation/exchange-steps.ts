@@ -131,7 +131,9 @@ const STEPS: readonly ExchangeStep[] = [
   defineStep('not-before', ['token'], ({ token }, { ports }) =>
     checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds()),
   ),
-  defineStep('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
+  defineStep('sizes', ['policy', 'token'], ({ policy: { condition, claimChecks }, token }) =>
+    checkClaimSizes(token.claims, condition !== null || claimChecks.scopes !== null),
+  ),
   defineStep('subject', ['policy', 'token'], ({ policy: { subject }, token }) =>
     subject === null || subject === token.claims.subject ? null : 'subject-mismatch',
   ),

@@ -18,8 +18,10 @@ export interface SubjectClaims {
   readonly expiresAt: number
   readonly notBefore: number | null
   readonly issuedAt: number | null
-  /** Null when the claim is absent. */
+  /** Of the list `scopes`; without one, the words of the text `scope` (RFC 8693 section 4.2). Null without both. */
   readonly scopes: readonly string[] | null
+  /** Whether they come from the list. */
+  readonly areScopesListed: boolean
   /** Null when the claim is absent or no text; then no check on it can pass. */
   readonly tokenType: string | null
 }
@@ -94,9 +96,15 @@ function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
     expiresAt,
     notBefore: notBefore ?? null,
     issuedAt: issuedAt ?? null,
-    scopes: scopes ?? null,
+    scopes: scopes ?? wordsOf(ownMember(object, 'scope')),
+    areScopesListed: scopes !== undefined,
     tokenType: isWellFormedText(tokenType) ? tokenType : null,
   }
+}
+
+/** Null for what is no text: the claim `scope` is the issuer's own affair as long as no policy looks at it. */
+function wordsOf(scope: unknown): readonly string[] | null {
+  return isWellFormedText(scope) ? scope.split(' ').filter((word) => word !== '') : null
 }
 
 function isWellFormedText(value: unknown): value is string {
@@ -142,11 +150,17 @@ export function checkNotBeforeAndIssuedAt(
 export const MAX_CLAIM_CHARS = 512
 const MAX_SCOPES = 16
 
-/** Sizes, before any rule is applied to what is in the claims. */
-export function checkClaimSizes({ subject, audiences, scopes }: SubjectClaims): ExchangeRefusal | null {
+/**
+ * Sizes, before any rule is applied to what is in the claims. Providers write long `scope` texts: how long they are
+ * concerns only policies that look at scopes.
+ */
+export function checkClaimSizes(
+  { subject, audiences, scopes, areScopesListed }: SubjectClaims,
+  looksAtScopes: boolean,
+): ExchangeRefusal | null {
   if (!fitsClaimLength(subject)) return 'sub-too-long'
   if (!audiences.every(fitsClaimLength)) return 'aud-too-long'
-  if (scopes === null) return null
+  if (scopes === null || !(areScopesListed || looksAtScopes)) return null
   if (scopes.length > MAX_SCOPES) return 'scopes-too-many'
   return scopes.every(fitsClaimLength) ? null : 'scopes-too-long'
 }

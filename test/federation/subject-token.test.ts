@@ -69,6 +69,7 @@ for (const alg of ALGORITHMS) {
       notBefore: NOW,
       issuedAt: NOW,
       scopes: null,
+      areScopesListed: false,
       tokenType: null,
     })
     for (const other of ALGORITHMS)
@@ -351,14 +352,28 @@ void test('"nbf" and "iat" may lie ahead by the leeway and no more', async (t) =
 void test('sizes are counted in code points', async (t) => {
   const most = '😀'.repeat(512)
   t.equal(
-    checkClaimSizes(claims({ sub: most, aud: [most, most], scopes: Array(16).fill(most.slice(0, 20)) })),
+    checkClaimSizes(
+      claims({ sub: most, aud: [most, most], scopes: Array(16).fill(most.slice(0, 20)) }),
+      true,
+    ),
     null,
   )
-  t.equal(checkClaimSizes(claims({ sub: `${most}a` })), 'sub-too-long')
-  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(512) })), null)
-  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(513) })), 'sub-too-long')
-  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(5_000) })), 'sub-too-long')
-  t.equal(checkClaimSizes(claims({ aud: ['a', 'a'.repeat(513)] })), 'aud-too-long')
-  t.equal(checkClaimSizes(claims({ scopes: Array(17).fill('a') })), 'scopes-too-many')
-  t.equal(checkClaimSizes(claims({ scopes: ['a'.repeat(513)] })), 'scopes-too-long')
+  t.equal(checkClaimSizes(claims({ sub: `${most}a` }), true), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(512) }), true), null)
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(513) }), true), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(5_000) }), true), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ aud: ['a', 'a'.repeat(513)] }), true), 'aud-too-long')
+  t.equal(checkClaimSizes(claims({ scopes: Array(17).fill('a') }), true), 'scopes-too-many')
+  t.equal(checkClaimSizes(claims({ scopes: ['a'.repeat(513)] }), true), 'scopes-too-long')
+  t.equal(checkClaimSizes(claims({ scopes: Array(17).fill('a') }), false), 'scopes-too-many')
+})
+
+void test('the words of "scope" are scopes where there is no list; their sizes matter to those who look', async (t) => {
+  t.strictSame(claims({ scope: ' read  write' }).scopes, ['read', 'write'])
+  t.strictSame(claims({ scope: '' }).scopes, [])
+  t.strictSame(claims({ scope: 'read', scopes: [] }).scopes, [])
+  for (const scope of [7, null, ['read'], '\ud800']) t.equal(claims({ scope }).scopes, null)
+  const many = claims({ scope: 'a '.repeat(17) })
+  t.equal(checkClaimSizes(many, true), 'scopes-too-many')
+  t.equal(checkClaimSizes(many, false), null)
 })

@@ -39,7 +39,9 @@ export const IssuerChanges = nameSchema(
 )
 
 const ClaimChecks = closedObject({
-  scopes: Claim.nullable().optional().meta({ description: 'An entry that the list `scopes` must have.' }),
+  scopes: Claim.nullable()
+    .optional()
+    .meta({ description: 'An entry that the list `scopes` must have, or without it the text `scope`.' }),
   token_type: Claim.nullable().optional().meta({ description: 'What the claim `token_type` must be.' }),
 })
 
@@ -124,7 +126,10 @@ const PolicyTest = nameSchema(
         exp: z.number(),
         nbf: z.number().nullable(),
         iat: z.number().nullable(),
-        scopes: z.array(z.string()).nullable(),
+        scopes: z
+          .array(z.string())
+          .nullable()
+          .meta({ description: 'Without the list, the words of `scope`.' }),
         token_type: z.string().nullable(),
       })
       .nullable()

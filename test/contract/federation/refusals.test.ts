@@ -154,9 +154,19 @@ const CAUSES: readonly (readonly [about: string, token: string, policyId?: strin
   ['the audience in other letters', claims({ aud: AUDIENCE.toUpperCase() })],
   ['a claim check on scopes, none there', GOOD, await policyWith({ claim_checks: { scopes: 'deploy' } })],
   [
-    'a claim check on scopes, scope does not count',
-    claims({ scope: 'deploy' }),
+    'a claim check on scopes, scope does not count beside them',
+    claims({ scope: 'deploy', scopes: ['read'] }),
     await policyWith({ claim_checks: { scopes: 'deploy' } }),
+  ],
+  [
+    'a claim check on scopes, a part of a word of scope',
+    claims({ scope: 'deploy:all redeploy' }),
+    await policyWith({ claim_checks: { scopes: 'deploy' } }),
+  ],
+  [
+    'a condition that forbids a scope, more words of scope than are looked at',
+    claims({ scope: `blocked ${'a '.repeat(16)}` }),
+    await policyWith({ condition: '!("blocked" in scopes)' }),
   ],
   [
     'a claim check on token_type, typ does not count',
