@@ -1,6 +1,6 @@
 /** The `ai` package with `@ai-sdk/openai`, unmodified, speaking and listening through the gateway. */
 import { createOpenAI } from '@ai-sdk/openai'
-import { experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
+import { generateSpeech, transcribe } from 'ai'
 import tap, { test } from 'tap'
 import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
@@ -22,7 +22,7 @@ test('speech is generated and transcribed', async (t) => {
   const heard = await transcribe({
     model: listener.transcription('sim/transcribe'),
     audio: audio.uint8Array,
-    providerOptions: { openai: { timestampGranularities: ['segment'] } },
+    providerOptions: { openai: { responseFormat: 'verbose_json' } },
     maxRetries: 0,
   })
   t.equal(heard.text, TEXT)
