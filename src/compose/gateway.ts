@@ -9,10 +9,12 @@ import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
+import type { SealedIds } from '../gateway/providers/openai/spoken-answers.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
+import { createSealer, loadSealingKey, type Sealer } from '../identity/sealing-key.js'
 import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { SimulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
@@ -36,7 +38,11 @@ export function composeInference(
   const upstream = createUpstreamClient({
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
-  const parts = { createProvider: providerFactory(upstream, store), messagesOver: messagesOverChat }
+  const sealedIds = sealedSpokenIds(createSealer(loadSealingKey(config.dataDir)))
+  const parts = {
+    createProvider: providerFactory(upstream, store, sealedIds),
+    messagesOver: messagesOverChat,
+  }
   let catalog = buildCatalog(config.gateway, parts)
   let permissions = permissionMap(config.gateway)
   const stats = new InferenceStats()
@@ -87,6 +93,7 @@ export function composeInference(
 function providerFactory(
   upstream: UpstreamClient,
   store: Store,
+  sealedIds: SealedIds,
 ): (slug: string, entry: ProviderConfig) => Provider {
   const files = storeGeneratedFiles(store)
   const wheel = new TimerWheel()
@@ -95,8 +102,16 @@ function providerFactory(
       const { seed, allowRequestFaults } = entry
       return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
     }
-    const options = { ...entry, limits: entry.connections, upstream, version: VERSION }
+    const options = { ...entry, limits: entry.connections, upstream, version: VERSION, sealedIds }
     return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
+  }
+}
+
+function sealedSpokenIds(sealer: Sealer): SealedIds {
+  const purpose = (owner: string): string => `spoken answer\n${owner}`
+  return {
+    seal: (id, owner) => `audio_${sealer.seal(Buffer.from(id), purpose(owner))}`,
+    open: (sealed, owner) => sealer.open(sealed.replace(/^audio_/, ''), purpose(owner))?.toString() ?? null,
   }
 }
 

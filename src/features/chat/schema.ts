@@ -71,6 +71,8 @@ const output = {
   stream: z.boolean(),
   stream_options: z.object(optional({ include_usage: z.boolean() })).nullable(),
   modalities: z.array(z.enum(['text', 'image', 'audio'])),
+  // A voice of one's own, told by an id, belongs to the account at the provider.
+  audio: z.object({ voice: boundedString(1, 256), format: boundedString(1, 32) }).nullable(),
   image_config: limitOpenValue(recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())]))),
   prediction: z
     .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })

@@ -114,6 +114,8 @@ export interface RoutedRequest {
   readonly model?: string
   readonly models?: readonly string[]
   readonly stream?: boolean
+  /** What the answer is made of; text when absent. */
+  readonly modalities?: readonly ('text' | 'image' | 'audio')[]
   readonly provider?: ProviderPreferences | null
   readonly route?: 'fallback' | 'sort' | null
   readonly service_tier?: string | null
@@ -145,7 +147,8 @@ export interface ChatRequest extends RoutedRequest {
   readonly seed?: number | null
   readonly stop?: string | readonly string[] | null
   readonly stream_options?: { readonly include_usage?: boolean } | null
-  readonly modalities?: readonly ('text' | 'image' | 'audio')[]
+  /** How the sound of a spoken answer is to be. */
+  readonly audio?: { readonly voice: string; readonly format: string } | null
   readonly image_config?: JsonObject
   readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null
   readonly response_format?: ResponseFormat

@@ -135,7 +135,6 @@ interface MeasuredRequest extends RoutedRequest {
   readonly system?: unknown
   readonly tools?: readonly { readonly type?: unknown; readonly max_uses?: unknown }[]
   readonly web_search_options?: unknown
-  readonly modalities?: readonly string[]
   readonly max_tokens?: number | null
   readonly max_completion_tokens?: number | null
 }

@@ -3,7 +3,7 @@ import type { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
-import { exclusionReason, notFoundFault, requireKnownProviders } from './preferences.js'
+import { exclusionReason, missingModality, notFoundFault, requireKnownProviders } from './preferences.js'
 import { type RankReasons, type RoutingState, rankEndpoints } from './rank.js'
 
 export type { RoutingState } from './rank.js'
@@ -42,7 +42,7 @@ export function planFor(
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
   const only = models.length === 1 && first.length === 1 && isAbsent(provider) && trace === null
-  if (only && serves(first[0]!)) {
+  if (only && serves(first[0]!) && request.modalities === undefined) {
     return { requested, endpoints: first, total: 1 }
   }
   if (!isAbsent(provider)) requireKnownProviders(catalog, provider)
@@ -52,7 +52,7 @@ export function planFor(
     const allowed = filterAllowed(group, request, serves, trace)
     return rankEndpoints(allowed, request, caller, session, state, reasons)
   })
-  if (endpoints.length === 0) throw noEndpointFault(requested, models, serves)
+  if (endpoints.length === 0) throw noEndpointFault(requested, models, serves, request)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
   return {
     requested,
@@ -67,8 +67,14 @@ function noEndpointFault(
   requested: string,
   models: readonly Model[],
   serves: (endpoint: ModelEndpoint) => boolean,
+  request: RoutedRequest,
 ): Fault {
   const able = models.some(({ endpoints }) => endpoints.some(serves))
+  const missing = models.every((model) => missingModality(model, request) !== null)
+  if (able && missing)
+    return notFoundFault(
+      `modalities: ${requested} does not answer with ${missingModality(models[0]!, request)}`,
+    )
   return notFoundFault(
     able
       ? `No endpoint of ${requested} meets the provider preferences`

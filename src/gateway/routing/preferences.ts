@@ -45,8 +45,18 @@ export function positionInOrder(order: readonly string[], endpoint: ModelEndpoin
   return at < 0 ? order.length : at
 }
 
-/** Why the preferences of a request exclude an endpoint; null when they do not. */
+/** What a request wants the answer to be made of and a model does not give; null when there is no such thing. */
+export function missingModality(
+  { outputModalities }: ModelEndpoint['model'],
+  { modalities = [] }: RoutedRequest,
+): string | null {
+  return modalities.find((modality) => !outputModalities.includes(modality)) ?? null
+}
+
+/** Why a request, or the preferences in it, excludes an endpoint; null when they do not. */
 export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  const missing = missingModality(endpoint.model, request)
+  if (missing !== null) return `does not answer with ${missing}`
   const preferences = request.provider
   if (preferences === undefined || preferences === null) return null
   const { only, ignore, quantizations } = preferences
@@ -61,8 +71,8 @@ export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest)
     if (!quantizations.includes(own)) return `its quantization is ${own}`
   }
   if (preferences.require_parameters === true) {
-    const missing = unsupportedParameter(endpoint, request)
-    if (missing !== null) return `does not support ${missing}`
+    const unsupported = unsupportedParameter(endpoint, request)
+    if (unsupported !== null) return `does not support ${unsupported}`
   }
   return priceExclusion(endpoint, preferences.max_price)
 }
@@ -94,6 +104,7 @@ const TEXT_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   'prompt_cache_options',
   'prompt_cache_key',
   'modalities',
+  'audio',
   'speed',
   'context_management',
 ])
@@ -117,7 +128,7 @@ const CHAT_PARAMETER_NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 function unsupportedParameter(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
-  const ours = 'voice' in request || 'audio' in request ? AUDIO_GATEWAY_MEMBERS : TEXT_GATEWAY_MEMBERS
+  const ours = 'messages' in request ? TEXT_GATEWAY_MEMBERS : AUDIO_GATEWAY_MEMBERS
   for (const [name, value] of Object.entries(request)) {
     if (value === undefined || value === null || ours.has(name)) continue
     // Effort belongs to the thinking, which has a member of its own.

@@ -1,5 +1,6 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { createHash } from 'node:crypto'
+import { Fault } from '../../../base/fault.js'
 import type {
   AssistantMessage,
   ChatEvent,
@@ -15,6 +16,7 @@ import { type Provider, type ProviderCall, requestedEffort } from '../port/provi
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
+import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
 
 const PATH = '/chat/completions'
 
@@ -31,6 +33,8 @@ const CHUNKS: StreamFormat<ChatEvent, Completion> = {
 interface OpenAiOptions extends ServerOptions {
   /** What becomes of `cache_control`; what suits the server when absent. */
   readonly cacheControl?: CacheControlUse | null
+  /** For the ids of spoken answers; without it none can be handed back. */
+  readonly sealedIds?: SealedIds
 }
 
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
@@ -39,10 +43,19 @@ export function openAiProvider(options: OpenAiOptions): Provider {
     options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
   const server = new ProviderServer(options, credential)
   const use = options.cacheControl ?? defaultCacheControlUse(options.baseUrl)
-  const build = (stream: boolean) => (call: ProviderCall) => buildChatBody(call, stream, use)
-  return {
+  const { sealedIds = null } = options
+  const build = (stream: boolean) => (call: ProviderCall) => {
+    const messages = openSpokenAnswers(call, sealedIds)
+    if (messages instanceof Fault) return messages
+    if (messages === call.request.messages) return buildChatBody(call, stream, use)
+    return buildChatBody({ ...call, request: { ...call.request, messages } }, stream, use)
+  }
+  const chat = {
     stream: server.streamOperation(PATH, CHUNKS, build(true)),
     complete: server.documentOperation(PATH, COMPLETION, build(false)),
+  }
+  return {
+    ...(sealedIds === null ? chat : withSealedAnswers(chat, sealedIds)),
     speech: openAiSpeech(server),
     transcription: openAiTranscription(server),
   }
@@ -112,6 +125,7 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'seed',
   'stop',
   'modalities',
+  'audio',
   'image_config',
   'prediction',
   'response_format',

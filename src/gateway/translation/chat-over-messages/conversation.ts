@@ -1,5 +1,6 @@
 /** Messages of chat as those of the messages format (contract/gateway 2.2 and 5.1). */
 import type { ChatMessage, ContentPart, TextPart, ToolCall } from '../../formats/canonical.js'
+import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesMessage } from '../../formats/messages.js'
 import { parseDataUrl } from '../data-url.js'
 import { type Translation, withoutUndefined } from '../translation.js'
@@ -101,12 +102,14 @@ function toAssistantTurn(
   translation: Translation,
 ): MessagesMessage | null {
   const { content, refusal, tool_calls: calls = [], audio, images = [] } = message
-  if (audio !== undefined) translation.refuse('audio')
+  const spoken = nonEmptyText(audio?.transcript)
+  if (audio !== undefined && spoken === undefined) translation.refuse('audio')
   if (images.length > 0) translation.refuse('images')
   const place = translation.at('content')
   refuseAssistantMedia(content, place)
   const thinking = toThinkingBlocks(message, translation)
   const rest: ContentBlock[] = [
+    ...(spoken === undefined || content ? [] : [{ type: 'text', text: spoken }]),
     ...(refusal ? [{ type: 'text', text: refusal }] : []),
     ...calls.map((call, i) => toToolUse(call, translation.at(`tool_calls.${i}`))),
   ]

@@ -68,6 +68,7 @@ const UNSUPPORTED_FIELDS = {
   seed: null,
   logit_bias: null,
   image_config: null,
+  audio: null,
   prediction: null,
   structured_outputs: false,
   prompt_cache_key: null,
