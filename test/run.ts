@@ -1,11 +1,12 @@
 /**
  * Runs the built test files with tap as the runner:
  *
- *     node dist/test/run.js [unit|system] [part of a path …]
+ *     node dist/test/run.js [unit|system|clients …] [part of a path …]
  *
- * A test belongs to `system` when it, or anything it imports, can start a process; the rest is `unit`. That is read
- * from the imports of the built files, so a test changes sides with what it does, wherever it stands. Without a
- * word both suites run. A file of `system` has a process of its own, files of `unit` share one with others of their
+ * `clients` is the folder of that name: programs that nobody here wrote, and whose versions of Node are their own
+ * affair. Any other test belongs to `system` when it, or anything it imports, can start a process; the rest is `unit`.
+ * That is read from the imports of the built files, so a test changes sides with what it does, wherever it stands.
+ * Without such a word all suites run. A file of `system` has a process of its own, files of `unit` share one with others of their
  * folder, unless a line of their source says `// Runs in a process of its own: …` or, which is last and with nothing
  * beside it, `// Runs alone: …`. What took longest the last time starts first, so that none is left at the end.
  */
@@ -25,7 +26,8 @@ const STARTS_PROCESSES = new Set(['node:child_process', 'node:cluster'])
 /** esbuild writes every import of a built file in this form. */
 const IMPORTED = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g
 
-type Suite = 'unit' | 'system'
+const SUITES = ['unit', 'system', 'clients'] as const
+type Suite = (typeof SUITES)[number]
 
 /** Modules by path: whether one can start a process, by itself or by what it imports. */
 const known = new Map<string, boolean>()
@@ -43,7 +45,10 @@ function startsProcesses(path: string): boolean {
   return starts
 }
 
-const suiteOf = (path: string): Suite => (startsProcesses(path) ? 'system' : 'unit')
+function suiteOf(path: string): Suite {
+  if (path.startsWith(join(HERE, 'clients/'))) return 'clients'
+  return startsProcesses(path) ? 'system' : 'unit'
+}
 
 function durationsOfLastTime(): Record<string, number> {
   try {
@@ -54,12 +59,13 @@ function durationsOfLastTime(): Record<string, number> {
 }
 
 function chosen(words: readonly string[]): string[] {
-  const suite = words.find((word): word is Suite => word === 'unit' || word === 'system')
-  const parts = words.filter((word) => word !== suite)
+  const isSuite = (word: string): boolean => (SUITES as readonly string[]).includes(word)
+  const suites = words.filter(isSuite)
+  const parts = words.filter((word) => !isSuite(word))
   return readdirSync(HERE, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.js'))
     .map((name) => join(HERE, name))
-    .filter((path) => suite === undefined || suiteOf(path) === suite)
+    .filter((path) => suites.length === 0 || suites.includes(suiteOf(path)))
     .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
 }
 

@@ -156,6 +156,15 @@ for (const [what, change] of CHANGES) {
   })
 }
 
+test('an empty text beside tool calls is none, as a stream is assembled', async (t) => {
+  const answerTo = (content: string | null) =>
+    messageOf({
+      messages: [afterResult[0]!, { ...afterResult[1]!, content } as ChatMessage, afterResult[2]!],
+    }).content
+  t.equal(answerTo(''), answerTo(null))
+  t.not(answerTo(''), answerTo('Hm.'))
+})
+
 test('another provider seed and another seed of the endpoint get other answers', async (t) => {
   const texts = [
     completionOf(SEA),

@@ -40,8 +40,9 @@ export class PromptDigest {
     this.tokens += TOKENS_PER_MESSAGE
     this.mixText(message.role)
     const { content } = message
-    if (typeof content === 'string') this.#addText(content)
-    else for (const part of content ?? []) this.#addPart(part)
+    // An empty text counts as none, which is what clients make of a stream that says nothing before its calls.
+    if (typeof content !== 'string') for (const part of content ?? []) this.#addPart(part)
+    else if (content !== '') this.#addText(content)
     if (message.role === 'assistant') this.#addToolCalls(message.tool_calls ?? [])
     else if (message.role === 'tool') this.mixText(message.tool_call_id)
     else if (message.role === 'system' || message.role === 'developer') {

@@ -1,0 +1,101 @@
+/** Helpers of the `openai` package around a call, unmodified: loops of tools, speech unasked for, what is not served. */
+import OpenAI, { toFile } from 'openai'
+import { zodFunction } from 'openai/helpers/zod'
+import tap, { test } from 'tap'
+import { z } from 'zod'
+import { failureOf } from '../support/clients/failure-of.js'
+import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
+
+const server = await startGateway()
+tap.after(() => server.stop())
+
+const clientOf = (apiKey: string): OpenAI => new OpenAI({ baseURL: server.apiUrl, apiKey, maxRetries: 0 })
+const client = clientOf(API_KEY)
+const manager = clientOf(MANAGEMENT_KEY)
+
+const asked: unknown[] = []
+const parameters = z.object({ city: z.string(), days: z.number().int().min(1).max(7) })
+const weather = zodFunction({
+  name: 'get_weather',
+  description: 'Weather of a city.',
+  parameters,
+  function: (input) => {
+    asked.push(input)
+    return `Sunny in ${input.city}.`
+  },
+})
+const SCRIPT = 'call: get_weather {"city":"Zürich","days":1}\ncall: get_weather {"city":"Genève","days":2}'
+const INPUTS = [
+  { city: 'Zürich', days: 1 },
+  { city: 'Genève', days: 2 },
+]
+const loop = (content: string) => ({
+  model: 'sim/instant',
+  messages: [{ role: 'user' as const, content }],
+  tools: [weather],
+})
+
+test('runTools() runs a loop to its end, whole and streamed', async (t) => {
+  asked.length = 0
+  const runner = client.chat.completions.runTools(loop(SCRIPT))
+  const text = await runner.finalContent()
+  t.ok((text ?? '').length > 0)
+  t.ok((await runner.totalUsage()).completion_tokens > 0)
+  const streamed = client.chat.completions.runTools({ ...loop(SCRIPT), stream: true })
+  let pieces = ''
+  streamed.on('content', (delta) => {
+    pieces += delta
+  })
+  t.equal(await streamed.finalContent(), text)
+  t.equal(pieces, text)
+  t.strictSame(asked, [...INPUTS, ...INPUTS])
+})
+
+test('runTools() makes up arguments that its own checks take', async (t) => {
+  asked.length = 0
+  for (let number = 0; number < 5; number++) {
+    await client.chat.completions.runTools(loop(`How is the weather? (${number})`)).finalContent()
+  }
+  t.equal(asked.length, 5)
+  for (const input of asked) t.ok(parameters.safeParse(input).success)
+})
+
+test('speech in each of the voices that the package knows', async (t) => {
+  const voices = [
+    'alloy',
+    'ash',
+    'ballad',
+    'coral',
+    'echo',
+    'fable',
+    'nova',
+    'onyx',
+    'sage',
+    'shimmer',
+    'verse',
+  ]
+  const sounds = new Set<string>()
+  for (const voice of [...voices, 'marin', 'cedar']) {
+    const reply = await client.audio.speech.create({ model: 'sim/speech', voice, input: 'Hi.' })
+    sounds.add(Buffer.from(await reply.arrayBuffer()).toString('base64'))
+  }
+  t.equal(sounds.size, 13, 'each sounds otherwise')
+})
+
+test('a format of speech that is not served is refused by name', async (t) => {
+  const wish = { model: 'sim/speech', voice: 'alloy', input: 'Hi.' }
+  for (const response_format of ['wav', 'opus', 'aac', 'flac'] as const) {
+    const error = await failureOf(client.audio.speech.create({ ...wish, response_format }))
+    t.ok(error instanceof OpenAI.BadRequestError)
+    t.match(String(error), /response_format: .*"mp3".*"pcm"/)
+  }
+})
+
+test('a streamed transcript is refused by name, not answered with nothing', async (t) => {
+  const file = await toFile(Buffer.from('not a sound'), 'a.mp3')
+  const error = await failureOf(
+    manager.audio.transcriptions.create({ file, model: 'sim/transcribe', stream: true }),
+  )
+  t.ok(error instanceof OpenAI.BadRequestError)
+  t.match(String(error), /stream: /)
+})
