@@ -15,7 +15,19 @@ const load = (url: URL, end: string): string => `
   for (let i = 0; i < 4; i++) ask()
   ${end}`
 
+/** What ApacheBench asks, and siege without a protocol: a dozen connections, all refused. */
+const oldProtocol = (url: URL): string => `
+  const { connect } = require('node:net')
+  let left = 12
+  const ask = () => {
+    if (left-- === 0) return console.log('done')
+    const socket = connect(${url.port}, '127.0.0.1', () => socket.write('GET ${url.pathname} HTTP/1.0\\r\\n\\r\\n'))
+    socket.resume().on('error', () => {}).on('close', ask)
+  }
+  ask()`
+
 interface Row {
+  readonly script?: (url: URL) => string
   readonly end: string
   readonly figures?: Partial<ToolFigures>
   /** None: it is judged. */
@@ -60,6 +72,25 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 }
 
+/** Rows in which the server takes no request. */
+const REFUSED: Readonly<Record<string, Row>> = {
+  'a tool that speaks HTTP/1.0': {
+    end: '',
+    script: oldProtocol,
+    figures: { done: 0, statuses: {}, rps: 0, errors: { error: 12 } },
+    failure:
+      /no answer at all \(error 12\); the server had 12 connections of it and no request .* HTTP\/1\.0 or malformed with 505/,
+    reason: /toy gave no figures/,
+  },
+  'a tool that never comes': {
+    end: '',
+    script: () => `console.log('done')`,
+    figures: { done: 0, statuses: {}, rps: 0 },
+    failure: /no answer at all; it never connected to the server/,
+    reason: /toy gave no figures/,
+  },
+}
+
 async function untouched(server: LabServer): Promise<Record<string, unknown>> {
   const { json: faults } = await server.ask('GET', '/lab/v1/faults')
   const { status } = await fetch(`${server.url}/api/v1/health`)
@@ -78,10 +109,11 @@ test('whatever a tool does, its run is marked and ended, and the server goes on'
     place,
     seed: 3,
   }
-  for (const [name, { end, figures, failure: said, reason }] of Object.entries(ROWS)) {
+  for (const [name, row] of Object.entries({ ...ROWS, ...REFUSED })) {
+    const { end, script, figures, failure: said, reason } = row
     await t.test(name, async (t) => {
       const variant = toyVariant(
-        ({ url }) => load(url, end),
+        ({ url }) => script?.(url) ?? load(url, end),
         ({ stdout }) => {
           if (stdout === '') throw new UnreadableOutput('it printed nothing')
           return { ...TOY_FIGURES, statuses: { '200': 100 }, ...figures }
@@ -93,7 +125,7 @@ test('whatever a tool does, its run is marked and ended, and the server goes on'
       t.equal(verdict.verdict, 'invalid')
       t.match(verdict.reasons[0], reason)
       const { arrivals, completed, aborted, inFlight } = truth.total
-      t.ok(arrivals > 0, 'it had sent something')
+      t.equal(arrivals > 0, script === undefined, 'it had sent something')
       t.equal(arrivals, completed + aborted + inFlight)
       t.equal(truth.state, 'stopped')
       t.same(await untouched(server), { faults: [], status: 200, arrivals: 0, marks: [] })

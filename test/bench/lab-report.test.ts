@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import tap, { test } from 'tap'
 import { medianInterval } from '../../bench/harness/figures/statistics.js'
 import { heatPlot } from '../../bench/loadlab/plots/heat-plot.js'
+import { colourOf, darkModeCss } from '../../bench/loadlab/plots/palette.js'
 import { ecdfPlot, percentilePlot } from '../../bench/loadlab/plots/percentile-plot.js'
 import { seriesPlot } from '../../bench/loadlab/plots/series-plot.js'
 import { highestRateWithinLimit, kneeOfSweep, sweepPlot } from '../../bench/loadlab/plots/sweep-plot.js'
+import { conclusion } from '../../bench/loadlab/report/conclusion.js'
 import type { ComparisonRun, Repetition, Sweep } from '../../bench/loadlab/report/repetition.js'
 import { summarizeRun } from '../../bench/loadlab/report/summary.js'
 import { writeReport } from '../../bench/loadlab/report/write-report.js'
@@ -110,6 +112,60 @@ test('the page needs nothing from outside, runs no script, and no two things on 
   t.equal(new Set(ids).size, ids.length)
   const named = new Set(ids)
   t.notOk(found(/(?:href="#|url\(#)([^")]+)/g).find((id) => !named.has(id)))
+})
+
+test('a report opens with its conclusion and what to know before it, on the page and in Markdown', async (t) => {
+  const { markdown, read } = whole
+  const believe = conclusion(summarizeRun(SAMPLE).scenarios)
+  t.match(
+    believe,
+    /^Believe the latencies of .*loadtest --rps 200.*; do not believe the latencies of .*hey -q/,
+  )
+  const escaped = believe.replaceAll("'", '&#39;')
+  for (const [text, sentence] of [
+    [markdown, believe],
+    [read('report.html'), escaped],
+  ] as const) {
+    const at = [sentence, SAMPLE.warnings[0]!, 'latency invalid'].map((part) => text.indexOf(part))
+    t.same(
+      at.toSorted((a, b) => a - b),
+      at,
+    )
+    t.ok(at[0]! > 0)
+  }
+})
+
+test('no two lines of a plot of all tools have one colour, and what is due is the thickest', async (t) => {
+  const points = [1, 2].map((ms) => ({ percentile: ms * 40, ms }))
+  const tools = Array.from({ length: 19 }, (_, i) => ({ name: `tool ${i}`, side: 'other' as const, points }))
+  const own = ['drive', 'drive-poisson', 'drive-closed'].map((name) => ({
+    name,
+    side: 'ours' as const,
+    points,
+  }))
+  const svg = percentilePlot('all', '', [...tools, ...own, { name: 'due', side: 'theory', points }], 1200)!
+  const lines = [
+    ...svg.matchAll(/<path d="M[^"]*L[^"]*" fill="none" stroke="([^"]+)" stroke-width="([^"]+)"/g),
+  ]
+    .map(([, colour, width]) => ({ colour, width: Number(width) }))
+    .filter(({ width }) => width > 1.5)
+  t.equal(lines.length, 23)
+  t.equal(new Set(lines.map(({ colour }) => colour)).size, 23)
+  const thick = lines.toSorted((a, b) => b.width - a.width).slice(0, 4)
+  t.equal(thick[0]?.colour, colourOf('ink'))
+  t.same(
+    thick.slice(1).map(({ width }) => width),
+    [3, 3, 3],
+    'then ours',
+  )
+})
+
+test('no two roles share a colour, neither light nor dark', async (t) => {
+  const css = darkModeCss()
+  for (const pattern of [/\[fill="([^"]+)"\]/g, /\[fill="[^"]+"\]\{fill:([^}]+)\}/g]) {
+    const colours = [...css.matchAll(pattern)].map(([, colour]) => colour)
+    t.equal(new Set(colours).size, colours.length)
+  }
 })
 
 test('what a tool calls itself is text in every form of the report', async (t) => {

@@ -4,7 +4,7 @@ import { Progress } from '../../bench/harness/progress.js'
 import type { Repetition } from '../../bench/loadlab/report/repetition.js'
 import { LabControl, LabControlFault } from '../../bench/loadlab/runner/control.js'
 import { discardDisturbed } from '../../bench/loadlab/runner/discard.js'
-import { planComparison, QUICK_BUDGET_S } from '../../bench/loadlab/runner/plan.js'
+import { type PlannedRun, planComparison, QUICK_BUDGET_S } from '../../bench/loadlab/runner/plan.js'
 import { runAllRepetitions, runRepetition } from '../../bench/loadlab/runner/repetition.js'
 import { COMPARE_SCENARIOS } from '../../bench/loadlab/runner/scenarios.js'
 import { verdictTable } from '../../bench/loadlab/runner/table.js'
@@ -125,8 +125,12 @@ const TRUTH = {
 }
 const VERDICT = { verdict: 'valid', loopClass: 'closed', reasons: [], checks: [] }
 
-/** A control listener that says what it was asked, and answers as the real one does. */
-async function fakeControl(t: Test, refuse?: string): Promise<{ control: LabControl; asked: Asked[] }> {
+/** A control listener that says what it was asked, and answers as the real one does; a run is empty at so many looks. */
+async function fakeControl(
+  t: Test,
+  refuse?: string,
+  emptyLooks = 0,
+): Promise<{ control: LabControl; asked: Asked[] }> {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
     let text = ''
@@ -134,7 +138,9 @@ async function fakeControl(t: Test, refuse?: string): Promise<{ control: LabCont
     const path = request.url ?? ''
     asked.push({ method: request.method!, path, body: text === '' ? null : JSON.parse(text) })
     if (refuse !== undefined && path.endsWith(refuse)) response.writeHead(409)
-    response.end(JSON.stringify(answerTo(path)))
+    const looks = asked.filter((one) => one.method === 'GET' && one.path === '/lab/v1/runs/r1').length
+    const answer = path.endsWith('/r1') ? { total: { arrivals: looks < emptyLooks ? 0 : 5 } } : answerTo(path)
+    response.end(JSON.stringify(answer))
   })
   return { control: new LabControl(`http://127.0.0.1:${await listen(t, server)}`), asked }
 }
@@ -197,6 +203,29 @@ test('a repetition is a run, a fault, a tool, a stop and a report, in this order
     },
   })
   t.equal(result.failure, undefined)
+})
+
+const slow = (script: string): PlannedRun => toyRun({ ...toy(script), overheadS: 1 }, 'hold')
+
+test('the hold of a tool that is slow to start is counted from its first request', async (t) => {
+  const { control, asked } = await fakeControl(t, undefined, 3)
+  await runRepetition(slow('setTimeout(() => {}, 1000)'), stageFor(t, control))
+  t.same(
+    asked.slice(0, 5).map(({ method, path }) => `${method} ${path}`),
+    [
+      'POST /lab/v1/runs',
+      'GET /lab/v1/runs/r1',
+      'GET /lab/v1/runs/r1',
+      'GET /lab/v1/runs/r1',
+      'POST /lab/v1/faults',
+    ],
+  )
+})
+
+test('a tool that is slow to start and never sends anything ends its run', async (t) => {
+  const { control, asked } = await fakeControl(t, undefined, Number.POSITIVE_INFINITY)
+  await runRepetition(slow(''), stageFor(t, control))
+  t.ok(asked.some(({ path }) => path.endsWith('/stop')))
 })
 
 test('a tool that breaks leaves a marked repetition, a stopped run and no report', async (t) => {

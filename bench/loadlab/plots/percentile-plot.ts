@@ -74,6 +74,7 @@ export function percentilePlot(
         axisLabel: {
           customValues: ticks,
           formatter: percentLabel,
+          hideOverlap: true,
           color: colourOf('muted'),
           fontSize: TEXT_PX,
         },

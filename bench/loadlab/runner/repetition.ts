@@ -37,6 +37,8 @@ export async function runRepetition(planned: PlannedRun, stage: RepetitionContex
   const toolEnded = new AbortController()
   try {
     const hold = planHold(planned, stage, run, toolEnded.signal)
+    // It may fail while the tool runs; that is told when it is waited for.
+    hold.catch(() => {})
     // A hold that waits for the tool is ordered while the tool runs; any other before.
     if (planned.variant.overheadS === undefined) await hold
     const measured = await measureTool(planned, stage).finally(() => toolEnded.abort())

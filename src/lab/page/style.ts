@@ -55,5 +55,5 @@ th:first-child,td:first-child{text-align:left}
 .quiet{color:var(--muted)}
 summary{cursor:pointer;font-weight:600}
 #validity pre{border:0;padding:8px 0 0;margin:0}
-@media (max-width:1000px){.grid{grid-template-columns:1fr}.tall .chart{height:480px}.run{max-width:100%}}
+@media (max-width:1000px){.grid{grid-template-columns:1fr}.run{max-width:100%;white-space:normal}}
 `
