@@ -4,9 +4,11 @@ import { systemClock } from '../base/clock.js'
 import { shareRounds } from '../base/shared-rounds.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
+import { pathAdviser } from '../features/start/unknown-paths.js'
 import { BodyBudget } from '../http/body-budget.js'
 import { createCors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
+import { practice } from '../http/dialects/practice.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/event-stream.js'
 import { createAuthority } from '../identity/authenticate.js'
@@ -40,7 +42,8 @@ export function composeWorker(settings: WorkerSettings) {
   const parts = composeParts(settings)
   const { store, pool, accounting, routing, inference, federation, files, stats, lab, lifecycle } = parts
   const { accounts, scim } = store
-  const routes = buildRoutes(appEndpoints(endpointPorts(settings, parts), config.practice), {
+  const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
+  const routes = buildRoutes(endpoints, {
     log,
     authority: createAuthority(accounts, parts.clock, inference.permissions, federation.accessTokens, scim),
     bodyLimit: config.bodyLimit,
@@ -51,6 +54,8 @@ export function composeWorker(settings: WorkerSettings) {
     meter: (operation) => lab.meterOf(stats.operation(operation), operation),
     cors: config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null,
     fallback: gateway,
+    // Users of the practice API are promised one and the same 404.
+    adviseOn: pathAdviser(endpoints.flatMap(({ path, dialect }) => (dialect === practice ? [] : [path]))),
   })
   const { board } = lab
   return {

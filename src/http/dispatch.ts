@@ -8,7 +8,6 @@
  */
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
-import { mapMaybe } from '../base/maybe-promise.js'
 import type { CallerAuthority, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { BodyBudget } from './body-budget.js'
@@ -18,7 +17,7 @@ import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
 import { inputReader } from './input.js'
-import { personalReply } from './reply.js'
+import { decorateReplies } from './reply-decoration.js'
 
 /** Counts what happens to one operation. */
 export interface OperationMeter {
@@ -52,6 +51,8 @@ export interface PipelineOptions {
   readonly cors: Cors | null
   /** Answers where no endpoint does. */
   readonly fallback: ErrorDialect
+  /** What to use in place of a path that no endpoint has, as a sentence; null where nobody knows. */
+  readonly adviseOn: (path: string) => string | null
 }
 
 /** What the routes of one server share. */
@@ -76,10 +77,12 @@ export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOpt
   for (const [path, siblings] of paths) {
     const allow = allowedMethods(siblings)
     const dialect = siblings[0]!.dialect
-    routes.push(faultRoute(path, dialect, new Fault('method-not-allowed', { allow }), pipeline))
+    const fault = new Fault('method-not-allowed', { allow })
+    const reply = replyOf(dialect, fault)
+    routes.push(unmatchedRoute(path, dialect, pipeline, (call) => [fault, reply(call), path]))
     if (cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline, cors))
   }
-  routes.push(faultRoute('/*', pipeline.fallback, new Fault('not-found'), pipeline))
+  routes.push(unmatchedRoute('/*', pipeline.fallback, pipeline, unknownPath(pipeline)))
   return routes
 }
 
@@ -92,7 +95,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const overload = overloadRefusal(endpoint, pipeline)
   const withBody = hasBody(endpoint)
   const personal = endpoint.method === 'GET' && identifiesCaller(endpoint)
-  return decorateReplies(endpoint.dialect, pipeline, personal, {
+  return decorateReplies(endpoint.dialect, pipeline.cors, personal, {
     ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
@@ -247,10 +250,29 @@ function replyOf(dialect: ErrorDialect, fault: Fault): (call: HttpCall) => Reply
   return () => reply
 }
 
-function faultRoute(path: string, dialect: ErrorDialect, fault: Fault, pipeline: Pipeline): Route {
-  const reply = replyOf(dialect, fault)
+/** Why a call has no operation, the reply to it, and the path to tell in the log. */
+type Unmatched = (call: HttpCall) => readonly [fault: Fault, reply: Reply, path: string]
+
+function unknownPath({ fallback, adviseOn }: Pipeline): Unmatched {
+  const unknown = new Fault('not-found')
+  const reply = replyOf(fallback, unknown)
+  return (call) => {
+    const path = call.param(0)
+    const note = adviseOn(path)
+    if (note === null) return [unknown, reply(call), path]
+    const advised = new Fault('not-found', { note })
+    return [advised, fallback.render(advised, call.requestId), path]
+  }
+}
+
+function unmatchedRoute(path: string, dialect: ErrorDialect, pipeline: Pipeline, find: Unmatched): Route {
   const basis = routeBasis(UNMATCHED, dialect, pipeline)
-  return decorateReplies(dialect, pipeline, false, { ...basis, method: '*', path, answer: reply })
+  const answer = (call: HttpCall): Reply => {
+    const [fault, reply, asked] = find(call)
+    pipeline.faults.record(fault, reply.status, UNMATCHED, call, asked)
+    return reply
+  }
+  return decorateReplies(dialect, pipeline.cors, false, { ...basis, method: '*', path, answer })
 }
 
 function preflightRoute(
@@ -267,45 +289,6 @@ function preflightRoute(
     headers: ['origin', 'access-control-request-headers'],
     answer: (call) => cors.preflight(call, allow),
   }
-}
-
-/**
- * What every answer of a route carries besides its own headers: the ids of its call, what a browser needs, and, of a
- * `personal` one, what a cache needs.
- */
-function decorateReplies(
-  { requestIds }: ErrorDialect,
-  { cors }: Pipeline,
-  personal: boolean,
-  route: Route,
-): Route {
-  if (requestIds.length === 0 && cors === null && !personal) return route
-  const decorate = (reply: Reply, call: HttpCall): Reply => {
-    const kept = personal ? personalReply(reply) : reply
-    // Public clients read the call's id, and it finds the call in the log.
-    const identified = requestIds.length === 0 ? kept : withRequestIds(kept, call, requestIds)
-    return cors === null ? identified : cors.decorate(identified, call.header('origin'))
-  }
-  return {
-    ...route,
-    headers: cors === null ? route.headers : [...route.headers, 'origin'],
-    admit: (call) => {
-      const refusal = route.admit(call)
-      if (refusal === null) return null
-      return mapMaybe(refusal, (decided) => (decided === null ? null : decorate(decided, call)))
-    },
-    refuse: (kind, call) => decorate(route.refuse(kind, call), call),
-    answer: (call) => {
-      const reply = route.answer(call)
-      return reply instanceof Promise ? reply.then((late) => decorate(late, call)) : decorate(reply, call)
-    },
-  }
-}
-
-function withRequestIds(reply: Reply, call: HttpCall, names: readonly string[]): Reply {
-  const headers = [...reply.headers]
-  for (const name of names) headers.push([name, call.requestId])
-  return { status: reply.status, headers, body: reply.body }
 }
 
 /** Most replies kept per operation: `retryAfter` is a number anybody may choose. */

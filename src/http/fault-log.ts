@@ -26,9 +26,10 @@ export class FaultLog {
 
   /**
    * Our own failures are errors, a deadline of ours is a warning, what callers do wrong is told up to a number.
-   * Saturation, and how a provider failed (which the log of calls tells), are for debugging only.
+   * Saturation, and how a provider failed (which the log of calls tells), are for debugging only. `path`: of a call
+   * that no operation answers.
    */
-  record(fault: Fault, status: number, operation: string, call: HttpCall): void {
+  record(fault: Fault, status: number, operation: string, call: HttpCall, path?: string): void {
     const log = this.#log
     const ofProvider = fault.generation !== null && fault.kind !== 'internal'
     const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
@@ -37,7 +38,8 @@ export class FaultLog {
       if (!log.isLevelEnabled('info') || !this.#refusals.take()) return
     } else if (!ours && !log.isLevelEnabled('debug')) return
     if (ours && fault.kind === 'unavailable' && !this.#outages.take()) return
-    const line = { request: call.requestId, operation, fault: fault.kind, status }
+    const where = path === undefined ? {} : { path: withoutKeys(path).slice(0, LONGEST_TEXT) }
+    const line = { request: call.requestId, operation, fault: fault.kind, status, ...where }
     const { detail } = fault
     if (fault.kind === 'deadline-exceeded') log.warn({ ...line, detail }, 'call took too long')
     else if (ours) log.error({ ...line, detail, err: fault.cause ?? fault }, 'call failed')
@@ -45,6 +47,11 @@ export class FaultLog {
       log.debug({ ...line, detail, ...describeFault(fault) }, 'call refused')
     else log.info({ ...line, ...describeFault(fault) }, 'call refused')
   }
+}
+
+/** Some write a key where none belongs, as this server's and others' begin. */
+function withoutKeys(path: string): string {
+  return path.replace(/sk-[\w-]+/g, 'sk-…')
 }
 
 /** So many lines a second, and at its end how many more there would have been. */

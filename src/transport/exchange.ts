@@ -9,7 +9,7 @@ import type { MaybePromise } from '../base/maybe-promise.js'
 export interface HttpCall {
   /** Query without the question mark, as sent; empty when there is none or the route reads none. */
   readonly query: string
-  /** Text of the n-th path parameter, percent-decoded where that is possible. */
+  /** Text of the n-th path parameter, percent-decoded where that is possible; of the route `/*` the path as sent. */
   param(index: number): string
   /** Value of a request header the route declared, `''` when absent. Names are lower case. */
   header(name: string): string

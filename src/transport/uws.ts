@@ -250,7 +250,9 @@ type RequestCopier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse
 function requestCopier(route: Route, options: UwsOptions): RequestCopier {
   const params = route.path.split('{').length - 1
   const { readsQuery, readsAddress } = route
+  const isForAllPaths = route.path === '/*'
   return (exchange, req, res) => {
+    if (isForAllPaths) exchange.firstParam = req.getUrl()
     if (params > 0) {
       exchange.firstParam = decodePathParam(req.getParameter(0) ?? '')
       if (params > 1) exchange.secondParam = decodePathParam(req.getParameter(1) ?? '')

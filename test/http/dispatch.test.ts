@@ -265,6 +265,22 @@ test('paths that no endpoint has get 404 in the dialect of the fallback', async 
   t.match((await other.inject({ method: 'POST', url: '/x' })).body.toString(), 'error_description')
 })
 
+test('an unknown path is told in the log, and who is known to mean another is told which', async (t) => {
+  const adviseOn = (path: string) => (path === '/v1/x%20y' ? 'use /x' : null)
+  const { inject, lines } = pipelineOf([answering('/fine', fine)], { adviseOn })
+  t.match((await inject({ method: 'GET', url: '/v1/x%20y?key=s3cr3t' })).json, {
+    error: { code: 404, message: 'Resource not found: use /x' },
+  })
+  await inject({ method: 'GET', url: '/other' })
+  await inject({ method: 'POST', url: '/fine' })
+  t.match(lines, [
+    { operation: UNMATCHED, status: 404, path: '/v1/x%20y', message: 'use /x', msg: 'call refused' },
+    { operation: UNMATCHED, status: 404, path: '/other' },
+    { operation: UNMATCHED, status: 405, path: '/fine' },
+  ])
+  t.notMatch(JSON.stringify(lines), 's3cr3t')
+})
+
 test('a body beyond the limit gets 413 in the dialect of the endpoint and never reaches the handler', async (t) => {
   const { inject, counted } = pipelineOf([everything], { bodyLimit: 20 })
   const { status, body, headers } = await inject({

@@ -27,6 +27,20 @@ test('a refusal is one line with operation, field and message, and without what 
   t.notMatch(JSON.stringify(lines), 'the reason')
 })
 
+test('a call without an operation is told with its path, and a key in it is not', async (t) => {
+  const { faults, lines } = logAt('info')
+  faults.record(
+    new Fault('not-found', { note: 'use /docs' }),
+    404,
+    'unmatched',
+    CALL,
+    '/v1/sk-sluice-v1-abc_D-e/x',
+  )
+  faults.record(new Fault('not-found'), 404, 'unmatched', CALL, `/${'x'.repeat(5000)}`)
+  t.match(lines, [{ operation: 'unmatched', path: '/v1/sk-…/x', message: 'use /docs' }, { status: 404 }])
+  t.equal(String(lines[1]?.path).length, 200)
+})
+
 test('when debugging the reason is told as well', async (t) => {
   const { faults, lines } = logAt('debug')
   faults.record(new Fault('invalid-grant', { detail: 'the reason' }), 400, 'exchange', CALL)

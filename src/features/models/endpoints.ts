@@ -1,10 +1,18 @@
-import { Fault } from '../../base/fault.js'
+import { z } from 'zod'
+import { Fault, invalidInput } from '../../base/fault.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
+import {
+  type Endpoint,
+  endpointGroup,
+  type HeaderList,
+  type HttpCall,
+  type Reply,
+} from '../../http/endpoint.js'
 import { type FieldValues, textParam } from '../../http/params.js'
 import { jsonReply, serializedJsonReply } from '../../http/reply.js'
+import { MessagesModel, MessagesModelList, messagesModelBody, messagesModelPage } from './messages-list.js'
 import {
   FilterQuery,
   filterModels,
@@ -17,6 +25,7 @@ import {
   EndpointList,
   encodeProvider,
   endpointBody,
+  ModelBody,
   ModelCount,
   ModelEndpoints,
   ModelList,
@@ -39,6 +48,23 @@ const ModelPath = {
   }),
 }
 
+const IdPath = {
+  id: textParam({
+    minLength: 1,
+    maxLength: 256,
+    description: 'Id of the model, with its slashes as `%2F`.',
+  }),
+}
+
+/** Callers that send it read the messages format. */
+const FORMAT_HEADER = 'anthropic-version'
+const IN_EITHER_FORMAT = { headers: [FORMAT_HEADER] } as const
+const VARY: HeaderList = [['Vary', FORMAT_HEADER]]
+
+function readsMessages(call: HttpCall): boolean {
+  return call.header(FORMAT_HEADER) !== ''
+}
+
 const NOT_FOUND = new Fault('item-not-found', {
   note: 'there is no such model',
   metadata: { error_type: 'not_found' },
@@ -49,18 +75,47 @@ const NOT_FOUND = new Fault('item-not-found', {
  * a reload counts from the next call on.
  */
 export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): Endpoint[] => {
-  const lists = new ModelLists()
+  const lists = new ModelLists(health)
   const listAt = (path: string) => ({
     query: ListQuery,
-    replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
+    ...IN_EITHER_FORMAT,
+    replies: {
+      200: {
+        description: 'A page of models, by id; with `anthropic-version` in the messages format, newest first',
+        schema: z.union([ModelList, MessagesModelList]),
+      },
+    },
     handle: ({ query }: { readonly query: ModelListQuery }, call: HttpCall) =>
-      serializedJsonReply(200, lists.page(catalog(), path, query, call.query)),
+      readsMessages(call)
+        ? jsonReply(200, lists.messagesPage(catalog(), query), VARY)
+        : serializedJsonReply(200, lists.page(catalog(), path, query, call.query), VARY),
   })
-  const find = ({ author, slug }: FieldValues<typeof ModelPath>): Model => {
-    const model = catalog().model(`${author}/${slug}`)
+  const find = (id: string): Model => {
+    const model = catalog().model(id)
     if (model === null) throw NOT_FOUND
     return model
   }
+  const idOf = ({ author, slug }: FieldValues<typeof ModelPath>): string => `${author}/${slug}`
+  const ofEitherFormat = {
+    summary: 'Read one model, as clients of either format retrieve it',
+    ...IN_EITHER_FORMAT,
+    replies: {
+      200: {
+        description: 'The model; with `anthropic-version` in the messages format',
+        schema: z.union([ModelBody, MessagesModel]),
+      },
+    },
+    faults: ['item-not-found'],
+  } as const
+  const retrieve = (id: string, call: HttpCall): Reply => {
+    const model = find(id)
+    return jsonReply(200, readsMessages(call) ? messagesModelBody(model) : modelBody(model), VARY)
+  }
+  const endpointsOf = {
+    summary: 'List who serves a model',
+    replies: { 200: { description: 'The model with its endpoints', schema: ModelEndpoints } },
+    faults: ['item-not-found'],
+  } as const
   return [
     operation('list_models', `GET ${LIST}`, { summary: 'List the models', ...listAt(LIST) }),
     operation('list_models_of_key', `GET ${USER_LIST}`, {
@@ -81,14 +136,27 @@ export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): 
       params: ModelPath,
       replies: { 200: { description: 'The model', schema: OneModel } },
       faults: ['item-not-found'],
-      handle: ({ params }) => jsonReply(200, { data: modelBody(find(params)) }),
+      handle: ({ params }) => jsonReply(200, { data: modelBody(find(idOf(params))) }),
+    }),
+    operation('retrieve_model', `GET ${LIST}/{author}/{slug}`, {
+      ...ofEitherFormat,
+      params: ModelPath,
+      handle: ({ params }, call) => retrieve(idOf(params), call),
+    }),
+    operation('retrieve_model_by_id', `GET ${LIST}/{id}`, {
+      ...ofEitherFormat,
+      params: IdPath,
+      handle: ({ params }, call) => retrieve(params.id, call),
     }),
     operation('list_model_endpoints', 'GET /api/v1/models/{author}/{slug}/endpoints', {
-      summary: 'List who serves a model',
+      ...endpointsOf,
       params: ModelPath,
-      replies: { 200: { description: 'The model with its endpoints', schema: ModelEndpoints } },
-      faults: ['item-not-found'],
-      handle: ({ params }) => jsonReply(200, { data: modelEndpointsBody(find(params), health) }),
+      handle: ({ params }) => jsonReply(200, { data: modelEndpointsBody(find(idOf(params)), health) }),
+    }),
+    operation('list_model_endpoints_by_id', `GET ${LIST}/{id}/endpoints`, {
+      ...endpointsOf,
+      params: IdPath,
+      handle: ({ params }) => jsonReply(200, { data: modelEndpointsBody(find(params.id), health) }),
     }),
     operation('list_zdr_endpoints', 'GET /api/v1/endpoints/zdr', {
       summary: 'List the endpoints that keep no data',
@@ -107,16 +175,34 @@ export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): 
   ]
 }
 
+const NEEDS_FORMAT = `needs the header ${FORMAT_HEADER}; this list has limit and offset`
+
 /** Lists of models as JSON. Each model is serialised once per catalogue, and so is the list without a question. */
 class ModelLists {
   readonly #models = new WeakMap<Model, string>()
   readonly #whole = new WeakMap<Catalog, Uint8Array>()
+  readonly #health: HealthRegistry
+
+  constructor(health: HealthRegistry) {
+    this.#health = health
+  }
+
+  /** The newest first where nothing else is asked, as that format promises. */
+  messagesPage(catalog: Catalog, query: ModelListQuery): object {
+    return messagesModelPage(this.#found(catalog, { ...query, sort: query.sort ?? 'newest' }), query)
+  }
+
+  #found({ models }: Catalog, query: ModelListQuery): readonly Model[] {
+    return sortModels(filterModels(models, query), query.sort, this.#health)
+  }
 
   /** @param raw the query as sent, for the link to the next page */
   page(catalog: Catalog, path: string, query: ModelListQuery, raw: string): string | Uint8Array {
     const kept = raw === '' ? this.#whole.get(catalog) : undefined
     if (kept !== undefined) return kept
-    const found = sortModels(filterModels(catalog.models, query), query.sort)
+    if (query.after_id !== null) throw invalidInput(['query', 'after_id'], NEEDS_FORMAT)
+    if (query.before_id !== null) throw invalidInput(['query', 'before_id'], NEEDS_FORMAT)
+    const found = this.#found(catalog, query)
     const { models, next, limit } = sliceModelPage(found, query)
     const data = models.map((model) => this.#textOf(model)).join(',')
     const links = JSON.stringify({ next: nextPageLink(path, raw, next, limit) })

@@ -2,6 +2,7 @@
 import { ValidationIssue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Model } from '../../gateway/catalog/catalog.js'
+import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import {
   type FieldValues,
   type IssueLocation,
@@ -12,25 +13,18 @@ import {
 } from '../../http/params.js'
 import { supportedParametersOf } from './wire.js'
 
-/**
- * Orders that clients know. Those without a row in `COMPARATORS` need figures that are not measured here: the order
- * stays.
- */
+/** Orders that clients know and that there are figures for. */
 const MODEL_ORDERS = [
-  'most-popular',
   'newest',
-  'top-weekly',
   'pricing-low-to-high',
   'pricing-high-to-low',
   'context-high-to-low',
   'throughput-high-to-low',
   'latency-low-to-high',
-  'intelligence-high-to-low',
-  'coding-high-to-low',
-  'agentic-high-to-low',
-  'design-arena-elo-high-to-low',
 ] as const
 type ModelOrder = (typeof MODEL_ORDERS)[number]
+
+const NO_SUCH_ORDER = `must be one of ${MODEL_ORDERS.join(', ')}: how popular or how good a model is, is not measured here`
 
 const LARGEST_PAGE = 1000
 const LONGEST_TEXT = 500
@@ -40,12 +34,13 @@ const DEFAULT_PAGE = 500
 function optionalParam<T>(
   schema: Readonly<Record<string, unknown>>,
   parse: (text: string) => T | null,
+  otherwise?: string,
 ): TextField<T | null> {
   const read = (text: string | typeof UNDECODABLE, loc: IssueLocation): T | null | ValidationIssue => {
     if (text === '') return null
     if (text === UNDECODABLE) return new ValidationIssue(loc, 'string')
     if (text.length > LONGEST_TEXT) return new ValidationIssue(loc, 'string-too-long', LONGEST_TEXT)
-    return parse(text) ?? new ValidationIssue(loc, 'other')
+    return parse(text) ?? new ValidationIssue(loc, 'other', undefined, otherwise)
   }
   return textField(schema, read, null)
 }
@@ -88,7 +83,7 @@ export const FilterQuery = {
     'Modalities any of which a model answers in, with commas; `text` when absent, or `all`.',
   ),
   category: optionalParam(
-    { type: 'string', description: 'Accepted; models have no categories here.' },
+    { type: 'string', description: 'A category that the configuration gives the model.' },
     (text) => text,
   ),
   context: optionalIntegerParam(0, Number.MAX_SAFE_INTEGER, 'Least context length in tokens.'),
@@ -102,6 +97,7 @@ export const ListQuery = {
   sort: optionalParam(
     { type: 'string', enum: MODEL_ORDERS },
     (text) => MODEL_ORDERS.find((known) => known === text) ?? null,
+    NO_SUCH_ORDER,
   ),
   limit: optionalIntegerParam(
     1,
@@ -109,6 +105,14 @@ export const ListQuery = {
     'Most models of a page. Without limit and offset all are answered.',
   ),
   offset: optionalIntegerParam(0, Number.MAX_SAFE_INTEGER, 'How many models stand before the page.'),
+  after_id: optionalParam(
+    { type: 'string', description: 'With `anthropic-version`: the page behind this model.' },
+    (text) => text,
+  ),
+  before_id: optionalParam(
+    { type: 'string', description: 'With `anthropic-version`: the page before this model.' },
+    (text) => text,
+  ),
 } as const
 
 type ModelFilter = FieldValues<typeof FilterQuery>
@@ -116,7 +120,7 @@ export type ModelListQuery = FieldValues<typeof ListQuery>
 
 /** Models that pass all that is asked, in the catalogue's order. */
 export function filterModels(models: readonly Model[], filter: ModelFilter): readonly Model[] {
-  const { q, context, supported_parameters: parameters, input_modalities: inputs } = filter
+  const { q, context, category, supported_parameters: parameters, input_modalities: inputs } = filter
   const outputs = filter.output_modalities ?? ['text']
   const least = nanosPerMillion(filter.min_price ?? 0)
   const most = nanosPerMillion(filter.max_price ?? Number.POSITIVE_INFINITY)
@@ -129,6 +133,7 @@ export function filterModels(models: readonly Model[], filter: ModelFilter): rea
       (inputs ?? []).every((name) => model.inputModalities.includes(name)) &&
       (parameters === null || isSubset(parameters, supportedParametersOf(model))) &&
       (context === null || contextOf(model) >= context) &&
+      (category === null || model.categories.includes(category)) &&
       price >= least &&
       price <= most
     )
@@ -139,7 +144,7 @@ function isSubset(some: readonly string[], all: readonly string[]): boolean {
   return some.every((name) => all.includes(name))
 }
 
-function contextOf(model: Model): number {
+export function contextOf(model: Model): number {
   return model.contextLength ?? model.endpoints[0]?.contextLength ?? 0
 }
 
@@ -153,17 +158,53 @@ function meanPrice({ endpoints }: Model): number {
   return prices === undefined ? 0 : prices.prompt + prices.completion
 }
 
-const COMPARATORS: Readonly<Partial<Record<ModelOrder, (one: Model, other: Model) => number>>> = {
-  newest: (one, other) => other.created - one.created,
-  'pricing-low-to-high': (one, other) => meanPrice(one) - meanPrice(other),
-  'pricing-high-to-low': (one, other) => meanPrice(other) - meanPrice(one),
-  'context-high-to-low': (one, other) => contextOf(other) - contextOf(one),
+const COMPARATORS: Readonly<
+  Record<ModelOrder, (health: HealthRegistry) => (one: Model, other: Model) => number>
+> = {
+  newest: () => (one, other) => other.created - one.created,
+  'pricing-low-to-high': () => (one, other) => meanPrice(one) - meanPrice(other),
+  'pricing-high-to-low': () => (one, other) => meanPrice(other) - meanPrice(one),
+  'context-high-to-low': () => (one, other) => contextOf(other) - contextOf(one),
+  'throughput-high-to-low': (health) =>
+    byRank((model) => -(bestMedian(model, 'throughput', health) ?? -Infinity)),
+  'latency-low-to-high': (health) => byRank((model) => bestMedian(model, 'latency', health) ?? Infinity),
 }
 
-/** By the asked order; equals, and everything when there is no figure to go by, stay in the catalogue's order. */
-export function sortModels(models: readonly Model[], sort: ModelOrder | null): readonly Model[] {
-  const by = sort === null ? undefined : COMPARATORS[sort]
-  return by === undefined ? models : models.toSorted(by)
+/** Lowest first. Each rank is asked for once. */
+function byRank(rankOf: (model: Model) => number): (one: Model, other: Model) => number {
+  const ranks = new Map<Model, number>()
+  const rank = (model: Model): number => {
+    const known = ranks.get(model)
+    if (known !== undefined) return known
+    const found = rankOf(model)
+    ranks.set(model, found)
+    return found
+  }
+  // Not by their difference: of two infinite ones there is none.
+  return (one, other) => (rank(one) < rank(other) ? -1 : rank(one) > rank(other) ? 1 : 0)
+}
+
+/** The median of the endpoint that is best at it; null when nothing was measured of any. */
+function bestMedian(
+  { endpoints }: Model,
+  figure: 'throughput' | 'latency',
+  health: HealthRegistry,
+): number | null {
+  const now = health.now()
+  const medians = endpoints
+    .map((endpoint) => health.of(endpoint)[figure].quantile(0.5, now))
+    .filter((median) => median !== null)
+  if (medians.length === 0) return null
+  return figure === 'latency' ? Math.min(...medians) : Math.max(...medians)
+}
+
+/** By the asked order; equals stay in the catalogue's. What was never measured stands behind. */
+export function sortModels(
+  models: readonly Model[],
+  sort: ModelOrder | null,
+  health: HealthRegistry,
+): readonly Model[] {
+  return sort === null ? models : models.toSorted(COMPARATORS[sort](health))
 }
 
 /** One page, and the offset of the next or null; all of them when neither limit nor offset is asked. */

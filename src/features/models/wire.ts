@@ -33,7 +33,7 @@ const Architecture = nameSchema(
   }),
 )
 
-const ModelBody = nameSchema(
+export const ModelBody = nameSchema(
   'Model',
   z.object({
     id: z.string(),
@@ -167,7 +167,9 @@ export function modelBody(model: Model): WireModel {
     supported_voices: model.supportedVoices === null ? null : [...model.supportedVoices],
     knowledge_cutoff: model.knowledgeCutoff ?? null,
     hugging_face_id: model.huggingFaceId ?? null,
-    links: { details: `/api/v1/models/${model.id}/endpoints` },
+    links: {
+      details: `/api/v1/models/${model.id.split('/').length === 2 ? model.id : encodeURIComponent(model.id)}/endpoints`,
+    },
   }
 }
 
@@ -176,8 +178,9 @@ export function supportedParametersOf(model: Model): string[] {
   return [...new Set(model.endpoints.flatMap(({ supportedParameters }) => [...supportedParameters]))]
 }
 
-function vendorOfModel({ id }: Model): string {
-  return id.slice(0, id.indexOf('/'))
+/** Who made it, as far as its id says so; otherwise who serves it first. */
+function vendorOfModel({ id, endpoints }: Model): string {
+  return id.includes('/') ? id.slice(0, id.indexOf('/')) : endpoints[0]!.provider.slug
 }
 
 function architectureOf({ inputModalities, outputModalities }: Model): WireModel['architecture'] {

@@ -13,7 +13,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 const NOT_FOUND = { error: { code: 404, message: 'Resource not found' } }
 
 const UNKNOWN_PATHS = words(
-  '/ /favicon.ico /api /api/v1 /api/v1/ /api/v1/nope /api/v1/items/ /api/v1/items/1/ /api/v1/items/1/2',
+  '/favicon.ico /api /api/v1 /api/v1/ /api/v1/nope /api/v1/items/ /api/v1/items/1/ /api/v1/items/1/2',
   '/api/v1/Items /api/v1/health/ /api/v1/health/x /api/v2/health /api/v1/search/x?q=x /api/v1//items',
   '//api/v1/items /items /metrics/x',
 )

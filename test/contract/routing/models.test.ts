@@ -1,4 +1,6 @@
 /** The models and providers operations (contract/gateway 11.1 and 11.2), behind the real pipeline and a real socket. */
+
+import Anthropic from '@anthropic-ai/sdk'
 import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
 import tap, { type Test, test } from 'tap'
@@ -11,7 +13,7 @@ import type { Provider } from '../../../src/gateway/providers/port/provider.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
-import { routingState } from '../../support/providers/routing.js'
+import { recordServedCall, routingState } from '../../support/providers/routing.js'
 import { DocumentRules, type OpenApiDocument } from '../../support/schemas/openapi-validator.js'
 import { startEdge } from '../../support/servers/native-edge.js'
 import { pipelineOf } from '../../support/servers/pipeline.js'
@@ -35,6 +37,7 @@ const FILE = {
       name: 'Acme Large',
       description: 'Big.',
       created: 1_700_000_000,
+      categories: ['programming', 'translation'],
       context_length: 128_000,
       max_completion_tokens: 8_000,
       input_modalities: ['text', 'image'],
@@ -78,8 +81,12 @@ interface Served {
 
 async function serve(t: Test): Promise<Served> {
   let catalog = catalogOf(FILE)
+  const { health } = routingState()
+  // Each is the best at one thing; the free one was never called.
+  recordServedCall(health, catalog.model('zeta/small.v1')!.endpoints[0]!, 900, 500)
+  recordServedCall(health, catalog.model('acme/large')!.endpoints[1]!, 20, 100)
   const { routes } = pipelineOf(
-    modelEndpoints(() => catalog, routingState().health),
+    modelEndpoints(() => catalog, health),
     {
       authority: {
         authorize: (authorization, _apiKey, _operation, access) => {
@@ -172,7 +179,8 @@ const FILTERS: readonly (readonly [query: string, ids: readonly string[]])[] = [
   ['q=LARGE', ['acme/large', 'acme/large:free']],
   ['q=acme+l', ['acme/large']],
   ['q=nothing', []],
-  ['category=programming', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['category=programming', ['acme/large']],
+  ['category=roleplay', []],
   ['context=4000', ['acme/large', 'zeta/small.v1']],
   ['min_price=1', ['acme/large', 'zeta/small.v1']],
   ['min_price=1&max_price=1.5', ['zeta/small.v1']],
@@ -181,7 +189,8 @@ const FILTERS: readonly (readonly [query: string, ids: readonly string[]])[] = [
   ['sort=pricing-low-to-high', ['acme/large:free', 'zeta/small.v1', 'acme/large']],
   ['sort=pricing-high-to-low', ['acme/large', 'zeta/small.v1', 'acme/large:free']],
   ['sort=context-high-to-low', ['acme/large', 'zeta/small.v1', 'acme/large:free']],
-  ['sort=most-popular', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['sort=throughput-high-to-low', ['zeta/small.v1', 'acme/large', 'acme/large:free']],
+  ['sort=latency-low-to-high', ['acme/large', 'zeta/small.v1', 'acme/large:free']],
   ['unknown=1', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
 ]
 
@@ -213,12 +222,19 @@ test('11.1: following links.next meets every model once, with the filter kept', 
   t.match(beyond.json, { data: [], links: { next: null }, total_count: 3 })
 })
 
+const ORDERS =
+  'must be one of newest, pricing-low-to-high, pricing-high-to-low, context-high-to-low, throughput-high-to-low, ' +
+  'latency-low-to-high: how popular or how good a model is, is not measured here'
+
 const BAD: readonly (readonly [query: string, message: string])[] = [
   ['limit=0', 'limit: must be at least 1'],
   ['limit=1001', 'limit: must be at most 1000'],
   ['limit=ten', 'limit: must be an integer'],
   ['offset=-1', 'offset: must be at least 0'],
-  ['sort=best', 'sort: is not valid'],
+  ['sort=best', `sort: ${ORDERS}`],
+  ['sort=most-popular', `sort: ${ORDERS}`],
+  ['after_id=acme%2Flarge', 'after_id: needs the header anthropic-version; this list has limit and offset'],
+  ['before_id=x', 'before_id: needs the header anthropic-version; this list has limit and offset'],
   ['min_price=-1', 'min_price: is not valid'],
   ['context=1e3', 'context: must be an integer'],
   ['q=%ff', 'q: must be a string'],
@@ -250,6 +266,47 @@ test('11.1: a model is found by its id, its variant written either way', async (
     t.match((await get(`/api/v1/model/${id}`)).json, { data: { id: 'acme/large:free' } }, id)
     t.match((await get(`/api/v1/models/${id}/endpoints`)).json, { data: { id: 'acme/large:free' } }, id)
   }
+})
+
+test('a model is retrieved by its id as one segment or two, in the form of whoever asks', async (t) => {
+  for (const path of ['acme/large', 'acme%2Flarge', 'acme%2flarge']) {
+    const reply = await get(`/api/v1/models/${path}`)
+    t.match(reply.json, { id: 'acme/large', object: 'model', owned_by: 'acme', created: 1_700_000_000 }, path)
+    t.match(reply.headers.vary, /^anthropic-version\b/)
+    const endpoints = await get(`/api/v1/models/${path}/endpoints`)
+    t.match(endpoints.json, { data: { id: 'acme/large' } }, path)
+  }
+  for (const path of ['acme/none', 'acme%2Fnone', 'none', 'none/endpoints'])
+    t.match((await get(`/api/v1/models/${path}`)).json, { error: { code: 404 } }, path)
+  const openAi = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: KEY, maxRetries: 0 })
+  t.match(await openAi.models.retrieve('acme/large:free'), { id: 'acme/large:free', object: 'model' })
+})
+
+test('callers of the messages format get models in its shape, newest first and in its pages', async (t) => {
+  const client = new Anthropic({ baseURL: `${url}/api`, apiKey: KEY, maxRetries: 0 })
+  for (const limit of [1, 2, 20]) {
+    const met: string[] = []
+    for await (const { id } of client.models.list({ limit })) met.push(id)
+    t.same(met, ['acme/large:free', 'acme/large', 'zeta/small.v1'], `limit ${limit}`)
+  }
+  const page = await client.models.list({ limit: 2 })
+  t.match(page, { has_more: true, first_id: 'acme/large:free', last_id: 'acme/large' })
+  const before = await client.models.list({ limit: 1, before_id: 'zeta/small.v1' })
+  t.same([before.data.map(({ id }) => id), before.has_more], [['acme/large'], true])
+  t.same(await client.models.retrieve('acme/large'), {
+    type: 'model',
+    id: 'acme/large',
+    display_name: 'Acme Large',
+    created_at: '2023-11-14T22:13:20.000Z',
+    capabilities: null,
+    lifecycle: 'active',
+    line: null,
+    max_input_tokens: 128_000,
+    max_tokens: 8_000,
+    deprecated_at: null,
+    retires_at: null,
+  })
+  t.match((await get('/api/v1/models?after_id=acme%2Fnone')).json, { error: { code: 400 } })
 })
 
 const ABSENT = ['acme/nothing', 'Acme/large', 'acme/large:paid', 'constructor/x', 'acme/%ff']
@@ -376,6 +433,9 @@ test('every answer is as the OpenAPI document says', async (t) => {
     ['count_models', '/api/v1/models/count'],
     ['read_model', '/api/v1/model/acme/large'],
     ['read_model', '/api/v1/model/acme/none'],
+    ['retrieve_model', '/api/v1/models/acme/large'],
+    ['retrieve_model_by_id', '/api/v1/models/acme%2Flarge'],
+    ['list_model_endpoints_by_id', '/api/v1/models/acme%2Flarge/endpoints'],
     ['list_model_endpoints', '/api/v1/models/acme/large/endpoints'],
     ['list_zdr_endpoints', '/api/v1/endpoints/zdr'],
     ['list_providers', '/api/v1/providers'],

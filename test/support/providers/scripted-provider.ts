@@ -169,6 +169,7 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
     contextLength: null,
     inputModalities: ['text'],
     outputModalities: ['text'],
+    categories: [],
     supportedVoices: null,
     knowledgeCutoff: null,
     huggingFaceId: null,

@@ -46,6 +46,7 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     meter: (operation) => meterOf((counted[operation] ??= { arrived: 0, statuses: [] })),
     cors: null,
     fallback: gateway,
+    adviseOn: () => null,
     ...overrides,
   })
   return { inject: injector(routes), routes, lines, counted }

@@ -107,6 +107,7 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
       created: integerBetween(0, 10_000_000_000).default(0).describe('Unix seconds.'),
       context_length: orNull(tokens),
       max_completion_tokens: orNull(tokens),
+      categories: z.array(nonEmptyText(64)).default([]).describe('What `GET /models?category=` finds it by.'),
       input_modalities: nonEmptyListOf(INPUT_MODALITIES).default(['text']),
       output_modalities: nonEmptyListOf(OUTPUT_MODALITIES).default(['text']),
       supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).default([...CHAT_PARAMETERS]),
