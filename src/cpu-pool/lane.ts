@@ -9,9 +9,9 @@ import {
   type PoolThreadData,
 } from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
+import { FairQueue } from '../base/fair-queue.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
-import { FairQueue } from './fair-queue.js'
 
 export interface LaneOptions {
   readonly threads: number

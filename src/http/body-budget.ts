@@ -38,6 +38,7 @@ export class BodyBudget implements BodyMemory {
     const caller = key || addressBucket(address)
     let held = 0
     return {
+      caller,
       take: (bytes) => {
         const refusal = this.#take(caller, bytes, key === '' ? 'unavailable' : 'rate-limited')
         if (refusal === null) held += bytes

@@ -142,7 +142,7 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
 }
 
 /** From here on the detour over UTF-16 pays, and up to there its second copy does not hurt. */
-const TRANSCODED = { from: 16 * 1024, to: 4 * 1024 * 1024 }
+const TRANSCODED = { from: 16 * 1024, to: 8 * 1024 * 1024 }
 
 /** The text of UTF-8; null for anything else. Prompts are long: the engine's own decoder takes twice the time. */
 function decodeUtf8(bytes: Buffer): string | null {

@@ -4,7 +4,9 @@ import type { FaultKind } from '../base/fault.js'
 import { BodyQueue, type FlowControl } from './body-queue.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { KeptBody } from './kept-body.js'
+import type { LargeBodies } from './large-bodies.js'
 import { NO_BYTES } from './native-call.js'
+import type { PacedSender, ReadingBudget } from './reading-budget.js'
 
 /** The call, as far as its body concerns it. */
 export interface BodyOwner extends HttpCall {
@@ -29,11 +31,15 @@ export interface BodyOwner extends HttpCall {
   onDefect(error: unknown): void
 }
 
+/** Why a sender is held back: nobody wants more of the body now, or not in this turn of the event loop. */
+const UNWANTED = 1
+const TURN_IS_FULL = 2
+
 /** What a body counts that is read as a stream: its reader keeps a part of it, and the native side another. */
 const STREAMED_BYTES = 512 * 1024
 
 /** Counts the body, keeps it or hands it on, and holds its sender back while it must not come. */
-export class BodyReceiver implements FlowControl {
+export class BodyReceiver implements FlowControl, PacedSender {
   /** The sender was let go when it had sent everything: the native clock of ten seconds runs since then. */
   resumedAtEnd = false
   /** Where the route reads the body as a stream. */
@@ -49,14 +55,23 @@ export class BodyReceiver implements FlowControl {
   /** As declared; -1 when the body comes in chunks. */
   readonly #length: number
   #lastCame = false
-  #paused = false
+  /** Why the sender is held back: a sum of the reasons. */
+  #holds = 0
+  readonly #reading: ReadingBudget
 
-  constructor(res: HttpResponse, exchange: BodyOwner, route: Route, length: number) {
+  constructor(
+    res: HttpResponse,
+    exchange: BodyOwner,
+    route: Route,
+    { reading, blocks }: LargeBodies,
+    length: number,
+  ) {
     this.#res = res
     this.#exchange = exchange
     this.#route = route
+    this.#reading = reading
     this.#length = length
-    this.#kept = route.readsBody === true ? new KeptBody(exchange, route, length) : null
+    this.#kept = route.readsBody === true ? new KeptBody(exchange, route, blocks, length) : null
     exchange.setWaiting(true)
     this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
     res.onData((chunk, last) => {
@@ -81,6 +96,11 @@ export class BodyReceiver implements FlowControl {
     return this.#account.take(STREAMED_BYTES)
   }
 
+  /** Nobody reads the complete body any more, but the call that came of it goes on. */
+  freeBytes(): void {
+    this.#kept?.free()
+  }
+
   /** Nothing of the body is needed any more. */
   giveBack(): void {
     this.#kept?.close()
@@ -95,22 +115,50 @@ export class BodyReceiver implements FlowControl {
 
   /** The call is admitted or refused: a sender that was held back for that goes on. */
   onDecided(): void {
-    if (this.queue === null && this.#paused) this.release()
+    if (this.queue === null) this.release()
   }
 
-  /** Rule 11: the native side winds up its clock of ten seconds again behind a handler that has paused. */
+  /** On whose account the body comes; '' where nobody counts it. */
+  get caller(): string {
+    return this.#route.bodies?.open(this.#exchange).caller ?? ''
+  }
+
+  isOver(): boolean {
+    return this.#exchange.isOver()
+  }
+
+  holdForTurn(): boolean {
+    if ((this.#holds & TURN_IS_FULL) !== 0) return false
+    this.#hold(TURN_IS_FULL)
+    return true
+  }
+
+  releaseForTurn(): void {
+    this.#exchange.guarded(() => this.#release(TURN_IS_FULL))
+  }
+
   hold(): void {
-    this.#paused = true
-    if (this.#exchange.isOver()) return
-    this.#res.pause()
-    setImmediate(() => {
-      if (this.#paused && !this.#exchange.isOver()) this.#exchange.guarded(() => this.#res.pause())
-    })
+    this.#hold(UNWANTED)
   }
 
   release(): void {
-    this.#paused = false
+    this.#release(UNWANTED)
+  }
+
+  /** Rule 11: the native side winds up its clock of ten seconds again behind a handler that has paused. */
+  #hold(reason: number): void {
+    this.#holds |= reason
     if (this.#exchange.isOver()) return
+    this.#res.pause()
+    setImmediate(() => {
+      if (this.#holds !== 0 && !this.#exchange.isOver()) this.#exchange.guarded(() => this.#res.pause())
+    })
+  }
+
+  #release(reason: number): void {
+    if ((this.#holds & reason) === 0) return
+    this.#holds -= reason
+    if (this.#holds !== 0 || this.#exchange.isOver()) return
     this.#res.resume()
     this.resumedAtEnd = this.#lastCame
   }
@@ -120,6 +168,9 @@ export class BodyReceiver implements FlowControl {
     const exchange = this.#exchange
     if (exchange.isOver()) return
     exchange.bytesIn += chunk.byteLength
+    this.#reading.spend(this, chunk.byteLength, last)
+    // It may have been held back in this very turn, and the connection goes on behind this call.
+    if (last) this.#release(TURN_IS_FULL)
     // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
     if (exchange.bytesIn > this.#route.bodyLimit && exchange.isReading()) {
       this.queue?.fail()
@@ -172,6 +223,6 @@ export class BodyReceiver implements FlowControl {
     }
     const refusal = this.#kept?.add(chunk, last, !this.#exchange.isUndecided()) ?? null
     if (refusal !== null) this.#exchange.onNoRoom(refusal)
-    if (!last && !this.#paused && this.#exchange.isUndecided()) this.hold()
+    if (!last && (this.#holds & UNWANTED) === 0 && this.#exchange.isUndecided()) this.hold()
   }
 }

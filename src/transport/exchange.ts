@@ -184,6 +184,8 @@ export interface BodyMemory {
 
 /** What one body takes. */
 export interface BodyAccount {
+  /** Whose it is: an organization or an address. */
+  readonly caller: string
   /** Takes so many bytes more; otherwise why there is no room for them. */
   take(bytes: number): FaultKind | null
   /** Gives all of it back. */

@@ -1,14 +1,14 @@
 /** A whole body while it comes, and what it takes of the memory for bodies. */
 import type { FaultKind } from '../base/fault.js'
+import type { BodyBlocks } from './body-blocks.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { NO_BYTES } from './native-call.js'
 
 /** The first room of a body that comes in pieces; each further one is twice as large. */
 const FIRST_ROOM = 1024
 /**
- * A complete body from this size on counts until its call is over: what is made of it is as large as itself. And while
- * it comes it lies in a block that can be given back at once: the engine gives back a buffer when it next collects, and
- * a server that has become idle does not.
+ * A complete body from this size on counts until its call is over: what is made of it is as large as itself. And it
+ * lies in a block that is given back at once, where its length is known from the beginning.
  */
 const LARGE_BODY = 2 ** 20
 
@@ -19,8 +19,10 @@ const LARGE_BODY = 2 ** 20
 export class KeptBody {
   readonly #call: HttpCall
   readonly #route: Route
+  readonly #blocks: BodyBlocks
   /** Most bytes it can come to. */
   readonly #most: number
+  readonly #isDeclaredLarge: boolean
   #bytes: Uint8Array = NO_BYTES
   /** Below `#bytes` of a large body. */
   #block: ArrayBuffer | null = null
@@ -29,9 +31,11 @@ export class KeptBody {
   #charged = 0
 
   /** @param length as declared; -1 when the body comes in chunks */
-  constructor(call: HttpCall, route: Route, length: number) {
+  constructor(call: HttpCall, route: Route, blocks: BodyBlocks, length: number) {
     this.#call = call
     this.#route = route
+    this.#blocks = blocks
+    this.#isDeclaredLarge = length > LARGE_BODY
     this.#most = length < 0 ? route.bodyLimit : length
   }
 
@@ -65,25 +69,24 @@ export class KeptBody {
     return refusal
   }
 
-  /** The complete body. */
+  /** The complete body. A large one is good until `free`. */
   whole(): Uint8Array {
-    const come = this.#bytes.subarray(0, this.#size)
-    const whole = this.#block === null ? come : Uint8Array.from(come)
-    this.#free()
-    if (this.#size < LARGE_BODY) this.close()
+    const whole = this.#bytes.subarray(0, this.#size)
+    if (this.#block === null && this.#size < LARGE_BODY) this.close()
     return whole
   }
 
-  /** Its bytes are needed no more. */
+  /** Nothing is made of it any more. */
   close(): void {
-    this.#free()
+    this.free()
     this.#account?.close()
     this.#account = null
   }
 
-  #free(): void {
+  /** Its bytes are needed no more; what was made of them is on the account until `close`. */
+  free(): void {
     this.#bytes = NO_BYTES
-    this.#block?.resize(0)
+    if (this.#block !== null) this.#blocks.giveBack(this.#block)
     this.#block = null
   }
 
@@ -100,8 +103,8 @@ export class KeptBody {
     }
     const before = this.#bytes.subarray(0, this.#size)
     // A body without an account has no bound of number, and each block takes mappings of the process.
-    if (room > LARGE_BODY && this.#account !== null) {
-      this.#block = new ArrayBuffer(room, { maxByteLength: Math.max(room, this.#most) })
+    if (this.#account !== null && (this.#isDeclaredLarge || room > LARGE_BODY)) {
+      this.#block = this.#blocks.take(room, Math.max(room, this.#route.bodyLimit))
       this.#bytes = new Uint8Array(this.#block)
     } else {
       // A slab of Node's would be kept by the smallest body in it.

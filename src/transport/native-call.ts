@@ -16,6 +16,7 @@ import {
 import type { BodyQueue } from './body-queue.js'
 import type { HttpCall, IncomingBody, Reply, Route, SizedResponseBody } from './exchange.js'
 import type { ConnectionEnd } from './framing.js'
+import type { LargeBodies } from './large-bodies.js'
 import type { PacedAnswer, SendingOwner } from './paced-answer.js'
 import type { PipelineCutoff } from './pipeline-cutoff.js'
 import { StreamSender } from './stream-sending.js'
@@ -67,6 +68,7 @@ export interface ServerState {
   readonly openExchanges: LinkedList<NativeCall>
   readonly cutoff: PipelineCutoff
   readonly turn: TurnBudget
+  readonly largeBodies: LargeBodies
   /** Silence after which a stream says its heartbeat, in milliseconds. */
   readonly keepAliveMs: number
   /** Time after which a reader that takes nothing is cut, in milliseconds. */

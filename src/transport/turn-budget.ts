@@ -2,11 +2,11 @@
 
 /** A turn is looked at after so many requests. */
 const REQUESTS = 1_000
-const TURN_MS = 25
+const TURN_MS = 10
 
 /**
  * Ends turns that last too long (rule 15). uWS reads 512 KiB at a time and runs every request in them before anybody
- * else gets a word: ten thousand small ones. So behind a thousand requests and 25 ms what comes is answered in the next
+ * else gets a word: ten thousand small ones. So behind a thousand requests and 10 ms what comes is answered in the next
  * turn. Callers that wait for their answers do not notice. A caller that goes on sending ahead does: behind a request
  * that is not answered yet uWS ends the connection.
  */

@@ -7,7 +7,9 @@ import type { FaultKind } from '../base/fault.js'
 import { writeUnendedAnswer } from './answer-sending.js'
 import { type BodyOwner, BodyReceiver } from './body-receiver.js'
 import type { Reply, Route } from './exchange.js'
+import type { LargeCall } from './large-answers.js'
 import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
+import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024
@@ -15,7 +17,7 @@ const LINGER_BYTES = 16 * 1024 * 1024
 const SHORT_LINGER_BYTES = 2 * 1024 * 1024
 const LINGER_MS = 5_000
 
-export class UwsExchange extends NativeCall implements BodyOwner {
+export class UwsExchange extends NativeCall implements BodyOwner, LargeCall {
   /** Whether the call is admitted; `answer-due` when it could be answered but for that. */
   #admitted: 'decided' | 'undecided' | 'answer-due' = 'decided'
   /** The answer to a call whose body is still coming and is thrown away. */
@@ -35,6 +37,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   /** Decides, reads the body where there is one, answers. `length` as the framing guard saw it. */
   begin(length: number): void {
     const route = this.route
+    this.server.largeBodies.smallCalls.arrived(this.arrivedAt, length)
     if (length > route.bodyLimit) {
       this.refuseAndClose(route.refuse('payload-too-large', this), length)
       return
@@ -71,7 +74,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
     if (this.#isAnswered()) return
     if (refusal !== null) this.res.cork(() => this.#sendOrRefuse(refusal))
     else if (!this.#hasRoom()) return
-    else if (answerDue) this.res.cork(() => this.#answer())
+    else if (answerDue) this.res.cork(() => this.#answerInTurn())
   }
 
   /** Whether there is memory for what has come of the body; otherwise the call is refused. */
@@ -92,14 +95,14 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       return
     }
     this.#linger(reply)
-    this.#receiver = new BodyReceiver(this.res, this, this.route, length)
+    this.#receiver = new BodyReceiver(this.res, this, this.route, this.server.largeBodies, length)
   }
 
   /** Rule 3: the body handler is attached in the turn of the request. */
   #receive(length: number): void {
     this.trackUntilEnd()
     this.phase = 'reading'
-    this.#receiver = new BodyReceiver(this.res, this, this.route, length)
+    this.#receiver = new BodyReceiver(this.res, this, this.route, this.server.largeBodies, length)
     const { queue } = this.#receiver
     this.queue = queue
     if (queue !== null) this.onAbort(() => queue.fail())
@@ -113,6 +116,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
     const reply = this.route.answer(this)
     // A handler has read it by now; a long stream would keep it for its whole life.
     this.body = NO_BYTES
+    this.#receiver?.freeBytes()
     if (!(reply instanceof Promise)) {
       this.#sendOrRefuse(reply)
       return
@@ -159,7 +163,18 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       return
     }
     this.body = this.#receiver!.whole()
-    this.#answer()
+    this.#answerInTurn()
+  }
+
+  /** Rule 17: a large body is read in a turn of its own. */
+  #answerInTurn(): void {
+    if (this.body.byteLength < LARGE_BODY_BYTES || this.isUndecided()) this.#answer()
+    else this.server.largeBodies.answers.add(this.#receiver!.caller, this)
+  }
+
+  answerNow(): void {
+    if (this.#isAnswered()) return
+    this.guarded(() => this.res.cork(() => this.#answer()))
   }
 
   // ── The way up: one answer, chosen once ───────────────────────────────────

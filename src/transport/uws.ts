@@ -9,6 +9,7 @@ import { LinkedList } from '../base/linked-list.js'
 import { ConnectionBudget, countConnections } from './connection-budget.js'
 import type { Route } from './exchange.js'
 import { FramingGuard, TOKEN } from './framing.js'
+import { LargeBodies } from './large-bodies.js'
 import type { ServerState } from './native-call.js'
 import type { NativeServer } from './native-server.js'
 import { PipelineCutoff } from './pipeline-cutoff.js'
@@ -27,7 +28,7 @@ export interface UwsOptions {
   readonly keepAliveMs?: number
   /** Time after which a reader that takes nothing is cut, in milliseconds; 180 000 when absent. */
   readonly sendTimeoutMs?: number
-  /** Time for which requests of one turn are answered in it, in milliseconds; 25 when absent. */
+  /** Time for which requests of one turn are answered in it, in milliseconds; 10 when absent. */
   readonly turnMs?: number
   /** Connections beyond which new ones are closed as soon as they come; Infinity when absent. */
   readonly maxConnections?: number
@@ -86,6 +87,7 @@ export async function serveUws(
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
     turn: new TurnBudget(options.turnMs),
+    largeBodies: new LargeBodies(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     sendTimeoutMs,
     onDefect: options.onDefect,

@@ -134,7 +134,15 @@ function barsOf(rounds: readonly AttackRound[], kind: keyof Neighbours) {
       exactly(`${name}s of the neighbour without a good answer`, refused, 0),
       atMost(`${name} p99 beside`, beside, most, 'ms'),
     ],
-    figures: [figure(`${name} p99 quiet`, quiet, 'ms')],
+    figures: [
+      figure(`${name} p99 quiet`, quiet, 'ms'),
+      // Part of the p99 above, and none of the server's doing.
+      figure(
+        `${name} p99 of what was sent late beside`,
+        Math.max(...rounds.map((round) => round.beside[kind].lateness.quantile(0.99))),
+        'ms',
+      ),
+    ],
   }
 }
 

@@ -1,6 +1,6 @@
 /** A queue in which callers have equal turns, by work and not by number. */
 
-/** What waits: whose it is, and what it costs in PBKDF2 rounds. */
+/** What waits: whose it is, and what it costs, in a unit of the queue's user. */
 interface WaitingWork {
   readonly caller: string
   readonly cost: number

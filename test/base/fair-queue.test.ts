@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { FairQueue } from '../../src/cpu-pool/fair-queue.js'
+import { FairQueue } from '../../src/base/fair-queue.js'
 
 test('who has one large work waiting at a time gets no more than those of whom many wait', async (t) => {
   const queue = new FairQueue<{ caller: string; cost: number }>(40)

@@ -1,0 +1,88 @@
+/** When large bodies that are complete are read and answered. Part of the native edge. */
+import type { SmallCalls } from './small-calls.js'
+
+/**
+ * A turn of the event loop up to this length is no burden for others, in milliseconds. Of a longer one the part beyond it
+ * is owed a hundredfold: so less than one small call in a hundred finds the loop at it.
+ */
+const SHORT_TURN_MS = 15
+const OWED_BEYOND = 100
+/** What is made of a body costs about as much later, when it is written for a provider, as reading it. */
+const LATER_WORK = 2
+/** Nobody waits longer for what it owes, in milliseconds. */
+const MOST_OWED_MS = 5_000
+/** How often it is looked whether small calls still come, in milliseconds. */
+const LOOK_AGAIN_MS = 100
+
+/** A call whose large body is complete. */
+export interface LargeCall {
+  /** Whether nobody waits for an answer any more. */
+  isOver(): boolean
+  /** Reads the body and answers; what it does at once is measured. */
+  answerNow(): void
+}
+
+/**
+ * One large body is read in a turn of the event loop, and while there are small calls each caller waits after one of its
+ * own for the time that those are owed for it (rule 17, contract/decisions 64). Reading JSON of 20 MB takes 40 ms in
+ * one piece, in which nothing else runs.
+ */
+export class LargeAnswers {
+  readonly #waiting = new Map<string, LargeCall[]>()
+  /** Until when a caller waits, of those who owe time. */
+  readonly #owedUntil = new Map<string, number>()
+  readonly #smallCalls: SmallCalls
+  #scheduled = false
+
+  constructor(smallCalls: SmallCalls) {
+    this.#smallCalls = smallCalls
+  }
+
+  /** Answers the call when it is its caller's turn, in a turn of the event loop of its own. */
+  add(caller: string, call: LargeCall): void {
+    const line = this.#waiting.get(caller)
+    if (line === undefined) this.#waiting.set(caller, [call])
+    else line.push(call)
+    this.#schedule()
+  }
+
+  readonly #step = (): void => {
+    this.#scheduled = false
+    const now = performance.now()
+    const isShared = this.#smallCalls.areComing(now)
+    // Who is answered goes behind the others.
+    for (const [caller, line] of this.#waiting) {
+      if (isShared && (this.#owedUntil.get(caller) ?? 0) > now) continue
+      this.#waiting.delete(caller)
+      const call = line.shift()
+      if (line.length > 0) this.#waiting.set(caller, line)
+      if (call === undefined || call.isOver()) continue
+      this.#answer(caller, call)
+      break
+    }
+    this.#schedule()
+  }
+
+  #answer(caller: string, call: LargeCall): void {
+    const before = performance.now()
+    const used = process.cpuUsage()
+    call.answerNow()
+    const { user, system } = process.cpuUsage(used)
+    const now = performance.now()
+    // On a busy machine this process may not have had the core for all that time; the pool's threads count as well.
+    const ms = Math.min(now - before, (user + system) / 1000)
+    for (const [other, until] of this.#owedUntil) if (until <= now) this.#owedUntil.delete(other)
+    const owed = LATER_WORK * ms + OWED_BEYOND * Math.max(0, ms - SHORT_TURN_MS)
+    this.#owedUntil.set(caller, now + Math.min(owed, MOST_OWED_MS))
+  }
+
+  /** The next one in the turn that follows, or when its caller owes nothing any more. */
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.size === 0) return
+    this.#scheduled = true
+    const now = performance.now()
+    const until = Math.min(...[...this.#waiting.keys()].map((caller) => this.#owedUntil.get(caller) ?? 0))
+    if (until <= now || !this.#smallCalls.areComing(now)) setImmediate(this.#step)
+    else setTimeout(this.#step, Math.min(until - now, LOOK_AGAIN_MS))
+  }
+}

@@ -1,0 +1,94 @@
+import { test } from 'tap'
+import { ReadingBudget } from '../../src/transport/reading-budget.js'
+import { SmallCalls } from '../../src/transport/small-calls.js'
+import { turn } from '../support/clients/raw-http.js'
+import { eventually } from '../support/timing/eventually.js'
+
+const PIECE = 512 * 1024
+
+/** A sender that counts how often it was held back and let go. */
+class Sender {
+  held = 0
+  released = 0
+  over = false
+  constructor(
+    readonly caller: string,
+    readonly order: string[] = [],
+  ) {}
+  isOver(): boolean {
+    return this.over
+  }
+  holdForTurn(): boolean {
+    if (this.isHeld) return false
+    this.held++
+    return true
+  }
+  releaseForTurn(): void {
+    this.released++
+    this.order.push(this.caller)
+  }
+  get isHeld(): boolean {
+    return this.held > this.released
+  }
+}
+
+test('senders are held back behind a megabyte of a turn, and let go in the next one', async (t) => {
+  const budget = new ReadingBudget(new SmallCalls())
+  const [first, second, third] = [new Sender('a'), new Sender('b'), new Sender('c')]
+  for (const sender of [first, second, third]) budget.spend(sender, PIECE, false)
+  t.same([first.isHeld, second.isHeld, third.isHeld], [false, true, true])
+  await turn()
+  await turn()
+  t.same([first.held, second.released, third.released], [0, 1, 1])
+})
+
+test('a sender is held back once however much comes behind, and never for its last piece', async (t) => {
+  const budget = new ReadingBudget(new SmallCalls())
+  const sender = new Sender('a')
+  for (let piece = 0; piece < 10; piece++) budget.spend(sender, PIECE, false)
+  t.equal(sender.held, 1)
+  const last = new Sender('b')
+  budget.spend(last, PIECE, true)
+  t.equal(last.held, 0)
+  await eventually(() => sender.released === 1)
+})
+
+test('small pieces are not counted: they belong to bodies that come slowly', (t) => {
+  const budget = new ReadingBudget(new SmallCalls())
+  const sender = new Sender('a')
+  for (let piece = 0; piece < 1_000; piece++) budget.spend(sender, 16 * 1024 - 1, false)
+  t.equal(sender.held, 0)
+  t.end()
+})
+
+test('callers take turns, however many senders one of them has', async (t) => {
+  const budget = new ReadingBudget(new SmallCalls())
+  const order: string[] = []
+  const greedy = Array.from({ length: 6 }, () => new Sender('greedy', order))
+  const modest = new Sender('modest', order)
+  budget.spend(new Sender('first'), 2 * PIECE, true)
+  for (const sender of [...greedy, modest]) budget.spend(sender, PIECE, false)
+  await eventually(() => modest.released === 1)
+  t.ok(order.indexOf('modest') <= 1, `let go second at the latest: ${order}`)
+})
+
+test('while there are small calls others have their time before senders are let go', async (t) => {
+  const smallCalls = new SmallCalls()
+  smallCalls.arrived(Number.POSITIVE_INFINITY, 0)
+  const budget = new ReadingBudget(smallCalls)
+  const sender = new Sender('a')
+  const from = performance.now()
+  budget.spend(sender, 4 * PIECE, false)
+  await eventually(() => sender.released === 1)
+  t.ok(performance.now() - from > 20, 'two megabytes cost two milliseconds, twenty times as much is theirs')
+})
+
+test('whoever has left meanwhile takes nobody’s turn', async (t) => {
+  const budget = new ReadingBudget(new SmallCalls())
+  const gone = Array.from({ length: 50 }, () => new Sender('a'))
+  const sender = new Sender('a')
+  for (const one of [...gone, sender]) budget.spend(one, 2 * PIECE, false)
+  for (const one of gone) one.over = true
+  await eventually(() => sender.released === 1)
+  t.ok(gone.every(({ released }) => released === 0))
+})
