@@ -23,6 +23,7 @@ import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
+import { audioServiceProvider } from './audio-services.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
@@ -102,8 +103,10 @@ function providerFactory(
       const { seed, allowRequestFaults } = entry
       return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
     }
-    const options = { ...entry, limits: entry.connections, upstream, version: VERSION, sealedIds }
-    return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
+    const options = { ...entry, limits: entry.connections, upstream, version: VERSION }
+    if (entry.kind === 'openai') return openAiProvider({ ...options, sealedIds })
+    if (entry.kind === 'anthropic') return anthropicProvider(options)
+    return audioServiceProvider(entry.kind, options)
   }
 }
 

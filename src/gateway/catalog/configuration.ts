@@ -23,6 +23,7 @@ import {
   slug,
 } from './configuration/values.js'
 
+export { AUDIO_SERVICES, type AudioServiceKind } from './configuration/audio-services.js'
 export type { ModelConfig } from './configuration/models.js'
 export type { ProviderConfig } from './configuration/providers.js'
 export { credentialVariables } from './configuration/references.js'

@@ -1,5 +1,6 @@
 /** Providers in the configuration file. */
 import { z } from 'zod'
+import { AUDIO_SERVICES, type AudioServiceKind } from './audio-services.js'
 import type { EnvironmentVariables } from './references.js'
 import {
   baseUrl,
@@ -76,6 +77,18 @@ const anthropic = z.strictObject({
   ...server,
 })
 
+function audioService<K extends AudioServiceKind>(kind: K) {
+  return z
+    .strictObject({
+      kind: z.literal(kind),
+      base_url: baseUrl
+        .default(AUDIO_SERVICES[kind].origin)
+        .describe('Where the API begins, without the version that its paths begin with.'),
+      ...server,
+    })
+    .transform(camelCased)
+}
+
 const simulated = z.strictObject({
   kind: z.literal('simulated'),
   ...terms,
@@ -85,9 +98,19 @@ const simulated = z.strictObject({
 
 export const providerSchema = z.discriminatedUnion(
   'kind',
-  [openAi.transform(camelCased), anthropic.transform(camelCased), simulated.transform(camelCased)],
+  [
+    openAi.transform(camelCased),
+    anthropic.transform(camelCased),
+    audioService('deepgram'),
+    audioService('elevenlabs'),
+    audioService('assemblyai'),
+    simulated.transform(camelCased),
+  ],
   {
-    error: (issue) => (issue.code === 'invalid_union' ? 'must be openai, anthropic or simulated' : undefined),
+    error: (issue) =>
+      issue.code === 'invalid_union'
+        ? 'must be openai, anthropic, deepgram, elevenlabs, assemblyai or simulated'
+        : undefined,
   },
 )
 

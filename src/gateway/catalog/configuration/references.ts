@@ -2,6 +2,7 @@
  * What entries of the file say about each other. Looks at the raw values, so that it finds its faults beside those
  * of the schemas and not after them; whatever has the wrong type is the schemas' business.
  */
+import { AUDIO_SERVICES, type AudioServiceKind } from './audio-services.js'
 import { formatConfigPath, type GatewayConfigFault } from './problems.js'
 import { CREDENTIAL, VARIABLE_NAME } from './values.js'
 
@@ -75,7 +76,22 @@ function builtInFaults(file: RawConfig): GatewayConfigFault[] {
 }
 
 function isRemote(kind: unknown): boolean {
-  return kind === 'openai' || kind === 'anthropic'
+  return kind === 'openai' || kind === 'anthropic' || audioServiceOf(kind) !== null
+}
+
+function audioServiceOf(kind: unknown): { readonly serves: readonly string[] } | null {
+  return typeof kind === 'string' && Object.hasOwn(AUDIO_SERVICES, kind)
+    ? AUDIO_SERVICES[kind as AudioServiceKind]
+    : null
+}
+
+/** A service of speech or transcription has nothing to say to text, and not all of them do both. */
+function modalityProblem(kind: unknown, { output_modalities: modalities }: RawConfig): string | null {
+  const service = audioServiceOf(kind)
+  if (service === null) return null
+  const asked = Array.isArray(modalities) ? modalities : ['text']
+  if (asked.every((modality) => service.serves.includes(modality))) return null
+  return `names a provider of kind ${kind}, for models whose output_modalities are ${service.serves.join(' or ')}`
 }
 
 function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayConfigFault[] {
@@ -91,6 +107,8 @@ function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayC
       faults.push(faultAt([...place, 'provider'], 'names a provider that is not configured'))
       continue
     }
+    const problem = modalityProblem(kind, model)
+    if (problem !== null) faults.push(faultAt([...place, 'provider'], problem))
     const twin = `${provider} ${upstream ?? id}`
     if (seen.has(twin)) faults.push(faultAt(place, 'repeats an endpoint of this model'))
     seen.add(twin)

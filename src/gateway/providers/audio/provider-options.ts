@@ -31,15 +31,22 @@ export function optionsFor(
   return refuseAccountReference({ provider: { options: { [slug]: options } } }) ?? options
 }
 
-/** The same as fields of a form: lists as repeated fields, objects as JSON; null says nothing. */
-export function formFieldsOf(options: JsonObject): [string, string][] {
+/**
+ * The same as fields of a form, or of a query: lists as repeated fields, with `listMark` behind their names, objects as
+ * JSON; null says nothing.
+ */
+export function fieldsOf(options: JsonObject, listMark: '' | '[]'): [string, string][] {
   return Object.entries(options).flatMap(([name, value]) =>
     Array.isArray(value)
-      ? value.map((each): [string, string] => [name.endsWith('[]') ? name : `${name}[]`, fieldText(each)])
+      ? value.map((each): [string, string] => [markedName(name, listMark), fieldText(each)])
       : value === null
         ? []
         : [[name, fieldText(value)] as [string, string]],
   )
+}
+
+function markedName(name: string, listMark: '' | '[]'): string {
+  return name.endsWith('[]') ? name : name + listMark
 }
 
 function fieldText(value: unknown): string {

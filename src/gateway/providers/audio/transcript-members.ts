@@ -1,11 +1,12 @@
 /** Readers of what transcripts have in common, whoever sends them (contract/gateway 6.3). */
 import {
   type Transcript,
+  type TranscriptEntity,
   type TranscriptSegment,
   type TranscriptWord,
   transcriptionUsage,
 } from '../../formats/audio.js'
-import { UsageReader } from '../../formats/json-values.js'
+import { optionalMember, UsageReader } from '../../formats/json-values.js'
 
 /** Those of the members that are finite numbers. */
 export function numbersIn<K extends string>(
@@ -17,7 +18,7 @@ export function numbersIn<K extends string>(
 }
 
 /** What a service is paid for by the length of the recording. `seconds` is what it says, whatever that is. */
-export function secondsUsage(seconds: unknown): Transcript['usage'] {
+function secondsUsage(seconds: unknown): Transcript['usage'] {
   const read = new UsageReader()
   const told = read.seconds(seconds)
   if (!read.isPlausible) return 'unbelievable'
@@ -41,6 +42,65 @@ export class SpeakerNames {
   }
 }
 
+// ── Channels ────────────────────────────────────────────────────────────────
+
+/** What a service has heard on one channel of a recording, or on all of them together. */
+export interface HeardChannel
+  extends Pick<Transcript, 'text' | 'language' | 'language_confidence' | 'confidence'> {
+  readonly words: readonly TranscriptWord[]
+  readonly entities?: readonly TranscriptEntity[]
+}
+
+/**
+ * The transcript of a service that gives words, channel by channel; at least one channel. `seconds`: what it says of the
+ * length of the recording, whatever that is. Each channel is paid.
+ */
+export function transcriptOfChannels(channels: readonly HeardChannel[], seconds: unknown): Transcript {
+  const [first] = channels
+  const { language, language_confidence, confidence } = first!
+  const heard = channels.length === 1 ? first! : joinChannels(channels)
+  const duration = Number.isFinite(seconds) ? (seconds as number) : undefined
+  return {
+    text: heard.text,
+    ...optionalMember('language', language),
+    ...optionalMember('language_confidence', language_confidence),
+    ...optionalMember('duration', duration),
+    ...optionalMember('confidence', channels.length === 1 ? confidence : undefined),
+    segments: byTime(channels.flatMap(({ text, words }) => sentencesOf(text, words))).map((each, id) => ({
+      ...each,
+      id,
+    })),
+    words: heard.words,
+    ...optionalMember('entities', heard.entities),
+    usage: secondsUsage(duration === undefined ? seconds : duration * channels.length),
+  }
+}
+
+/** One text below the other, and the words as they were spoken. */
+function joinChannels(channels: readonly HeardChannel[]): HeardChannel {
+  const entities: TranscriptEntity[] = []
+  let text = ''
+  for (const channel of channels) {
+    if (text !== '') text += '\n'
+    for (const each of channel.entities ?? [])
+      entities.push({
+        ...each,
+        start_char: each.start_char + text.length,
+        end_char: each.end_char + text.length,
+      })
+    text += channel.text
+  }
+  return {
+    text,
+    words: byTime(channels.flatMap(({ words }) => words)),
+    ...(entities.length > 0 && { entities }),
+  }
+}
+
+function byTime<T extends { readonly start: number }>(parts: readonly T[]): T[] {
+  return parts.toSorted((one, other) => one.start - other.start)
+}
+
 // ── Segments ────────────────────────────────────────────────────────────────
 
 /** Some clients refuse a segment without any of these (contract/gateway 12.4). */
@@ -58,7 +118,7 @@ const SENTENCE_END = /[.!?。！？؟।…]["'”’)\]]*$/
  * The sentences of a transcript whose service gives words alone, with the times of their words: one ends behind its
  * mark, and where another speaker or channel begins.
  */
-export function sentencesOf(text: string, words: readonly TranscriptWord[]): TranscriptSegment[] {
+function sentencesOf(text: string, words: readonly TranscriptWord[]): TranscriptSegment[] {
   const places = placesOf(text, words)
   const segments: TranscriptSegment[] = []
   let first = 0
@@ -99,6 +159,26 @@ function segmentOf(
 interface TextPlace {
   readonly start: number
   readonly end: number
+}
+
+/**
+ * An entity that a service places by its first word. Offsets are of its own text where that stands there, else of the
+ * words; null where they were not found either.
+ */
+export function entityBetween(
+  text: string,
+  { value, type }: { readonly value: string; readonly type: string },
+  first: TextPlace | null | undefined,
+  last: TextPlace | null | undefined,
+): TranscriptEntity | null {
+  if (first == null) return null
+  const near = text.slice(first.start, first.start + NEAR_CHARS + value.length).indexOf(value)
+  if (near >= 0) {
+    const start = first.start + near
+    return { text: value, type, start_char: start, end_char: start + value.length }
+  }
+  const end = last?.end ?? first.end
+  return { text: text.slice(first.start, end), type, start_char: first.start, end_char: end }
 }
 
 /** Words stand close behind each other: a word that is not there is not looked for in the whole rest of the text. */

@@ -184,8 +184,9 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
 
   #parseDocument(text: string): void {
     const body = asObject(parseJsonAnswer(text))
+    const error = body !== null && (this.#document!.errorIn ?? errorMember)(body)
     if (body === null) this.failMalformed('a body that is no JSON object, or holds too much')
-    else if (body.error) this.failWithError(body.error)
+    else if (error) this.failWithError(error)
     else {
       const faultOf = (error: unknown): Fault => errorInAnswer(error, this.#source, this.#status).fault
       const answer = this.#document!.parse(body, this.#generationId, faultOf)
@@ -195,6 +196,8 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
     }
   }
 }
+
+const errorMember = ({ error }: JsonObject): unknown => error
 
 // ── Documents ───────────────────────────────────────────────────────────────
 
@@ -207,6 +210,8 @@ export interface DocumentFormat<A> {
   parse(body: JsonObject, generationId: string, faultOf: (error: unknown) => Fault): A | Fault | null
   /** What such a body is, in words for the log. */
   readonly missing: string
+  /** The error in a body, if there is one; its member `error` when absent. */
+  readonly errorIn?: (body: JsonObject) => unknown
 }
 
 /** A call whose answer is one JSON document. */

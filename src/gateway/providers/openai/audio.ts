@@ -4,7 +4,7 @@ import type { AudioFile, SpeechEvent, SpeechRequest, TranscriptionRequest } from
 import type { RoutedRequest } from '../../formats/canonical.js'
 import { optionalMember } from '../../formats/json-values.js'
 import { type FormFields, formBody } from '../audio/form-body.js'
-import { formFieldsOf, optionsFor } from '../audio/provider-options.js'
+import { fieldsOf, optionsFor } from '../audio/provider-options.js'
 import { SoundExchange } from '../audio/sound-exchange.js'
 import { nameUnsaid, neverAsked, refuseUnsupported } from '../audio/told-members.js'
 import { playableFile } from '../audio/wav.js'
@@ -77,7 +77,7 @@ export function openAiTranscription(server: ProviderServer): TranscriptionApi {
     complete: (call, receiver) => {
       const options = refuseUnsupported(call) ?? optionsFor(call, TRANSCRIPTION_MEMBERS)
       if (options instanceof Fault) return rejectCall(options, receiver)
-      const fields = [...formFields(call), ...formFieldsOf(options)]
+      const fields = [...formFields(call), ...fieldsOf(options, '[]')]
       const send = (file: AudioFile): CallHandle => {
         const { contentType, length, body } = formBody(fields, playableFile(file))
         const headers = [...bare, 'content-type', contentType, 'content-length', String(length)]
@@ -103,7 +103,7 @@ function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): 
   if (diarize === true) fields.push(['diarize', 'true'])
   for (const each of keyterms ?? []) fields.push(['keyterms[]', each])
   if (prompt !== undefined) fields.push(['prompt', prompt])
-  return [...fields, ...formFieldsOf({ ...optionalMember('chunking_strategy', chunking) })]
+  return [...fields, ...fieldsOf({ ...optionalMember('chunking_strategy', chunking) }, '[]')]
 }
 
 /**

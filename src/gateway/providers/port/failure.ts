@@ -19,6 +19,14 @@ export interface FailureSource {
   readonly secrets: readonly string[]
   /** Callers of the operation know no 422: it is told as a 400 (contract/decisions 43). */
   readonly without422?: true
+  /** How this service writes an error, as one of OpenAI's form; absent where it writes them so itself. */
+  readonly readError?: (body: JsonObject) => ErrorMembers
+}
+
+/** What is read of an error. */
+export interface ErrorMembers {
+  readonly code?: unknown
+  readonly message?: unknown
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -125,7 +133,7 @@ export function refusedCall(
   source: FailureSource,
   unixMs: number,
 ): ProviderFailure {
-  const error = parseErrorBody(body)
+  const error = parseErrorBody(body, source)
   return createFailure(mapStatus(toldStatus(status, source), error), {
     source,
     class: MAYBE_PROCESSED.has(status) ? 'maybe-processed' : 'refused',
@@ -154,9 +162,10 @@ export function errorInAnswer(value: unknown, source: FailureSource, answered: n
   })
 }
 
-function parseErrorBody(body: string): JsonObject {
+function parseErrorBody(body: string, { readError }: FailureSource): JsonObject {
   const parsed = parseJson(body)
   const members = asObject(Array.isArray(parsed) ? parsed[0] : parsed) ?? {}
+  if (readError !== undefined) return { ...readError(members) }
   const { error } = members
   return asObject(error) ?? (typeof error === 'string' ? { message: error } : members)
 }
@@ -225,6 +234,8 @@ function toldStatus(status: number, { without422 }: FailureSource): number {
 function mapStatus(status: number, error: JsonObject): FaultMapping {
   if ((status === 400 || status === 413 || status === 422) && isContextTooLong(error)) return CONTEXT_TOO_LONG
   if (status === 400 && isPolicyViolation(error)) return POLICY_VIOLATION
+  // A path of its own, whose middle the caller has named.
+  if (status === 404 && /voice_not_found/.test(errorWords(error))) return mapStatus(400, error)
   return STATUS_FAULTS[status] ?? FAILED
 }
 
