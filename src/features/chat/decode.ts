@@ -44,11 +44,22 @@ const SPENT_MEMBERS = [
   ...STATE_MEMBERS,
 ] as const satisfies readonly (keyof ChatBody)[]
 
-/** Providers refuse an empty list of models or of tools, and a choice or an order of calls where there are no tools. */
+/**
+ * Providers refuse an empty list of models or of tools, and a choice or an order of calls where there are no tools.
+ * A schema beside `json_object` is the one of `json_schema`, which more providers read.
+ */
 function pruneBody(body: ChatBody): DecodedChat {
   let request: DecodedChat = withoutMembers(body, SPENT_MEMBERS)
   if (body.models?.length === 0) request = withoutMembers(request, ['models'])
   if (!body.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
+  const format = body.response_format
+  if (format?.type === 'json_object' && format.schema !== undefined) {
+    const { schema } = format
+    request = {
+      ...request,
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+    }
+  }
   if (!body.messages.some(hasNullMember)) return request
   return { ...request, messages: body.messages.map(withoutNulls) }
 }

@@ -52,7 +52,12 @@ const responseFormat = nameSchema(
   'ResponseFormat',
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('text') }),
-    z.object({ type: z.literal('json_object') }),
+    z.object({
+      type: z.literal('json_object'),
+      ...optional({
+        schema: openObject().meta({ description: 'As json_schema with it: a spelling of local servers.' }),
+      }),
+    }),
     z.object({
       type: z.literal('json_schema'),
       json_schema: z.object({

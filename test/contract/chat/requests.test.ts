@@ -92,6 +92,16 @@ const MEMBERS: readonly (readonly [string, object, object?])[] = [
     { reasoning: { max_tokens: 100 } },
   ].map((members) => [JSON.stringify(members), members] as const),
   ['of two limits the newer', { max_tokens: 5, max_completion_tokens: 6 }, { max_completion_tokens: 6 }],
+  [
+    'a schema beside json_object, as one of json_schema',
+    { response_format: { type: 'json_object', schema: { type: 'object' } } },
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'answer', schema: { type: 'object' } },
+      },
+    },
+  ],
   ['an effort, by its common name', { reasoning: { effort: 'high' } }, { reasoning_effort: 'high' }],
   [
     'an effort with more',
