@@ -121,6 +121,9 @@ function throwInNextTurn(error: unknown): void {
   })
 }
 
+/** This part of the connections is left to callers who hold less than half of those in use. */
+const KEPT_FOR_OTHERS = 0.1
+
 /**
  * A connection serves one call at a time. The one used last serves next, so that spare ones grow old and close; a
  * pool without connections holds nothing.
@@ -128,7 +131,11 @@ function throwInNextTurn(error: unknown): void {
 class ConnectionPool implements CallOwner {
   private readonly idle: Connection[] = []
   private readonly serving = new Map<Connection, OngoingUpstreamCall | null>()
-  private readonly waiting = new Set<OngoingUpstreamCall>()
+  /** By caller, the one that was served longest ago first. No set is empty. */
+  private readonly waiting = new Map<string, Set<OngoingUpstreamCall>>()
+  /** Connections that serve each caller. */
+  private readonly held = new Map<string, number>()
+  private inUse = 0
 
   constructor(
     readonly limits: ConnectionPoolLimits,
@@ -141,9 +148,33 @@ class ConnectionPool implements CallOwner {
   ) {}
 
   start(call: OngoingUpstreamCall): void {
-    const connection = this.idle.pop() ?? this.openAnother()
-    if (connection === null) this.waiting.add(call)
-    else this.serve(connection, call)
+    const { caller } = call.request
+    const connection = this.mayServe(caller) ? (this.idle.pop() ?? this.openAnother()) : null
+    if (connection !== null) {
+      this.serve(connection, call)
+      return
+    }
+    const calls = this.waiting.get(caller)
+    if (calls === undefined) this.waiting.set(caller, new Set([call]))
+    else calls.add(call)
+  }
+
+  /**
+   * Whether the caller may have another connection, if there is one. Whoever has them may keep them for minutes, so the
+   * last ones are kept for those who have few (contract/decisions 64).
+   */
+  private mayServe(caller: string): boolean {
+    return (
+      this.inUse < this.limits.connections * (1 - KEPT_FOR_OTHERS) ||
+      (this.held.get(caller) ?? 0) * 2 < this.inUse
+    )
+  }
+
+  private countHeld(caller: string, change: 1 | -1): void {
+    this.inUse += change
+    const held = (this.held.get(caller) ?? 0) + change
+    if (held > 0) this.held.set(caller, held)
+    else this.held.delete(caller)
   }
 
   private openAnother(): Connection | null {
@@ -155,6 +186,7 @@ class ConnectionPool implements CallOwner {
 
   private serve(connection: Connection, call: OngoingUpstreamCall): void {
     this.serving.set(connection, call)
+    this.countHeld(call.request.caller, 1)
     call.assignConnection(connection)
     connection.dispatch(call)
   }
@@ -162,6 +194,7 @@ class ConnectionPool implements CallOwner {
   /** The broken connection leaves its place to the one that it is sent on now. */
   repeatOnFresh(call: OngoingUpstreamCall): void {
     const stale = call.connection as Connection
+    this.countHeld(call.request.caller, -1)
     this.serving.delete(stale)
     stale.destroy()
     this.serve(this.openAnother()!, call)
@@ -172,6 +205,7 @@ class ConnectionPool implements CallOwner {
     const connection = call.connection as Connection
     connection.hasServed = true
     call.connection = null
+    this.countHeld(call.request.caller, -1)
     const next = this.nextWaiting()
     if (next !== null) {
       this.serve(connection, next)
@@ -186,10 +220,11 @@ class ConnectionPool implements CallOwner {
     const connection = call.connection as Connection | null
     call.connection = null
     if (connection !== null) {
+      this.countHeld(call.request.caller, -1)
       this.drop(connection)
       return
     }
-    this.waiting.delete(call)
+    this.takeFromLine(call)
     this.leaveWhenUnused()
   }
 
@@ -205,10 +240,20 @@ class ConnectionPool implements CallOwner {
     if (this.serving.size === 0 && this.waiting.size === 0) this.onUnused(this)
   }
 
+  private takeFromLine(call: OngoingUpstreamCall): void {
+    const { caller } = call.request
+    const calls = this.waiting.get(caller)
+    if (calls?.delete(call) === true && calls.size === 0) this.waiting.delete(caller)
+  }
+
   private nextWaiting(): OngoingUpstreamCall | null {
-    for (const call of this.waiting) {
-      this.waiting.delete(call)
-      return call
+    for (const [caller, calls] of this.waiting) {
+      if (!this.mayServe(caller)) continue
+      const [call] = calls
+      this.waiting.delete(caller)
+      calls.delete(call!)
+      if (calls.size > 0) this.waiting.set(caller, calls)
+      return call!
     }
     return null
   }

@@ -94,6 +94,7 @@ class FileDownload implements UpstreamReceiver {
         body: null,
         timeouts: phaseTimeouts(timeoutMs),
         limits: { connections: MOST_FETCHES, keepAliveMs: 1_000 },
+        caller: '',
         deadlineAt,
         repeatable: true,
       } as const

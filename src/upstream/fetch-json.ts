@@ -49,6 +49,7 @@ export function jsonFetcher(upstream: UpstreamClient, connections: number, clock
       body: null,
       timeouts: uniformTimeouts(timeoutMs),
       limits,
+      caller: '',
       deadlineAt: Number.POSITIVE_INFINITY,
       repeatable: true,
     } as const

@@ -39,7 +39,10 @@ export interface UpstreamFailure {
 }
 
 export interface ConnectionPoolLimits {
-  /** Most connections to one origin; further calls wait, up to `connectMs` of their own. */
+  /**
+   * Most connections to one origin; further calls wait, up to `connectMs` of their own, callers in turn. The last tenth
+   * is for callers who hold less than half of those in use.
+   */
   readonly connections: number
   /** How long an idle connection is kept, in milliseconds; at least 1. */
   readonly keepAliveMs: number
@@ -65,6 +68,8 @@ export interface UpstreamRequest {
   readonly body: string | Uint8Array | StreamedRequestBody | null
   readonly timeouts: PhaseTimeouts
   readonly limits: ConnectionPoolLimits
+  /** On whose account it takes a connection: an organization's id; `''` for nobody's. */
+  readonly caller: string
   /** `performance.now()` beyond which the call is late, also within `totalMs`; Infinity for none. */
   readonly deadlineAt: number
   /**

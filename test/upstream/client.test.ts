@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { test } from 'tap'
 import type { UpstreamFailure } from '../../src/upstream/port.js'
+import { turn } from '../support/clients/raw-http.js'
 import { called, post, testClient, upstreamBench } from '../support/clients/upstream-calls.js'
 import type { Peer, Script } from '../support/providers/mock-upstream.js'
 import { freePort } from '../support/servers/listen.js'
@@ -149,6 +150,47 @@ test('beyond the connections of an origin calls wait, in order', async (t) => {
     ['a', 'b', 'd'],
   )
   t.equal(mock.peers.length, 2)
+})
+
+test('callers who wait for a connection get theirs in turn, however many calls of one wait', async (t) => {
+  const held: (() => void)[] = []
+  const { mock, call } = await upstreamBench(t, (peer, request) =>
+    held.push(() => peer.answer(200, request.body)),
+  )
+  const limits = { connections: 1, keepAliveMs: 10_000 }
+  const calls = ['a1', 'a2', 'a3', 'a4', 'b1'].map((body) => call({ limits, body, caller: body[0]! }))
+  for (let served = 0; served < calls.length; served++) {
+    await eventually(() => held.length > served)
+    held[served]!()
+  }
+  for (const one of calls) t.equal(await one.end.opened, 'ended')
+  t.same(
+    mock.requests.map((request) => request.body),
+    ['a1', 'a2', 'b1', 'a3', 'a4'],
+  )
+})
+
+test('the last tenth of the connections is for callers who hold less than half of them', async (t) => {
+  const { mock, call } = await upstreamBench(t)
+  const limits = { connections: 20, keepAliveMs: 10_000 }
+  const greedy = Array.from({ length: 25 }, () => call({ limits, body: 'greedy', caller: 'a' }))
+  await eventually(() => mock.requests.length === 18)
+  call({ limits, body: 'b', caller: 'b' })
+  call({ limits, body: 'c', caller: 'c' })
+  await eventually(() => mock.requests.length === 20)
+  t.same(
+    mock.requests
+      .slice(18)
+      .map((request) => request.body)
+      .sort(),
+    ['b', 'c'],
+  )
+  for (const one of greedy.slice(0, 2)) one.call.cancel()
+  await turn()
+  t.equal(mock.requests.length, 20, 'who is beyond its part waits for as many to come free')
+  greedy[2]!.call.cancel()
+  await eventually(() => mock.requests.length === 21)
+  t.equal(mock.requests[20]!.body, 'greedy')
 })
 
 test('a waiting call goes on when the connection it waits for breaks', async (t) => {

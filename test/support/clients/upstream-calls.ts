@@ -40,6 +40,7 @@ export function post(origin: string, extra: Partial<UpstreamRequest> = {}): Upst
     timeouts: PATIENT,
     limits: LIMITS,
     deadlineAt: Infinity,
+    caller: 'one',
     repeatable: true,
     ...extra,
   }

@@ -40,7 +40,11 @@ const timeouts = z.strictObject({
 })
 
 const connections = z.strictObject({
-  max: integerBetween(1, 65_535).default(512).describe('Most connections to the server, per worker.'),
+  max: integerBetween(1, 65_535)
+    .default(512)
+    .describe(
+      'Most connections to the server, per worker. The last tenth is for organizations that hold less than half.',
+    ),
   keep_alive_ms: milliseconds
     .default(4_000)
     .describe('How long an idle connection is kept. Shorter than the server keeps it: many close after 5 s.'),

@@ -37,7 +37,10 @@ export interface ServerOptions {
 }
 
 /** A request without what changes from call to call. */
-type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt' | 'repeatable'>
+/** What a request has of its call. */
+type CallBounds = Pick<UpstreamRequest, 'deadlineAt' | 'repeatable' | 'caller'>
+
+type RequestTemplate = Omit<UpstreamRequest, 'body' | keyof CallBounds>
 
 export type HeaderPairs = readonly (readonly [string, string])[]
 
@@ -99,10 +102,11 @@ export class ProviderServer {
   /** Sends a request whose body is ready. */
   send(
     exchange: ProviderExchange<FailureReceiver, unknown>,
-    request: Omit<UpstreamRequest, 'deadlineAt' | 'repeatable'>,
-    { deadlineAt, repeatable }: ProviderCall<RoutedRequest>,
+    request: Omit<UpstreamRequest, keyof CallBounds>,
+    { deadlineAt, repeatable, caller: { organizationId } }: ProviderCall<RoutedRequest>,
   ): CallHandle {
-    return exchange.attach(this.#options.upstream.call({ ...request, deadlineAt, repeatable }, exchange))
+    const bounds: CallBounds = { deadlineAt, repeatable, caller: organizationId }
+    return exchange.attach(this.#options.upstream.call({ ...request, ...bounds }, exchange))
   }
 
   /** An operation whose body is JSON; `exchange` reads what answers it. */
