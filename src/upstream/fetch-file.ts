@@ -25,8 +25,10 @@ export function fileFetcher(upstream: UpstreamClient, clock: Clock): FetchFile {
   const shares = new FetchShares(MOST_FETCHES)
   return async (fetch) => {
     let result: FileFetchOutcome = { ...refused('too many files are being fetched'), isBusy: true }
+    const deadlineAt = performance.now() + fetch.timeoutMs
     await shares.run(fetch.organizationId, async () => {
-      const deadlineAt = performance.now() + fetch.timeoutMs
+      // The time has passed while others of the organization were served.
+      if (performance.now() >= deadlineAt) return
       let url: string = fetch.url
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
         const outcome = await new FileDownload(url, fetch, deadlineAt, upstream, clock).done

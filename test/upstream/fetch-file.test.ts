@@ -93,3 +93,18 @@ test('one organization leaves room for the next', async (t) => {
   for (const peer of held.splice(0)) peer.answer(200, 'late')
   for (const { ok } of await Promise.all(greedy)) t.ok(ok)
 })
+
+test('who has waited for its turn until its time was up is told that too many are being fetched', async (t) => {
+  const held: Peer[] = []
+  const full = gate()
+  web.script = (peer) => {
+    held.push(peer)
+    if (held.length === 16) full.open()
+  }
+  const greedy = Array.from({ length: 16 }, () => fetched().outcome)
+  await full.opened
+  const waiting = fetched({ timeoutMs: 0 }).outcome
+  for (const peer of held.splice(0)) peer.answer(200, 'late')
+  await Promise.all(greedy)
+  t.match(await waiting, { ok: false, isBusy: true, reason: 'too many files are being fetched' })
+})

@@ -174,12 +174,13 @@ function encodeTranscript(
   if (request.response_format === 'json') return JSON.stringify({ text: transcript.text, usage, ...routing })
   const { usage: _, words, segments, ...heard } = transcript
   const wanted = request.timestamp_granularities ?? ['segment']
-  // Who spoke is told by the words, whatever was asked for.
+  // Who spoke is told by the words, whatever was asked for; by the segments where a provider knows no words.
   const wantsWords = wanted.includes('word') || request.diarize === true
+  const wantsSegments = wanted.includes('segment') || (request.diarize === true && words === undefined)
   return JSON.stringify({
     task: 'transcribe',
     ...heard,
-    ...(segments !== undefined && wanted.includes('segment') && { segments }),
+    ...(segments !== undefined && wantsSegments && { segments }),
     ...(words !== undefined && wantsWords && { words }),
     usage,
     ...routing,

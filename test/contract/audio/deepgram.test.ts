@@ -261,6 +261,21 @@ for (const [what, answer] of [
   })
 }
 
+test('key terms that would make an address too long are refused, and nothing is sent', async (t) => {
+  const before = service.requests.length
+  const keyterms = Array.from({ length: 100 }, (_, at) => `${at}${'x'.repeat(900)}`)
+  const { status, said } = await transcribe({ keyterms })
+  t.equal(status, 400)
+  t.match(said.error.message, /keyterms .* too long for this provider/)
+  t.equal(service.requests.length, before)
+})
+
+test('an answer that does not say how long the recording is is paid by its size, as an estimate', async (t) => {
+  heard = { results: TALK.results }
+  const { said } = await transcribe()
+  t.match(said, { usage: { seconds: 1, cost: 0.0001 }, service_metadata: { usage_estimated: true } })
+})
+
 // ── Speech ──────────────────────────────────────────────────────────────────
 
 test('speech comes as samples without a head, at the rate that is declared', async (t) => {

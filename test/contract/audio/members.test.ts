@@ -20,6 +20,11 @@ const server = await startGateway({
         supported_parameters: ['diarize', 'keyterms'],
         endpoints: [{ provider: 'first', prices: { audio_second } }],
       },
+      'acme/diarizer': {
+        output_modalities: ['transcription'],
+        supported_parameters: ['diarize'],
+        endpoints: [{ provider: 'first', upstream_model: 'gpt-4o-transcribe-diarize' }],
+      },
       'acme/both-ears': {
         output_modalities: ['transcription'],
         endpoints: [
@@ -90,6 +95,31 @@ for (const granularities of [undefined, ['segment'], ['word']]) {
     if (granularities?.[0] !== 'word') t.ok(sent.includes('segment'), 'and for what was asked')
   })
 }
+
+test('a model of OpenAI’s own that tells speakers apart is asked in its own format', async (t) => {
+  const segment = {
+    type: 'transcript.text.segment',
+    id: 'seg_0',
+    start: 0,
+    end: 2,
+    text: 'hi ho',
+    speaker: 'A',
+  }
+  const usage = { type: 'tokens', input_tokens: 20, output_tokens: 4, total_tokens: 24 }
+  upstream.script = (peer) =>
+    peer.json({ task: 'transcribe', duration: 2, text: 'hi ho', segments: [segment], usage })
+  const asked = { model: 'acme/diarizer', response_format: 'verbose_json', diarize: true }
+  const { status, said } = await transcribe(inline({ ...asked, timestamp_granularities: ['word'] }))
+  t.equal(status, 200, JSON.stringify(said))
+  t.same(sentForm(upstream.requests.at(-1)!).fields, [
+    ['model', 'gpt-4o-transcribe-diarize'],
+    ['response_format', 'diarized_json'],
+    ['chunking_strategy', 'auto'],
+  ])
+  t.match(said.segments, [{ id: 0, start: 0, end: 2, text: 'hi ho', speaker: 0, speaker_label: 'A' }])
+  t.equal((await transcribe(inline({ model: 'acme/diarizer' }))).status, 200)
+  t.same(sentForm(upstream.requests.at(-1)!).fields.at(-1), ['response_format', 'json'])
+})
 
 test('a speaker that is a number has a label as well', async (t) => {
   upstream.script = (peer) =>
@@ -200,8 +230,8 @@ test('what OpenAI’s own form has besides is passed on, and what nobody knows i
     t.same(fields, [
       ['model', 'acme/ears'],
       ['response_format', 'json'],
-      ['prompt', 'names: Ada'],
       ['chunking_strategy', 'auto'],
+      ['prompt', 'names: Ada'],
     ])
     t.same(said.service_metadata.untranslated, ['include', 'zz'])
   }

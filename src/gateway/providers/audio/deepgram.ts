@@ -21,7 +21,13 @@ import type { ProviderServer, ServerOptions } from '../http/server.js'
 import { type ErrorMembers, rejectCall } from '../port/failure.js'
 import type { CallHandle, ProviderCall, SpeechApi, TranscriptionApi } from '../port/provider.js'
 import { fieldsOf, optionsFor } from './provider-options.js'
-import { type AudioService, mediaTypeOfFormat, serviceServer, serviceSource } from './service.js'
+import {
+  type AudioService,
+  mediaTypeOfFormat,
+  refuseLongQuery,
+  serviceServer,
+  serviceSource,
+} from './service.js'
 import { SoundExchange } from './sound-exchange.js'
 import { nameUnsaid, neverAsked, refuseUnsupported } from './told-members.js'
 import {
@@ -64,7 +70,10 @@ function deepgramTranscription(server: ProviderServer): TranscriptionApi {
       if (options instanceof Fault) return rejectCall(options, receiver)
       nameUnsaid(call, ['temperature', 'prompt', 'chunking_strategy'])
       const { audio } = call.request
-      const path = `${template.path}?${listenQuery(call, options)}`
+      const query = String(listenQuery(call, options))
+      const tooLong = refuseLongQuery(query, 'keyterms and provider.options')
+      if (tooLong !== null) return rejectCall(tooLong, receiver)
+      const path = `${template.path}?${query}`
       const source = serviceSource(server, call, readError)
       const exchange = new DocumentExchange(source, receiver, HEARD, call.generationId)
       if (audio.kind === 'url') {
@@ -171,7 +180,10 @@ function deepgramSpeech(server: ProviderServer): SpeechApi {
       if (options instanceof Fault) return rejectCall(options, receiver)
       const source = serviceSource(server, call, readError)
       const exchange = new SoundExchange(source, receiver, null, call.generationId)
-      const path = `${template.path}?${speakQuery(call, options)}`
+      const query = String(speakQuery(call, options))
+      const tooLong = refuseLongQuery(query, 'voice and provider.options')
+      if (tooLong !== null) return rejectCall(tooLong, receiver)
+      const path = `${template.path}?${query}`
       const body = JSON.stringify({ text: call.request.input })
       return server.send(exchange, { ...template, path, body }, call) satisfies CallHandle
     },

@@ -120,10 +120,10 @@ function parseHeard(body: JsonObject): Transcript | null {
   if (parts.some(({ text }) => typeof text !== 'string')) return null
   const speakers = new SpeakerNames()
   const heard = parts.map((part, at) => parseChannel(part, speakers, parts.length > 1 ? at : null))
-  const lastWords = heard.flatMap(({ words }) => words.at(-1)?.end ?? [])
+  const ends = heard.flatMap(({ words }) => words.at(-1)?.end ?? [])
   // Older answers do not say how long the recording is.
-  const seconds = body.audio_duration_secs ?? parts[0]?.audio_duration_secs ?? Math.max(0, ...lastWords)
-  return transcriptOfChannels(heard, seconds)
+  const toLastWord = ends.length > 0 ? Math.max(...ends) : undefined
+  return transcriptOfChannels(heard, body.audio_duration_secs ?? parts[0]?.audio_duration_secs ?? toLastWord)
 }
 
 function parseChannel(part: JsonObject, speakers: SpeakerNames, number: number | null): HeardChannel {

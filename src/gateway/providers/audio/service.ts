@@ -1,4 +1,5 @@
 /** A service of speech or transcription with a format of its own. */
+import { Fault } from '../../../base/fault.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
 import { type HeaderPairs, ProviderServer, type ServerOptions } from '../http/server.js'
 import type { FailureSource } from '../port/failure.js'
@@ -20,6 +21,16 @@ export function serviceSource(
   readError: NonNullable<FailureSource['readError']>,
 ): FailureSource {
   return { ...server.source(call), without422: true, readError }
+}
+
+/** Servers take request lines of about eight kilobytes; a longer one looks to them like a broken client. */
+const LONGEST_QUERY = 6_000
+
+/** The fault of a request whose members are too long for a query; null when they are not. */
+export function refuseLongQuery(query: string, members: string): Fault | null {
+  if (query.length <= LONGEST_QUERY) return null
+  const note = `${members} are too long for this provider, which takes them in its address`
+  return new Fault('bad-request', { note, metadata: { error_type: 'invalid_request' } })
 }
 
 /** Media types of formats whose name is none; others are `audio/` and the name. */

@@ -17,12 +17,14 @@ export function numbersIn<K extends string>(
   return Object.fromEntries(found.map((name) => [name, value[name]])) as { readonly [N in K]?: number }
 }
 
-/** What a service is paid for by the length of the recording. `seconds` is what it says, whatever that is. */
+/**
+ * What a service is paid for by the length of the recording. `seconds` is what it says, whatever that is; where it says
+ * nothing the size of the recording is believed.
+ */
 function secondsUsage(seconds: unknown): Transcript['usage'] {
   const read = new UsageReader()
   const told = read.seconds(seconds)
-  if (!read.isPlausible) return 'unbelievable'
-  return told === undefined ? null : transcriptionUsage(told)
+  return told === undefined || !read.isPlausible ? 'unbelievable' : transcriptionUsage(told)
 }
 
 // ── Speakers ────────────────────────────────────────────────────────────────

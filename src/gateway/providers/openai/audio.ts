@@ -92,18 +92,41 @@ export function openAiTranscription(server: ProviderServer): TranscriptionApi {
 }
 
 function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): FormFields {
-  const { language, temperature, diarize, keyterms, prompt, chunking_strategy: chunking } = request
-  const fields: [string, string][] = [
-    ['model', endpoint.upstreamModel],
-    ['response_format', request.response_format],
-  ]
+  const { language, temperature, keyterms, prompt } = request
+  const [format, ...more] = answerFields(request, endpoint)
+  const fields: (readonly [string, string])[] = [['model', endpoint.upstreamModel], format!]
   if (language !== undefined) fields.push(['language', language])
   if (temperature !== undefined) fields.push(['temperature', String(temperature)])
-  for (const each of wantedTimes(request)) fields.push(['timestamp_granularities[]', each])
-  if (diarize === true) fields.push(['diarize', 'true'])
+  fields.push(...more)
   for (const each of keyterms ?? []) fields.push(['keyterms[]', each])
   if (prompt !== undefined) fields.push(['prompt', prompt])
-  return [...fields, ...fieldsOf({ ...optionalMember('chunking_strategy', chunking) }, '[]')]
+  return fields
+}
+
+/** Models of OpenAI's own that tell speakers apart: in a format of their own, segment by segment. */
+const DIARIZER = /-diarize(?:-|$)/
+
+/** The format of the answer, then what it is to hold and how the recording is cut for it. */
+function answerFields(
+  request: TranscriptionRequest,
+  { upstreamModel }: ProviderCall<TranscriptionRequest>['endpoint'],
+): FormFields {
+  const { response_format: format, diarize, chunking_strategy: chunking } = request
+  const cut = fieldsOf({ ...optionalMember('chunking_strategy', chunking) }, '[]')
+  if (diarize !== true || !DIARIZER.test(upstreamModel)) {
+    const times = wantedTimes(request).map((each) => ['timestamp_granularities[]', each] as const)
+    return [
+      ['response_format', format],
+      ...times,
+      ...(diarize === true ? [['diarize', 'true'] as const] : []),
+      ...cut,
+    ]
+  }
+  // They refuse recordings over half a minute without a way to cut them.
+  return [
+    ['response_format', 'diarized_json'],
+    ...(cut.length > 0 ? cut : [['chunking_strategy', 'auto'] as const]),
+  ]
 }
 
 /**
