@@ -81,7 +81,7 @@ const routing = z
       .min(0, 'must be a number from 0 to 1')
       .max(1, 'must be a number from 0 to 1')
       .default(0.1)
-      .describe('Share of the calls of a worker that may be tried again.'),
+      .describe('Share of the calls of an organization, in each worker, that may be tried again.'),
   })
   .transform(camelCased)
   .describe('When a call is tried again.')

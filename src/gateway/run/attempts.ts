@@ -73,7 +73,7 @@ export class Attempts<R extends RoutedRequest> {
 
   /** Makes the first attempt. */
   start(): void {
-    this.#ports.retries.recordCall()
+    this.#ports.retries.recordCall(this.#generation.caller.organizationId)
     if (this.#tryNext()) return
     const failure = noHealthyEndpoint(this.#generation, this.#ports.health)
     setImmediate(() => this.#sender.giveUp(failure))
@@ -134,7 +134,7 @@ export class Attempts<R extends RoutedRequest> {
   /** All endpoints have been tried: from the first on once more, after a pause. */
   #tryAllLater(failure: ProviderFailure): boolean {
     const { retries, clock } = this.#ports
-    const pause = retries.pauseAfter(failure, this.#retries)
+    const pause = retries.pauseAfter(failure, this.#retries, this.#generation.caller.organizationId)
     if (pause === null || performance.now() + pause >= this.#deadlineAt) return false
     this.#retries++
     this.#cancelPause = clock.runAfter(pause, () => {

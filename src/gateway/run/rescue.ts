@@ -96,11 +96,15 @@ const FIRST_PAUSE_MS = 100
 /** A quiet worker may still try again now and then. */
 const LEAST_BUDGET = 10
 
-/** The retries of a process: a share of its calls, so that an outage is not multiplied. */
+/**
+ * The retries of a process: for each organization a share of its calls, so that an outage is not multiplied, and one
+ * that provokes failures uses up its own.
+ */
 export class RetryBudget {
   readonly #config: () => RoutingConfig
   readonly #random: () => number
-  #left = LEAST_BUDGET
+  /** What is left to organizations that have used some. */
+  readonly #left = new Map<string, number>()
 
   constructor(config: () => RoutingConfig, random: () => number) {
     this.#config = config
@@ -112,24 +116,29 @@ export class RetryBudget {
     return this.#config().rescue
   }
 
-  /** A call has begun. */
-  recordCall(): void {
-    this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
+  /** A call of the organization has begun. */
+  recordCall(organizationId: string): void {
+    const left = this.#left.get(organizationId)
+    if (left === undefined) return
+    const more = left + this.#config().retryBudget
+    if (more < LEAST_BUDGET) this.#left.set(organizationId, more)
+    else this.#left.delete(organizationId)
   }
 
   /**
    * Milliseconds to wait before a call that may be rescued and has failed everywhere is tried again, `retries` times
    * so far; null when it is not. A provider's Retry-After is the least wait, and one beyond the configured longest
-   * ends the trying. Takes one out of the budget unless it is null.
+   * ends the trying. Takes one out of the organization's budget unless it is null.
    */
-  pauseAfter(failure: ProviderFailure, retries: number): number | null {
+  pauseAfter(failure: ProviderFailure, retries: number, organizationId: string): number | null {
     const { retries: most, retryWaitMs, retryBudget } = this.#config()
-    if (retries >= most || retryBudget === 0 || this.#left < 1) return null
+    const left = this.#left.get(organizationId) ?? LEAST_BUDGET
+    if (retries >= most || retryBudget === 0 || left < 1) return null
     if (!TRANSIENT_FAULTS.has(failure.fault.kind) || PERMANENT_STATUSES.has(failure.status)) return null
     const asked = retryAfterMs(failure)
     const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
     if (Math.max(asked, backoff) > retryWaitMs) return null
-    this.#left--
+    this.#left.set(organizationId, left - 1)
     // A little later than asked: all who were turned away together would come back together.
     return asked > 0 ? asked + backoff * this.#random() : backoff
   }

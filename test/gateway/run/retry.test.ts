@@ -9,6 +9,8 @@ import { failure } from '../../support/providers/scripted-provider.js'
 const CONFIG: RoutingConfig = { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
 const BUSY = failure('unavailable', 'refused', 503)
 
+const ORGANIZATION = 'org_1'
+
 function budget(more: Partial<RoutingConfig> = {}, random = 0.5): RetryBudget {
   return new RetryBudget(
     () => ({ ...CONFIG, ...more }),
@@ -41,7 +43,7 @@ const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere
 for (const [why, failed, elsewhere, here] of AGAIN) {
   test(`after ${why} another endpoint is ${elsewhere ? '' : 'not '}tried, the same one ${here ? '' : 'not '}again`, async (t) => {
     t.equal(isRescuable(failed, 'unanswered', true), elsewhere)
-    t.equal(budget().pauseAfter(failed, 0) !== null, here)
+    t.equal(budget().pauseAfter(failed, 0, ORGANIZATION) !== null, here)
   })
 }
 
@@ -95,26 +97,26 @@ test('a prompt that is too long goes elsewhere, never to the same one again', as
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
   const failed = { fault, class: 'refused' as FailureClass, status: 400 }
   t.ok(isRescuable(failed, 'unanswered', true))
-  t.equal(budget().pauseAfter(failed, 0), null)
+  t.equal(budget().pauseAfter(failed, 0, ORGANIZATION), null)
 })
 
 test('the pause doubles, with jitter of half of it to both sides', async (t) => {
-  t.equal(budget({}, 0).pauseAfter(BUSY, 0), 50)
-  t.equal(budget({}, 0.5).pauseAfter(BUSY, 0), 100)
-  t.equal(budget({}, 0.999_999).pauseAfter(BUSY, 0)! < 150, true)
-  t.equal(budget({}, 0.5).pauseAfter(BUSY, 1), 200)
+  t.equal(budget({}, 0).pauseAfter(BUSY, 0, ORGANIZATION), 50)
+  t.equal(budget({}, 0.5).pauseAfter(BUSY, 0, ORGANIZATION), 100)
+  t.equal(budget({}, 0.999_999).pauseAfter(BUSY, 0, ORGANIZATION)! < 150, true)
+  t.equal(budget({}, 0.5).pauseAfter(BUSY, 1, ORGANIZATION), 200)
 })
 
 test('Retry-After is the least wait, a little is added, and one beyond the longest ends the trying', async (t) => {
-  t.equal(budget({}, 0).pauseAfter(asking(2), 0), 2000)
-  const later = budget({}, 0.9).pauseAfter(asking(2), 0)!
+  t.equal(budget({}, 0).pauseAfter(asking(2), 0, ORGANIZATION), 2000)
+  const later = budget({}, 0.9).pauseAfter(asking(2), 0, ORGANIZATION)!
   t.ok(later > 2000 && later < 2200, String(later))
-  t.equal(budget().pauseAfter(asking(3), 0), null)
-  t.equal(budget({ retryWaitMs: 3000 }).pauseAfter(asking(3), 0) !== null, true)
+  t.equal(budget().pauseAfter(asking(3), 0, ORGANIZATION), null)
+  t.equal(budget({ retryWaitMs: 3000 }).pauseAfter(asking(3), 0, ORGANIZATION) !== null, true)
 })
 
 test('a Retry-After of ours, for our own limit of connections, is not waited for', async (t) => {
-  t.equal(budget().pauseAfter(asking(1, 'unavailable', 0), 0), 100)
+  t.equal(budget().pauseAfter(asking(1, 'unavailable', 0), 0, ORGANIZATION), 100)
 })
 
 const NEVER = [
@@ -125,13 +127,13 @@ const NEVER = [
 
 for (const [what, config] of NEVER) {
   test(`configured for ${what}, nothing is tried again`, async (t) => {
-    t.equal(budget(config).pauseAfter(BUSY, 0), null)
+    t.equal(budget(config).pauseAfter(BUSY, 0, ORGANIZATION), null)
   })
 }
 
 test('after as many retries as are configured it is enough', async (t) => {
-  t.ok(budget().pauseAfter(BUSY, 1))
-  t.equal(budget().pauseAfter(BUSY, 2), null)
+  t.ok(budget().pauseAfter(BUSY, 1, ORGANIZATION))
+  t.equal(budget().pauseAfter(BUSY, 2, ORGANIZATION), null)
 })
 
 test('a changed configuration counts from the next call on', async (t) => {
@@ -140,9 +142,9 @@ test('a changed configuration counts from the next call on', async (t) => {
     () => config,
     () => 0.5,
   )
-  t.ok(changing.pauseAfter(BUSY, 0))
+  t.ok(changing.pauseAfter(BUSY, 0, ORGANIZATION))
   config = { ...CONFIG, retries: 0 }
-  t.equal(changing.pauseAfter(BUSY, 0), null)
+  t.equal(changing.pauseAfter(BUSY, 0, ORGANIZATION), null)
 })
 
 test('however calls and failures come: never more retries than ten and a tenth of the calls', async (t) => {
@@ -154,8 +156,8 @@ test('however calls and failures come: never more retries than ten and a tenth o
       for (const isCall of steps) {
         if (isCall) {
           calls++
-          retries.recordCall()
-        } else if (retries.pauseAfter(BUSY, 0) !== null) retried++
+          retries.recordCall(ORGANIZATION)
+        } else if (retries.pauseAfter(BUSY, 0, ORGANIZATION) !== null) retried++
         if (retried > 10 + calls / 10 + 1e-6) return false
       }
       return true
@@ -165,8 +167,17 @@ test('however calls and failures come: never more retries than ten and a tenth o
   const outage = budget()
   let retried = 0
   for (let call = 0; call < 1000; call++) {
-    outage.recordCall()
-    if (outage.pauseAfter(BUSY, 0) !== null) retried++
+    outage.recordCall(ORGANIZATION)
+    if (outage.pauseAfter(BUSY, 0, ORGANIZATION) !== null) retried++
   }
   t.ok(retried >= 99 && retried <= 110, `${retried} of 1000`)
+})
+
+test('an organization whose calls fail uses up its own retries, not those of others', async (t) => {
+  const retries = budget()
+  for (let call = 0; call < 10; call++) t.ok(retries.pauseAfter(BUSY, 0, 'org_failing'))
+  t.equal(retries.pauseAfter(BUSY, 0, 'org_failing'), null)
+  t.ok(retries.pauseAfter(BUSY, 0, ORGANIZATION))
+  for (let call = 0; call < 10; call++) retries.recordCall(ORGANIZATION)
+  t.equal(retries.pauseAfter(BUSY, 0, 'org_failing'), null, 'nor do calls of others earn it any')
 })
