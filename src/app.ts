@@ -1,10 +1,10 @@
 /** Ports in, endpoints out: the one list of features. */
 import type { Clock } from './base/clock.js'
-import { VERSION } from './base/version.js'
 import { type AudioPorts, audioEndpoints } from './features/audio/endpoints.js'
 import { chatEndpoints } from './features/chat/endpoints.js'
 import { creditEndpoints } from './features/credits/endpoints.js'
 import { docsEndpoints } from './features/docs/endpoints.js'
+import { documentIntroduction } from './features/docs/introduction.js'
 import { federationAdminEndpoints } from './features/federation-admin/endpoints.js'
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
@@ -121,13 +121,5 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
 }
 
 function openApiOf(described: readonly Endpoint[]): Record<string, unknown> {
-  return openApiDocument(described, {
-    // The title that the practice API's contract gives (contract/practice 1).
-    title: 'Load-test practice API',
-    version: INTERFACE_VERSION,
-    description:
-      'Two faces on one port. The practice API is a target for load tests: each operation has a load profile of its ' +
-      'own. The model gateway is one API in front of many model providers. (Sluice ' +
-      `${VERSION}; ${INTERFACE_VERSION} is the version of the interface.)`,
-  })
+  return openApiDocument(described, documentIntroduction(INTERFACE_VERSION))
 }

@@ -32,6 +32,8 @@ interface UploadDoc {
   readonly schema: z.ZodType | JsonSchema
   /** Where the handler takes JSON as well. */
   readonly json?: z.ZodType
+  /** Fields beside the file, as callers may send them. */
+  readonly example?: object
 }
 
 export interface EndpointInput<P, Q, B> {
@@ -58,6 +60,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly form?: { readonly [K in keyof B]: TextField<B[K]> }
   /** Set where the handler reads the body as it comes, from `call.incoming`: what it is made of, for the document. */
   readonly upload?: UploadDoc
+  /** Bodies as callers may send them, by a word for what each shows; the JSON ones where there are two kinds. */
+  readonly examples?: Readonly<Record<string, object>>
   readonly replies: Readonly<Record<number, ReplyDoc>>
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]

@@ -9,10 +9,17 @@ type JsonObject = Record<string, unknown>
 
 const COMPONENTS = '#/components/schemas'
 
+/** What a document says beside its operations. */
+export interface DocumentIntroduction {
+  readonly info: Readonly<Record<'title' | 'version' | 'description', string>>
+  /** Groups of operations, in the order in which a reader meets them; every tag of an operation is one. */
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+}
+
 /** The document of everything that is not hidden. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
-  info: Readonly<Record<'title' | 'version' | 'description', string>>,
+  { info, tags }: DocumentIntroduction,
 ): JsonObject {
   const schemas = new SchemaCollector()
   const paths: Record<string, JsonObject> = {}
@@ -21,11 +28,12 @@ export function openApiDocument(
     const path = (paths[endpoint.path] ??= {})
     path[endpoint.method.toLowerCase()] = operationObject(endpoint, schemas)
   }
-  const tags = [...new Set(endpoints.filter((e) => !e.hidden).map((e) => e.tag))].map((name) => ({ name }))
+  const used = new Set(endpoints.filter((each) => !each.hidden).map(({ tag }) => tag))
   return {
     openapi: '3.1.0',
     info,
-    tags,
+    // Without the practice API its group is gone as well.
+    tags: tags.filter(({ name }) => used.has(name)),
     paths,
     components: {
       schemas: { ...schemas.collected, ...ERROR_SCHEMAS },
@@ -49,15 +57,25 @@ function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObje
   }
 }
 
-function requestBodyOf({ body, form, upload }: Endpoint, schemas: SchemaCollector): JsonObject {
+function requestBodyOf({ body, form, upload, examples }: Endpoint, schemas: SchemaCollector): JsonObject {
   const schemaOf = (schema: z.ZodType | JsonSchema) => ({ schema: schemas.jsonSchemaOf(schema, 'input') })
   const json = upload === undefined ? body : upload.json
+  const shown = examples === undefined ? {} : { examples: exampleObjects(examples) }
   const content = {
-    ...(upload !== undefined && { [upload.mediaType]: schemaOf(upload.schema) }),
-    ...(form !== undefined && { [FORM_TYPE]: formContent(form) }),
-    ...(json !== undefined && { 'application/json': schemaOf(json) }),
+    ...(upload !== undefined && {
+      [upload.mediaType]: {
+        ...schemaOf(upload.schema),
+        ...(upload.example !== undefined && { example: upload.example }),
+      },
+    }),
+    ...(form !== undefined && { [FORM_TYPE]: { ...formContent(form), ...shown } }),
+    ...(json !== undefined && { 'application/json': { ...schemaOf(json), ...shown } }),
   }
   return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } }
+}
+
+function exampleObjects(examples: Readonly<Record<string, object>>): JsonObject {
+  return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -130,22 +148,55 @@ function faultKindsOf(endpoint: Endpoint): FaultKind[] {
 
 function faultResponses(endpoint: Endpoint): JsonObject {
   const { dialect } = endpoint
-  return Object.fromEntries(
-    faultKindsOf(endpoint).map((kind) => {
-      const { status, headers } = dialect.render(new Fault(kind))
-      const owed = headers.map(([name]) => name).filter((name) => OWED_HEADERS.includes(name))
-      const schema =
-        kind === 'invalid-input' && dialect.name === 'practice' ? 'ValidationError' : ERRORS[dialect.name]
-      const response = {
-        description: kind.replaceAll('-', ' '),
-        ...(owed.length > 0 && {
-          headers: headerObjects(Object.fromEntries(owed.map((name) => [name, name]))),
-        }),
-        content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
-      }
-      return [status, response]
-    }),
-  )
+  const responses: Record<string, JsonObject> = {}
+  for (const kind of faultKindsOf(endpoint)) {
+    const { status, headers } = dialect.render(new Fault(kind))
+    const owed = headers.map(([name]) => name).filter((name) => OWED_HEADERS.includes(name))
+    const schema =
+      kind === 'invalid-input' && dialect.name === 'practice' ? 'ValidationError' : ERRORS[dialect.name]
+    const { description: others } = responses[status] ?? {}
+    const meaning = FAULT_MEANINGS[kind]
+    responses[status] = {
+      description: others === undefined || others === meaning ? meaning : `${others} Or: ${meaning}`,
+      ...(owed.length > 0 && {
+        headers: headerObjects(Object.fromEntries(owed.map((name) => [name, name]))),
+      }),
+      content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
+    }
+  }
+  return responses
+}
+
+/** When a call ends in a fault, for who reads the document. */
+const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
+  'bad-request': 'The framing of the request, or its JSON, is broken.',
+  'invalid-input': 'Values that the schema refuses; the message names each field and what it must be.',
+  unauthenticated: 'No credential, or one that is unknown, expired or disabled.',
+  'payment-required':
+    'The call may cost more than is left of a limit or of the credits; the message says what would fit.',
+  forbidden: 'The credential may not call this: most management needs a management key.',
+  'not-found': 'There is no such operation.',
+  'item-not-found': 'What is addressed does not exist, or belongs to somebody else.',
+  'method-not-allowed': 'The path has other methods, which Allow names.',
+  'request-timeout': 'The body took too long to come.',
+  conflict: 'It contradicts what is there already.',
+  unprocessable: 'The provider has understood the request and cannot carry it out.',
+  'payload-too-large': 'The body is longer than this operation takes.',
+  'headers-too-large': 'The header fields are longer than 16 KiB.',
+  'rate-limited': 'Too many calls or tokens; Retry-After says when to come again.',
+  'invalid-client': 'The client is not the one it says it is.',
+  'invalid-grant':
+    'The token or the policy does not satisfy. All causes get the same answer; the policy tester tells.',
+  'invalid-scope': 'The scope is not one that is given.',
+  'unsupported-grant-type': 'Only the token exchange is supported.',
+  internal: 'A defect of the server; the log has it under the id in x-request-id.',
+  'provider-failed':
+    'The provider has answered with something broken, and no other endpoint was left to ask.',
+  unavailable:
+    'The server, or every endpoint that could serve, is saturated or closed for now; Retry-After says when to come again.',
+  'deadline-exceeded': 'The call has taken longer than the server gives it.',
+  'provider-timeout': 'The provider stayed silent for too long.',
+  'provider-overloaded': 'The provider has too much to do.',
 }
 
 const OWED_HEADERS: readonly string[] = ['Retry-After', 'WWW-Authenticate']

@@ -17,6 +17,10 @@ import { integerParam, type TextFields, textParam } from '../../src/http/params.
 import { probe as probeOf } from '../support/servers/pipeline.js'
 
 const INFO = { title: 'Probe', version: '1.0', description: 'For tests' }
+const TAGS = [
+  { name: 'others', description: 'Further operations.' },
+  { name: 'probes', description: 'Operations to look at.' },
+]
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by paths that the assertions themselves prove
 type Document = any
@@ -39,7 +43,7 @@ function probe(more: Partial<Spec>): Endpoint {
 }
 
 function documentOf(...endpoints: Endpoint[]): Document {
-  return JSON.parse(JSON.stringify(openApiDocument(endpoints, INFO)))
+  return JSON.parse(JSON.stringify(openApiDocument(endpoints, { info: INFO, tags: TAGS })))
 }
 
 /** Every value under a key, wherever it stands. */
@@ -59,7 +63,7 @@ test('the document says version, title and every tag once', async (t) => {
   )
   t.match(document.openapi, /^3\.1\./)
   t.same(document.info, INFO)
-  t.same(document.tags, [{ name: 'probes' }, { name: 'others' }])
+  t.same(document.tags, TAGS, 'in the order that was asked for')
   t.same(Object.keys(document.paths), ['/probe', '/b'])
   t.same(Object.keys(document.paths['/probe']), ['get', 'put'])
   t.match(document.paths['/probe'].get, {
@@ -73,7 +77,7 @@ test('the document says version, title and every tag once', async (t) => {
 test('hidden endpoints are left out, their tags too', async (t) => {
   const document = documentOf(probe({}), probe({ path: '/hidden', hidden: true, tag: 'secret' }))
   t.same(Object.keys(document.paths), ['/probe'])
-  t.same(document.tags, [{ name: 'probes' }])
+  t.same(document.tags, TAGS.slice(1))
 })
 
 test('parameters say their place, their schema and whether they are required', async (t) => {

@@ -43,6 +43,14 @@ export interface AudioPorts extends InferencePorts {
 
 const FAULTS: readonly FaultKind[] = [...INFERENCE_FAULTS, 'payload-too-large', 'deadline-exceeded']
 const TRANSCRIPTION_REPLY = { format: transcriptionFormat, encode: encodeTranscript }
+const TRANSCRIPTION_UPLOAD = {
+  mediaType: 'multipart/form-data',
+  schema: TranscriptionForm,
+  json: TranscriptionIn,
+  example: { model: 'sim/transcribe' },
+} as const
+/** A fiftieth of a second of silence, for the document. */
+const SILENCE_WAV = `UklGRsQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YaAAAACA${'gICA'.repeat(53)}`
 /** Room for the fields and the framing of a form around its file. */
 const FORM_ROOM = 1024 * 1024
 
@@ -52,7 +60,8 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     summary: 'Turn speech into text',
     headers: [...INFERENCE_HEADERS, 'content-type'],
     bodyLimit: ports.uploadBytes + FORM_ROOM,
-    upload: { mediaType: 'multipart/form-data', schema: TranscriptionForm, json: TranscriptionIn },
+    upload: TRANSCRIPTION_UPLOAD,
+    examples: { recording: { model: 'sim/transcribe', input_audio: { data: SILENCE_WAV, format: 'wav' } } },
     replies: { 200: { description: 'The transcript', schema: Transcription, headers: GENERATION } },
     faults: FAULTS,
     handle: ({ caller }, call) => transcribe(ports, caller, call),
@@ -61,6 +70,9 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     ...inferenceOperation(ports),
     summary: 'Turn text into speech',
     body: SpeechIn,
+    examples: {
+      mp3: { model: 'sim/speech', voice: 'alba', response_format: 'mp3', input: 'The quick brown fox.' },
+    },
     replies: {
       200: {
         description: 'Audio as it is spoken: MP3, or signed 16-bit little-endian samples, mono, 24 kHz',

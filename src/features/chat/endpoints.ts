@@ -12,6 +12,7 @@ import {
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeChat } from './decode.js'
 import { ChunkEncoder, encodeCompletion } from './encode.js'
+import { CHAT_EXAMPLES } from './examples.js'
 import { ChatCompletion, ChatCompletionChunk } from './response-schema.js'
 import { chatBody } from './schema.js'
 
@@ -28,6 +29,7 @@ export const chatEndpoints = (ports: InferencePorts): Endpoint[] => [
     ...inferenceOperation(ports),
     summary: 'Create a chat completion, streamed or whole',
     body: chatBody,
+    examples: CHAT_EXAMPLES,
     replies: {
       200: {
         description: 'The completion; with `stream: true` an event stream of chunks that ends with `[DONE]`',

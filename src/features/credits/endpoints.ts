@@ -35,7 +35,7 @@ const CreditsIn = nameSchema(
   }),
 )
 
-const operation = endpointGroup({ tag: 'usage', dialect: gateway, access: 'management' })
+const operation = endpointGroup({ tag: 'Credits and usage', dialect: gateway, access: 'management' })
 
 export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
   const creditsReply = async (organization: Organization | null, status: number): Promise<Reply> => {
@@ -54,6 +54,7 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
     operation('add_credits', 'POST /api/v1/credits', {
       summary: 'Add to the credits of an organization; without any so far they become limited',
       body: CreditsIn,
+      examples: { another: { amount: 5, organization_id: '01a1fa3a-1f5c-7723-b5d8-fa71e82c8de2' } },
       replies: { 201: { description: 'The credits as they are now, on disk', schema: CreditsAnswer } },
       faults: ['forbidden', 'item-not-found', 'unavailable'],
       handle: async ({ caller, body }) => {

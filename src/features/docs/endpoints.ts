@@ -4,7 +4,7 @@ import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup, type HeaderList, type Reply } from '../../http/endpoint.js'
 import { bytesReply, keptBytes } from '../../http/reply.js'
 
-const operation = endpointGroup({ tag: 'service', dialect: practice })
+const operation = endpointGroup({ tag: 'Service', dialect: practice })
 
 /** The document and a page that renders it from local files: nothing is fetched from outside. */
 export const docsEndpoints = (document: () => string): Endpoint[] => [
@@ -76,6 +76,8 @@ const START = `window.ui = SwaggerUIBundle({
   url: '/api/v1/openapi.json',
   dom_id: '#viewer',
   deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
   displayOperationId: true,
   displayRequestDuration: true,
   validatorUrl: null,

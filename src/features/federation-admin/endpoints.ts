@@ -40,6 +40,17 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
       delete: 'Trust an issuer no longer; its policies refuse from then on',
     },
     schemas: { input: IssuerIn, changes: IssuerChanges, record: Issuer },
+    examples: {
+      input: {
+        github: { name: 'GitHub Actions', issuer_url: 'https://token.actions.githubusercontent.com' },
+        'with-jwks': {
+          name: 'Our CI',
+          issuer_url: 'https://ci.example.com',
+          jwks_url: 'https://ci.example.com/.well-known/jwks.json',
+        },
+      },
+      changes: { renamed: { name: 'GitHub' } },
+    },
     encode: encodeIssuer,
     updateFaults: ['item-not-found', 'unavailable'],
     service: admin.issuers,
@@ -54,6 +65,23 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
       delete: 'Delete a policy; tokens it has issued stay good until they expire',
     },
     schemas: { input: PolicyIn, changes: PolicyChanges, record: Policy },
+    examples: {
+      input: {
+        subject: {
+          issuer_id: '01a1f979-1e43-72a7-b412-56634c02ee45',
+          audience: 'sluice',
+          subject: 'repo:acme/app:ref:refs/heads/main',
+          api_key_hash: '848b701f3fc237ecbd5d5ecce4c018f37be90d10fbcfae0ce6a996e3a2975eae',
+        },
+        condition: {
+          issuer_id: '01a1f979-1e43-72a7-b412-56634c02ee45',
+          audience: 'sluice',
+          condition: 'subject.startsWith("repo:acme/") && "deploy" in scopes',
+          api_key_hash: '848b701f3fc237ecbd5d5ecce4c018f37be90d10fbcfae0ce6a996e3a2975eae',
+        },
+      },
+      changes: { paused: { enabled: false } },
+    },
     encode: encodePolicy,
     updateFaults: ['item-not-found', 'conflict', 'unavailable'],
     service: admin.policies,
@@ -69,6 +97,7 @@ const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
     readsAddress: true,
     params: { id: idParam('Id of the policy.') },
     body: PolicyTestIn,
+    examples: { token: { subject_token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2ItMSJ9.c2lnbmF0dXJl' } },
     replies: { 200: { description: 'Every step with its outcome', schema: PolicyTestAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {

@@ -10,7 +10,7 @@ import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
 import { idParam } from '../../http/params.js'
 import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
 
-export const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
+export const operation = endpointGroup({ tag: 'Workload identity', dialect: gateway, access: 'management' })
 
 /** One kind of record, as its operations need it. */
 interface FederationRecordKind<R, Input, Changes> {
@@ -22,6 +22,8 @@ interface FederationRecordKind<R, Input, Changes> {
     readonly changes: z.ZodType<Changes>
     readonly record: z.ZodType
   }
+  /** See `EndpointSpec.examples`. */
+  readonly examples: Readonly<Record<'input' | 'changes', Readonly<Record<string, object>>>>
   readonly encode: (record: R) => object
   readonly updateFaults: readonly FaultKind[]
   readonly service: {
@@ -37,6 +39,7 @@ export const recordEndpoints = <R, Input, Changes>({
   noun: [one, many],
   summaries,
   schemas,
+  examples,
   encode,
   updateFaults,
   service,
@@ -56,6 +59,7 @@ export const recordEndpoints = <R, Input, Changes>({
       summary: summaries.create,
       readsAddress: true,
       body: schemas.input,
+      examples: examples.input,
       replies: { 201: { description: `The ${one}, on disk`, schema: answer } },
       faults: ['unavailable'],
       handle: async ({ caller, body }, call) =>
@@ -73,6 +77,7 @@ export const recordEndpoints = <R, Input, Changes>({
       summary: summaries.update,
       readsAddress: true,
       body: schemas.changes,
+      examples: examples.changes,
       replies: { 200: { description: `The ${one} as it is now, on disk`, schema: answer } },
       faults: updateFaults,
       handle: async ({ caller, params, body }, call) =>

@@ -25,7 +25,7 @@ import {
 } from './schema.js'
 import { receiveUpload } from './upload.js'
 
-const operation = endpointGroup({ tag: 'files', dialect: gateway, access: 'own-key' })
+const operation = endpointGroup({ tag: 'Files', dialect: gateway, access: 'own-key' })
 
 export interface FilePorts {
   readonly files: FileStore

@@ -68,6 +68,7 @@ export const UPLOAD_FORM = {
     },
     required: ['file'],
   },
+  example: { purpose: 'user_data' },
 } as const
 
 // ── Records as answers ──────────────────────────────────────────────────────

@@ -161,7 +161,7 @@ function basisOf({ estimated }: { readonly estimated: boolean }): z.infer<typeof
 
 // ── The operation ───────────────────────────────────────────────────────────
 
-const operation = endpointGroup({ tag: 'usage', dialect: gateway })
+const operation = endpointGroup({ tag: 'Credits and usage', dialect: gateway })
 
 /** What became of one inference (contract/gateway 11.4). */
 export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [

@@ -6,7 +6,7 @@ import { boundedInteger, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply } from '../../http/reply.js'
 
-const operation = endpointGroup({ tag: 'hash', dialect: practice })
+const operation = endpointGroup({ tag: 'Practice API', dialect: practice })
 
 /** Derives a key off the event loop. Fails with `unavailable` when too much work waits, most of all the caller's. */
 export type DeriveKey = (
@@ -35,6 +35,7 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
   operation('hash', 'POST /api/v1/hash', {
     summary: 'Derive a key with PBKDF2 in the CPU pool',
     body: HashIn,
+    examples: { quick: { data: 'x', rounds: 10_000 } },
     readsAddress: true,
     replies: {
       200: {

@@ -32,7 +32,7 @@ const Item = nameSchema(
 
 const Items = z.array(Item)
 
-const operation = endpointGroup({ tag: 'items', dialect: practice })
+const operation = endpointGroup({ tag: 'Practice API', dialect: practice })
 const NOT_FOUND = new Fault('item-not-found')
 const ItemId = {
   item_id: integerParam({ description: 'Any integer is valid input; one that no item has is not found.' }),
@@ -50,6 +50,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
   operation('create_item', 'POST /api/v1/items', {
     summary: 'Create an item',
     body: ItemIn,
+    examples: { lamp: { name: 'Lamp', description: 'Warm light.', price: 12.5 } },
     replies: {
       201: { description: 'The item, on disk', schema: Item, headers: { Location: 'Path of the new item' } },
     },
@@ -70,6 +71,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     summary: 'Replace an item',
     params: ItemId,
     body: ItemIn,
+    examples: { lamp: { name: 'Lamp', description: 'Warm light.', price: 12.5 } },
     replies: { 200: { description: 'The item as it is now, on disk', schema: Item } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ params, body }) =>

@@ -19,7 +19,17 @@ import {
   KeyList,
 } from './schema.js'
 
-const operation = endpointGroup({ tag: 'keys', dialect: gateway, access: 'management' })
+const operation = endpointGroup({ tag: 'Keys', dialect: gateway, access: 'management' })
+
+const KEY_EXAMPLES = {
+  limited: {
+    name: 'nightly',
+    limit: 5,
+    limit_reset: 'monthly',
+    rate_limit: { requests_per_minute: 60, concurrent: 10 },
+  },
+  personal: { name: 'laptop', creator_user_id: 'user_1', expires_at: '2030-01-31T12:00:00Z' },
+}
 const KeyHash = { hash: idParam('Hash of the key.') }
 const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, monthly: 0 })
 
@@ -72,6 +82,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
     operation('create_key', 'POST /api/v1/keys', {
       summary: 'Create a key',
       body: KeyIn,
+      examples: KEY_EXAMPLES,
       replies: { 201: { description: 'The key, on disk; its text is shown once', schema: CreatedKey } },
       faults: ['unavailable'],
       handle: async ({ caller, body }) => {
@@ -90,6 +101,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
       summary: 'Change, disable or enable a key',
       params: KeyHash,
       body: KeyChanges,
+      examples: { disabled: { disabled: true }, limit: { limit: 10, limit_reset: 'daily' } },
       replies: { 200: { description: 'The key as it is now, on disk', schema: KeyAnswer } },
       faults: ['item-not-found', 'unavailable'],
       handle: async ({ caller, params, body }) => keyReply(await keys.change(caller, params.hash, body)),

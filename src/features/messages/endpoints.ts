@@ -15,6 +15,7 @@ import {
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeCount, decodeMessages } from './decode.js'
 import { encodeAnswer, MessagesEncoder } from './encode.js'
+import { COUNT_EXAMPLES, MESSAGES_EXAMPLES } from './examples.js'
 import { MessagesCount, MessagesReply, MessagesStreamEvent } from './response-schema.js'
 import { countBody, messagesBody } from './schema.js'
 
@@ -31,6 +32,7 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
     ...inferenceOperation(ports),
     summary: 'Create a message, streamed or whole, in the third-party messages format',
     body: messagesBody,
+    examples: MESSAGES_EXAMPLES,
     replies: {
       200: {
         description: 'The message; with `stream: true` an event stream that ends with `message_stop`',
@@ -50,6 +52,7 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
     summary: 'Count the input tokens of a message without creating it',
     headers: [SESSION_HEADER, SIMULATE_HEADER],
     body: countBody,
+    examples: COUNT_EXAMPLES,
     replies: {
       200: {
         description: "The provider's own count where it offers one, otherwise a tokenizer's",

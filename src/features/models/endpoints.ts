@@ -35,7 +35,7 @@ import {
   ProviderList,
 } from './wire.js'
 
-const operation = endpointGroup({ tag: 'models', dialect: gateway })
+const operation = endpointGroup({ tag: 'Models and routing', dialect: gateway })
 const LIST = '/api/v1/models'
 const USER_LIST = '/api/v1/models/user'
 

@@ -15,7 +15,7 @@ import {
   type TokenRequestForm,
 } from './token-request.js'
 
-const operation = endpointGroup({ tag: 'oauth', dialect: oauth })
+const operation = endpointGroup({ tag: 'Token exchange', dialect: oauth })
 
 export interface OauthPorts {
   readonly exchange: (request: TokenExchangeRequest) => Promise<MintedAccessToken>
@@ -91,6 +91,14 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
   operation<TokenRequestForm>('create_oauth_token', 'POST /api/v1/oauth/token', {
     summary: 'Exchange a JWT of a workload for an access token',
     form: TOKEN_FORM,
+    examples: {
+      exchange: {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        federation_policy_id: '01a1f979-1e78-787d-9bf4-276afbb42666',
+        subject_token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2ItMSJ9.c2lnbmF0dXJl',
+      },
+    },
     bodyLimit: LARGEST_BODY,
     readsAddress: true,
     limit: (call) => (ports.limit === null ? null : ports.limit(call.address)),

@@ -74,7 +74,7 @@ function encodeOrganization(organization: Organization): z.infer<typeof Organiza
 
 // ── Operations ──────────────────────────────────────────────────────────────
 
-const operation = endpointGroup({ tag: 'organizations', dialect: gateway, access: 'management' })
+const operation = endpointGroup({ tag: 'Organizations', dialect: gateway, access: 'management' })
 const OrganizationId = { id: idParam('Id of the organization.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
@@ -92,6 +92,7 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
     body: OrganizationIn,
+    examples: { limited: { name: 'Acme', credits: 10 } },
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, body }) => {
@@ -120,6 +121,7 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
     summary: 'Rename an organization, set its plan or its credits',
     params: OrganizationId,
     body: OrganizationChanges,
+    examples: { renamed: { name: 'Acme Labs' }, unlimited: { credits: null } },
     replies: {
       200: { description: 'The organization as it is now, on disk', schema: dataAnswer(OrganizationOut) },
     },
@@ -140,6 +142,7 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
     body: WorkspaceIn,
+    examples: { named: { name: 'Research' } },
     replies: { 201: { description: 'The workspace, on disk', schema: dataAnswer(WorkspaceOut) } },
     faults: ['unavailable'],
     handle: async ({ caller: { organizationId }, body: { name } }) => {

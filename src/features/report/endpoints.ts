@@ -8,7 +8,7 @@ import { jsonReply, noContentReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 import type { DelayObserver, DelaySource } from './delays.js'
 
-const operation = endpointGroup({ tag: 'report', dialect: practice })
+const operation = endpointGroup({ tag: 'Practice API', dialect: practice })
 
 const Report = nameSchema(
   'Report',

@@ -14,7 +14,7 @@ import {
   RequestToExplain,
 } from '../../inference-http/request-to-explain.js'
 
-const operation = endpointGroup({ tag: 'models', dialect: gateway })
+const operation = endpointGroup({ tag: 'Models and routing', dialect: gateway })
 
 interface RoutingPorts extends RoutingState {
   /** The catalogue of this moment. */
@@ -52,6 +52,13 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
     summary: 'Tell which endpoints would serve a request, in which order and why, without calling any',
     access: 'management',
     body: RequestToExplain,
+    examples: {
+      chat: {
+        model: 'sim/fast',
+        messages: [{ role: 'user', content: 'Say hello.' }],
+        provider: { sort: 'price' },
+      },
+    },
     replies: {
       200: { description: 'The plan, as the worker that answers sees it', schema: explanationSchema },
     },

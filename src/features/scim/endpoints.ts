@@ -25,7 +25,7 @@ import {
 
 export type { ScimPorts }
 
-const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'management' })
+const operation = endpointGroup({ tag: 'Directory groups', dialect: scim, access: 'management' })
 
 const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
@@ -60,6 +60,13 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     summary: 'Give a group a role in a workspace',
     readsAddress: true,
     body: MappingIn,
+    examples: {
+      member: {
+        scim_group_id: '3f0d9f6e-7f0e-4c3b-9a51-0b8f6f9a1c22',
+        workspace_id: '01a1fa30-bdbf-7176-a60e-9c738e51c849',
+        role: 'member',
+      },
+    },
     replies: { 201: { description: 'The mapping, on disk', schema: dataAnswer(Mapping) } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
@@ -77,6 +84,7 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     readsAddress: true,
     params: MappingId,
     body: MappingChange,
+    examples: { admin: { role: 'admin' } },
     replies: { 200: { description: 'The mapping as it is now, on disk', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found', 'unavailable', 'internal'],
     handle: async ({ caller, params, body }, call) =>
@@ -115,6 +123,7 @@ const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoin
     readsAddress: true,
     params: GroupId,
     body: GroupIn,
+    examples: { delivered: { display_name: 'Developers', members: ['user_1', 'user_2'] } },
     bodyLimit: GROUP_BYTES,
     replies: { 200: { description: 'The group, on disk', schema: dataAnswer(GroupWithMembers) } },
     faults: ['item-not-found', 'unavailable'],

@@ -75,7 +75,7 @@ const Stats = nameSchema(
   }),
 )
 
-const operation = endpointGroup({ tag: 'service', dialect: practice })
+const operation = endpointGroup({ tag: 'Service', dialect: practice })
 
 /** Version string of the practice interface. */
 export const INTERFACE_VERSION = '2.0'

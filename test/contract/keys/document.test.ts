@@ -19,9 +19,8 @@ function document(): OpenApiDocument {
   const clock = new FakeClock()
   const endpoints = [...keyEndpoints(accounts, NO_USAGE, clock), ...organizationEndpoints(accounts, clock)]
   return openApiDocument(endpoints, {
-    title: 't',
-    version: '1',
-    description: 'd',
+    info: { title: 't', version: '1', description: 'd' },
+    tags: [],
   }) as unknown as OpenApiDocument
 }
 

@@ -423,7 +423,7 @@ test('a new catalogue counts from the next call on, in every answer', async (t) 
 test('every answer is as the OpenAPI document says', async (t) => {
   const document = openApiDocument(
     modelEndpoints(() => catalogOf(FILE), routingState().health),
-    { title: 't', version: '1', description: 'd' },
+    { info: { title: 't', version: '1', description: 'd' }, tags: [] },
   ) as unknown as OpenApiDocument
   const rules = new DocumentRules(document)
   for (const [operation, path] of [

@@ -23,7 +23,9 @@ const chat = defineEndpoint({
   handle: () => noContentReply(),
 })
 const document: OpenApiDocument = JSON.parse(
-  JSON.stringify(openApiDocument([chat], { title: 'Probe', version: '1.0', description: 'For tests' })),
+  JSON.stringify(
+    openApiDocument([chat], { info: { title: 'Probe', version: '1.0', description: 'For tests' }, tags: [] }),
+  ),
 )
 
 test('the document of the chat body is valid, and its big parts stand among the components', async (t) => {
