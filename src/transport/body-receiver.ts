@@ -169,8 +169,11 @@ export class BodyReceiver implements FlowControl, PacedSender {
     if (exchange.isOver()) return
     exchange.bytesIn += chunk.byteLength
     this.#reading.spend(this, chunk.byteLength, last)
-    // It may have been held back in this very turn, and the connection goes on behind this call.
-    if (last) this.#release(TURN_IS_FULL)
+    if (last) {
+      this.#lastCame = true
+      // It may have been held back in this very turn, and the connection goes on behind this call.
+      this.#release(TURN_IS_FULL)
+    }
     // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
     if (exchange.bytesIn > this.#route.bodyLimit && exchange.isReading()) {
       this.queue?.fail()
@@ -180,7 +183,6 @@ export class BodyReceiver implements FlowControl, PacedSender {
       exchange.onUnwantedPiece(last)
       return
     }
-    this.#lastCame = last
     this.#take(chunk, last)
     if (!last || !exchange.isReading()) return
     if (this.#length >= 0) {
