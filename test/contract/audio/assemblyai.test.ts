@@ -7,7 +7,7 @@ import { MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
 
 const service = await mockUpstream(tap)
 let heard: object = {}
-const { script, uploads } = strictAssemblyAi(() => heard)
+const { script, uploads, statuses } = strictAssemblyAi(() => heard)
 service.script = script
 
 const { server, transcribe, transcribeForm } = await startAudioGateway(tap, {
@@ -60,6 +60,7 @@ const lastOrder = (): Record<string, unknown> =>
 
 test('a recording is put there, ordered and asked for until it is done; it is paid by the second', async (t) => {
   heard = TALK
+  statuses.push('queued', 'processing')
   for (const ask of [transcribe, transcribeForm]) {
     const before = service.requests.length
     const { status, said } = await ask()
@@ -83,6 +84,7 @@ test('a recording is put there, ordered and asked for until it is done; it is pa
       speech_models: ['universal-3-5-pro'],
     })
   }
+  statuses.length = 0
 })
 
 test('speakers, key terms, language, sentences, entities and figures', async (t) => {
@@ -226,6 +228,7 @@ test('a caller who leaves ends the questions', async (t) => {
   await t.rejects(server.post('/audio/transcriptions', form, { key: MANAGEMENT_KEY, signal }))
   service.script = script
   heard = TALK
+  statuses.push('queued', 'processing')
   // The next call takes longer than the next question of the one before would have waited.
   const before = service.requests.length
   t.equal((await transcribe()).status, 200)

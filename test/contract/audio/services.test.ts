@@ -3,6 +3,7 @@ import { createReadStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import tap, { test } from 'tap'
+import { seededRandom } from '../../../src/base/random.js'
 import { failureOf } from '../../support/clients/failure-of.js'
 import { tempFolder } from '../../support/data/temp-folder.js'
 import { mockUpstream, type Peer } from '../../support/providers/mock-upstream.js'
@@ -163,3 +164,95 @@ test('such a provider is asked for nothing but sound', async (t) => {
   for (const path of ['/chat/completions', '/messages'])
     t.equal((await server.post(path, { ...body, max_tokens: 5 })).status, 404)
 })
+
+// ── Answers of any shape ────────────────────────────────────────────────────
+
+const word = {
+  text: 'Hi.',
+  word: 'hi',
+  punctuated_word: 'Hi.',
+  start: 0,
+  end: 1,
+  confidence: 1,
+  logprob: 0,
+  speaker: 0,
+}
+
+/** A whole answer of each service, of which parts are then replaced. */
+const WHOLE: Readonly<Record<(typeof KINDS)[number], object>> = {
+  deepgram: {
+    metadata: { duration: 1 },
+    results: {
+      channels: [
+        {
+          detected_language: 'en',
+          alternatives: [
+            {
+              transcript: 'Hi.',
+              words: [word],
+              entities: [{ label: 'A', value: 'Hi', start_word: 0, end_word: 1 }],
+            },
+          ],
+        },
+      ],
+    },
+  },
+  elevenlabs: {
+    text: 'Hi.',
+    language_code: 'eng',
+    words: [{ ...word, type: 'word', speaker_id: 'a' }],
+    entities: [{ text: 'Hi', entity_type: 'A', start_char: 0, end_char: 2 }],
+    audio_duration_secs: 1,
+  },
+  assemblyai: {
+    id: 'one',
+    upload_url: 'https://cdn.example/1',
+    status: 'completed',
+    text: 'Hi.',
+    words: [word],
+    entities: [{ entity_type: 'A', text: 'Hi', start: 0, end: 1 }],
+    audio_duration: 1,
+    error: null,
+  },
+}
+
+const JUNK = [null, '', 'x', -1, 1e300, true, [], {}, [null], [[]], ['x'], { a: 1 }, [{}], 'x'.repeat(1_000)]
+
+/** A copy in which each part may have been replaced by something else. */
+function mutated(value: unknown, random: () => number): unknown {
+  if (random() < 0.08) return JUNK[Math.floor(random() * JUNK.length)]
+  if (Array.isArray(value)) return value.map((each) => mutated(each, random))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mutated(each, random)]))
+}
+
+/** AssemblyAI is first asked whether it is done a quarter of a second behind an order. */
+const RUNS = { deepgram: 150, elevenlabs: 150, assemblyai: 25 } as const
+
+for (const kind of KINDS) {
+  test(`${kind}: whatever it answers is a transcript or no answer, and the next call is served`, async (t) => {
+    const random = seededRandom(17)
+    let transcripts = 0
+    const asked = {
+      model: `acme/${kind}`,
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
+    }
+    for (let run = 0; run < RUNS[kind]; run++) {
+      const answer = mutated(WHOLE[kind], random)
+      service.script = (peer) => peer.json(answer)
+      const { status, said } = await transcribe(asked)
+      if (status === 200) {
+        transcripts++
+        t.equal(typeof said.text, 'string')
+        t.ok(said.usage.cost >= 0)
+      } else if (status !== 502 && status !== 400) t.fail(`${status} for ${JSON.stringify(answer)}`)
+    }
+    t.ok(transcripts > 2 && transcripts < RUNS[kind])
+    service.script = (peer) => peer.json(WHOLE[kind])
+    t.match(await transcribe(asked), {
+      status: 200,
+      said: { text: 'Hi.', words: [{ word: 'Hi.' }], entities: [{ text: 'Hi' }] },
+    })
+  })
+}

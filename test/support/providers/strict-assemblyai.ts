@@ -38,13 +38,16 @@ interface StrictAssemblyAi {
   readonly script: Script
   /** Recordings that were put there, as text. */
   readonly uploads: string[]
+  /** What it says to the first questions for each transcript; nothing at first. */
+  readonly statuses: string[]
 }
 
 const ID = '8f2c7a1e-0b44-4c9e-9d55-0c1f2a3b4c5d'
 
-/** `heard`: what it answers when it is done; before that it says `queued` and `processing`, once each. */
+/** `heard`: what it answers when it is done. */
 export function strictAssemblyAi(heard: () => object): StrictAssemblyAi {
   const uploads: string[] = []
+  const statuses: string[] = []
   let asked = 0
   const answer = (peer: Peer, request: MockRequest, url: URL): void => {
     requireHeader(request, 'authorization', ASSEMBLYAI_KEY, 401)
@@ -66,11 +69,11 @@ export function strictAssemblyAi(heard: () => object): StrictAssemblyAi {
       asked = 0
       peer.json({ id: ID, status: 'queued', audio_url: order.audio_url, text: null, error: null })
     } else if (route === `GET /v2/transcript/${ID}`) {
-      asked++
-      if (asked < 3) peer.json({ id: ID, status: asked === 1 ? 'queued' : 'processing', text: null })
+      const status = statuses[asked++]
+      if (status !== undefined) peer.json({ id: ID, status, text: null })
       else peer.json({ id: ID, status: 'completed', ...heard() })
     } else throw new WireRefusal(404, 'route', 'Not found')
   }
   const script = strictly(answer, (peer, { status, message }) => peer.json({ error: message }, status))
-  return { script, uploads }
+  return { script, uploads, statuses }
 }

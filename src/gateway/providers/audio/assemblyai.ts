@@ -163,8 +163,9 @@ class TranscriptOrder extends CallAdapter {
     }
     // The transcript is under way and paid for: an answer that got lost on the way is asked for again.
     const retry = (failure: ProviderFailure): void => {
-      if (failure.fault.kind === 'bad-request' || ++this.#lostAnswers > MOST_LOST_ANSWERS) this.#fail(failure)
-      else this.#waitFor(id)
+      const isLost = failure.status === 0 || failure.status === 429 || failure.status >= 500
+      if (isLost && ++this.#lostAnswers <= MOST_LOST_ANSWERS) this.#waitFor(id)
+      else this.#fail(failure)
     }
     this.#step(TRANSCRIPT, request, take, retry)
   }
