@@ -55,10 +55,19 @@ function tellDroppedLines(to: DestinationStream, log: Pick<Logger, 'error'>): vo
   to.onRecovered = (dropped) => log.error({ dropped }, 'lines of the log were left out: nobody took them')
 }
 
-/** Members of a line about one call: figures and ids, never text of a caller. */
-export type CallLogLine = Readonly<Record<string, string | number | boolean | null>>
-/** `warn` for what an operator should look at, even when the ordinary lines are switched off. */
-export type CallLog = (severity: 'info' | 'warn', line: CallLogLine, message: string) => void
+/**
+ * Members of a line about one call: figures, ids and the labels that its caller has put on it, never what was said. The
+ * labels stand in objects of their own, so that none of them can pass for a member of the line.
+ */
+export type CallLogLine = Readonly<Record<string, string | number | boolean | null | object>>
+/** `warn` for what an operator should look at, `debug` for what went well. */
+export type CallSeverity = 'debug' | 'info' | 'warn'
+
+export interface CallLog {
+  /** Whether lines of that severity are written. Asked first: to build one for nobody costs a part of the call. */
+  isOn(severity: CallSeverity): boolean
+  write(severity: CallSeverity, line: CallLogLine, message: string): void
+}
 
 /** Lines are gathered up to this size, below what a pipe takes in one piece next to other processes' lines. */
 const GATHERED_BYTES = 3_000
@@ -78,7 +87,10 @@ export function createCallLog(
     to,
   )
   tellDroppedLines(to, log)
-  return (severity, line, message) => log[severity](line, message)
+  return {
+    isOn: (severity) => log.isLevelEnabled(severity),
+    write: (severity, line, message) => log[severity](line, message),
+  }
 }
 
 /**

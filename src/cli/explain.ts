@@ -8,6 +8,7 @@ import { Fault } from '../base/fault.js'
 import { ANONYMOUS } from '../base/principal.js'
 import { composeRouting } from '../compose/routing.js'
 import type { Config } from '../config/config.js'
+import type { GenerationAnswer } from '../features/generation/endpoints.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import { explainRouting, type RoutingExplanation } from '../gateway/routing/explain.js'
@@ -24,14 +25,16 @@ import {
   runCommand,
   sanitizeForTerminal,
 } from './command.js'
+import { formatGeneration } from './explain-generation.js'
 
-const EXPLAIN_USAGE = `usage: sluice explain [FILE]
+const EXPLAIN_USAGE = `usage: sluice explain [FILE | gen-ID]
 
 Reads the body of a chat or messages request, from FILE or from standard input, and tells which endpoints would
-serve it, in which order and why. Nobody is called.
+serve it, in which order and why. Nobody is called. For the id of a generation it tells how that one came about.
 
-  --server URL   ask the server that runs there, which knows the state of its endpoints; its management key is
-                 taken from SLUICE_MANAGEMENT_KEY. Without it the plan follows from the configuration alone
+  --server URL   ask the server that runs there, which knows the state of its endpoints and its ledger; its
+                 management key is taken from SLUICE_MANAGEMENT_KEY. Without it the plan follows from the
+                 configuration alone
   --json         as JSON
 `
 
@@ -44,9 +47,15 @@ export function explainCommand(
   return runCommand({ args, usage: EXPLAIN_USAGE, print }, async (): Promise<CommandOutput> => {
     const options = { server: { type: 'string' }, json: { type: 'boolean' } } as const
     const { values, positionals } = parseCommandArgs('explain', args, options)
-    if (positionals.length > 1) failUsage('explain takes one file')
+    if (positionals.length > 1) failUsage('explain takes one file or generation')
     const config = settings()
-    const request = readInferenceRequest(positionals[0], readInput)
+    const [named = '-'] = positionals
+    if (named.startsWith('gen-')) {
+      if (values.server === undefined) failUsage('a generation is explained by its server: --server URL')
+      const told = await readGeneration(values.server, config.managementKey, named)
+      return { text: values.json === true ? `${JSON.stringify(told, null, 2)}\n` : formatGeneration(told) }
+    }
+    const request = readInferenceRequest(named, readInput)
     const explanation =
       values.server === undefined
         ? explainFromConfig(config, request)
@@ -56,10 +65,10 @@ export function explainCommand(
   })
 }
 
-function readInferenceRequest(file: string | undefined, readInput: () => string): object {
+function readInferenceRequest(file: string, readInput: () => string): object {
   let value: unknown
   try {
-    value = JSON.parse(file === undefined || file === '-' ? readInput() : readFileSync(file, 'utf8'))
+    value = JSON.parse(file === '-' ? readInput() : readFileSync(file, 'utf8'))
   } catch (error) {
     return failCommand(`the request cannot be read: ${(error as Error).message}`)
   }
@@ -87,21 +96,47 @@ const NEVER_CALLED = {} as Provider
 const SERVER_TIMEOUT_MS = 10_000
 
 async function explainFromServer(server: string, key: string, request: object): Promise<RoutingExplanation> {
+  const asked = { path: '/api/v1/routing/explain', method: 'POST' as const, body: JSON.stringify(request) }
+  return askServer<RoutingExplanation>(server, key, asked, (told) => Array.isArray(told.endpoints))
+}
+
+async function readGeneration(server: string, key: string, id: string): Promise<GenerationAnswer> {
+  const asked = {
+    path: `/api/v1/generation?id=${encodeURIComponent(id)}`,
+    method: 'GET' as const,
+    body: null,
+  }
+  return askServer<GenerationAnswer>(server, key, asked, (told) => Array.isArray(told.candidates))
+}
+
+interface ServerQuestion {
+  readonly path: string
+  readonly method: 'GET' | 'POST'
+  readonly body: string | null
+}
+
+/** The `data` of the answer. `isOurs`: whether it is what was asked for. */
+async function askServer<T>(
+  server: string,
+  key: string,
+  { path, method, body: sent }: ServerQuestion,
+  isOurs: (data: T) => boolean,
+): Promise<T> {
   if (key === '') failCommand('SLUICE_MANAGEMENT_KEY is needed to ask a server')
   let response: Response
-  let body: { readonly data?: RoutingExplanation; readonly error?: { readonly message?: string } }
+  let body: { readonly data?: T; readonly error?: { readonly message?: string } }
   try {
-    response = await fetch(new URL('/api/v1/routing/explain', server), {
-      method: 'POST',
+    response = await fetch(new URL(path, server), {
+      method,
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(request),
+      body: sent,
       signal: AbortSignal.timeout(SERVER_TIMEOUT_MS),
     })
     body = (await response.json()) as typeof body
   } catch (error) {
     return failCommand(`the server at ${server} did not answer: ${(error as Error).message}`)
   }
-  if (response.ok && Array.isArray(body.data?.endpoints)) return body.data
+  if (response.ok && body.data !== undefined && isOurs(body.data)) return body.data
   const reason = sanitizeForTerminal(body.error?.message ?? 'no reason given')
   return failCommand(`the server answered ${response.status}: ${reason}`)
 }
@@ -109,9 +144,10 @@ async function explainFromServer(server: string, key: string, request: object): 
 function formatExplanation({ requested, total, endpoints, excluded }: RoutingExplanation): string {
   const tables = [
     formatTable([
-      ['', 'provider', 'model', 'state', 'per million', 'why'],
-      ...endpoints.map(({ position, provider, model, state, price, why }) => {
-        return [String(position), provider, model, state, `$${price}`, why.join('; ')]
+      ['', 'provider', 'model', 'state', 'per million', 'chance', 'why'],
+      ...endpoints.map(({ position, provider, model, state, price, probability, why }) => {
+        const chance = probability === null ? '-' : probability.toFixed(3)
+        return [String(position), provider, model, state, `$${price}`, chance, why.join('; ')]
       }),
     ]),
   ]

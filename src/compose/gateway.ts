@@ -1,11 +1,11 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import { Fault } from '../base/fault.js'
-import { type CallLogLine, createCallLog } from '../base/log.js'
+import { type CallLogLine, type CallSeverity, createCallLog } from '../base/log.js'
 import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
-import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { ChatRequest, RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
@@ -60,9 +60,8 @@ export function composeInference(
     admit: (generation) => accounting.admit(generation),
     admitCount: (generation) => accounting.admitCount(generation),
     observe: (generation, outcome) => {
-      const line = callLine(generation, outcome)
-      // A provider that fails is worth a look; a caller's own mistake is not.
-      calls(line.status >= 500 ? 'warn' : 'info', line, 'inference')
+      const severity = callSeverity(outcome)
+      if (calls.isOn(severity)) calls.write(severity, callLine(generation, outcome), 'inference')
       countInference(stats, generation, outcome)
       telemetry?.record(generation, outcome)
     },
@@ -139,15 +138,23 @@ function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key
   return new Map(Object.entries(permissions))
 }
 
-/** Ids and figures of one inference; neither its words nor a credential. */
-function callLine(
-  generation: Generation<RoutedRequest>,
-  outcome: InferenceOutcome,
-): CallLogLine & { readonly status: number } {
+/** A provider that fails is worth a look, a caller's own mistake less, and what went well nothing (contract/decisions 57). */
+function callSeverity(outcome: InferenceOutcome): CallSeverity {
+  if (outcome.kind !== 'failed') return 'debug'
+  return dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
+}
+
+/** Ids, labels and figures of one inference; neither its words nor a credential. */
+function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLogLine {
   const { consumption, startedAt, firstEventAt } = generation
+  const { user, session_id: session, trace, metadata } = generation.request as ChatRequest
   return {
     generation: generation.id,
     key: generation.caller.keyHash,
+    ...(user !== undefined && { user }),
+    ...(session !== undefined && { session }),
+    ...(metadata !== undefined && { metadata }),
+    ...(trace !== undefined && { trace }),
     model: generation.model,
     provider: generation.providerName,
     streamed: generation.request.stream === true,

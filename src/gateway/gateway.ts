@@ -15,7 +15,7 @@ import type { CallHandle } from './providers/port/provider.js'
 import { planFor } from './routing/plan.js'
 import type { SessionAffinity } from './routing/session.js'
 import { createProviderCall } from './run/attempts.js'
-import { Generation } from './run/generation.js'
+import { type CallingClient, Generation } from './run/generation.js'
 import type { RunPorts, StreamListener } from './run/ports.js'
 import { InferenceRun } from './run/run.js'
 
@@ -30,6 +30,7 @@ export interface Inference<R extends RoutedRequest> {
   readonly simulate: string
   /** The `traceparent` header; `''` when absent. */
   readonly traceparent: string
+  readonly client?: CallingClient
 }
 
 interface GatewayPorts extends RunPorts {
@@ -59,13 +60,13 @@ export class Gateway {
   /** Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. */
   prepare<R extends RoutedRequest, E, A>(
     { name, serves }: InferenceFormat<R, E, A>,
-    { request, caller, simulate, traceparent }: Inference<R>,
+    { request, caller, simulate, traceparent, client }: Inference<R>,
     { arrivedAt }: { readonly arrivedAt: number },
   ): Generation<R> {
     const decodedAt = performance.now()
     const plan = planFor(this.#ports.catalog(), request, caller, serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
-    const arrival = { operation: name, simulate, traceparent, decodedAt }
+    const arrival = { operation: name, simulate, traceparent, client, decodedAt }
     const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt, arrival)
     generation.plannedAt = performance.now()
     return generation

@@ -18,46 +18,15 @@ import {
   type FirstEventTimers,
 } from '../http/event-stream.js'
 import { JSON_TYPE } from '../http/reply.js'
-import { SESSION_HEADER } from './request-members.js'
-
-// ── What the headers of a call ask for (contract/gateway 1.3) ────────────────
-
-/** The opt-in to routing metadata: the names in use, then those of before. */
-const METADATA_HEADERS = [
-  'x-service-metadata',
-  'x-openrouter-metadata',
-  'x-service-experimental-metadata',
-  'x-openrouter-experimental-metadata',
-] as const
-
-/** Asks the simulated provider for a behaviour, where its operator allows that. */
-export const SIMULATE_HEADER = 'x-service-simulate'
-/** `disabled` keeps a stream free of comments, for clients that choke on them. */
-const KEEP_ALIVE_HEADER = 'x-service-keep-alive'
-
-/** `enabled` asks for a `Server-Timing` header on the answer. */
-const TIMING_HEADER = 'x-service-timing'
-/** W3C Trace Context. */
-const TRACE_HEADER = 'traceparent'
-
-/** Request headers that an inference reads, for `endpoint({ headers })`. */
-export const INFERENCE_HEADERS: readonly string[] = [
-  SESSION_HEADER,
-  ...METADATA_HEADERS,
-  SIMULATE_HEADER,
+import {
+  callingClient,
+  INFERENCE_HEADERS,
   KEEP_ALIVE_HEADER,
+  SIMULATE_HEADER,
   TIMING_HEADER,
   TRACE_HEADER,
-]
-
-/** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
-export function wantsMetadata(call: Pick<HttpCall, 'header'>): boolean {
-  for (const name of METADATA_HEADERS) {
-    const value = call.header(name)
-    if (value !== '') return value.trim().toLowerCase() === 'enabled'
-  }
-  return false
-}
+  wantsMetadata,
+} from './call-headers.js'
 
 // ── The operations, and what their answers share ─────────────────────────────
 
@@ -104,7 +73,9 @@ export function prepareGeneration<R extends RoutedRequest, E, A>(
   call: HttpCall,
 ): Generation<R> {
   const simulate = call.header(SIMULATE_HEADER)
-  return gateway.prepare(format, { request, caller, simulate, traceparent: call.header(TRACE_HEADER) }, call)
+  const traceparent = call.header(TRACE_HEADER)
+  const inference = { request, caller, simulate, traceparent, client: callingClient(call) }
+  return gateway.prepare(format, inference, call)
 }
 
 /** Headers of every answer of an inference: which one it is and, for callers who ask, where its time went. */

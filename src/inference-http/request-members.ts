@@ -45,12 +45,15 @@ const LONGEST_IDENTIFIER = 256
 export const identifier = boundedString(0, LONGEST_IDENTIFIER)
 
 const traceMembers = optional({
-  trace_id: z.string(),
-  trace_name: z.string(),
-  span_name: z.string(),
-  generation_name: z.string(),
-  parent_span_id: z.string(),
+  trace_id: identifier,
+  trace_name: identifier,
+  span_name: identifier,
+  generation_name: identifier,
+  parent_span_id: identifier,
 })
+
+/** Characters of a `trace` as JSON: it stands in the ledger as it is. */
+const LONGEST_TRACE = 4096
 
 // The members below stand in bodies in which each of them is optional.
 
@@ -58,7 +61,10 @@ const traceMembers = optional({
 export const identity = {
   session_id: identifier,
   user: identifier,
-  trace: limitOpenValue(z.looseObject(traceMembers)),
+  trace: limitOpenValue(z.looseObject(traceMembers)).refine(
+    (trace) => JSON.stringify(trace).length <= LONGEST_TRACE,
+    noteOptions(`must have at most ${LONGEST_TRACE} characters as JSON`),
+  ),
 }
 
 /** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */

@@ -84,7 +84,60 @@ interface LedgerRowDetail {
   /** Parts of the question that are no text, and those of them that are sound. */
   readonly mediaParts: number
   readonly audioParts: number
+  readonly why: RowWhy
 }
+
+/** An endpoint that could have answered. */
+export interface RowCandidate {
+  /** Display name of the provider. */
+  readonly provider: string
+  readonly model: string
+  /** In the order of trial, from 1; 0 for one that was excluded. */
+  readonly place: number
+  /** That the draw put it first, where one decided; null where none did. */
+  readonly chance: number | null
+  readonly why: readonly string[]
+}
+
+/** A call of an endpoint. */
+export interface RowAttempt extends Pick<LostAttemptRow, 'provider' | 'model' | 'status' | 'durationMs'> {
+  /** Kind of the fault that ended it; null where it answered. */
+  readonly fault: string | null
+}
+
+/** How a row came about. */
+export interface RowWhy {
+  /** Versions of the configuration and of the prices that it was charged by; null in rows of before. */
+  readonly configVersion: string | null
+  readonly priceVersion: string | null
+  /** Where the endpoint that answered stands, as the configuration says. */
+  readonly region: string | null
+  /** For a connection and for making one, of the attempt that answered, and for limits and credit. */
+  readonly queueMs: number
+  readonly connectMs: number
+  readonly admitMs: number
+  /** Empty where there was nothing to choose. */
+  readonly candidates: readonly RowCandidate[]
+  /** How many more there were. */
+  readonly unlisted: number
+  /** The calls that were made; empty where there was one, and it answered. */
+  readonly attempts: readonly RowAttempt[]
+  /** Who asked: the end user and what the caller says of itself in headers. */
+  readonly user: string | null
+  readonly referer: string | null
+  readonly agent: string | null
+  readonly title: string | null
+  /** As the request has them. */
+  readonly metadata: Readonly<Record<string, string>> | null
+  readonly trace: Readonly<Record<string, unknown>> | null
+}
+
+/** Of rows that say nothing of it. */
+export const NOTHING_TOLD: RowWhy = Object.freeze({
+  ...{ configVersion: null, priceVersion: null, region: null, queueMs: 0, connectMs: 0, admitMs: 0 },
+  ...{ candidates: [], unlisted: 0, attempts: [] },
+  ...{ user: null, referer: null, agent: null, title: null, metadata: null, trace: null },
+})
 
 /** A row without who pays for it, and without its time, which its id tells. */
 export type LedgerRowContent = Omit<ClosedLedgerEntry, 'keyHash' | 'organizationId' | 'workspaceId'>

@@ -41,7 +41,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/telemetry/opentelemetry/',
     'generations as spans and measurements for a collector',
-    'src/base/ type:src/gateway/formats/ type:src/gateway/run/generation.ts',
+    'src/base/ src/gateway/formats/ type:src/gateway/run/generation.ts',
   ),
   rule(
     'src/http/',
@@ -129,7 +129,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/run/',
     'one inference from its plan to its end: attempts and retries, events, settlement',
-    `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
+    `src/base/ src/gateway/formats/ type:src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
      src/gateway/health/ src/gateway/routing/`,
   ),
@@ -137,7 +137,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/accounting/',
     'admission against limits and credits, settlement, ledger rows',
     `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts type:src/gateway/formats/
-     src/limits/ src/gateway/pricing/ type:src/gateway/run/`,
+     type:src/gateway/catalog/ src/limits/ src/gateway/pricing/ type:src/gateway/routing/
+     type:src/gateway/run/`,
   ),
   rule(
     'src/gateway/gateway.ts',
@@ -211,7 +212,7 @@ export const FOLDERS: readonly FolderRule[] = [
     `src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/config/
      src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
-     src/http/dialects/ src/inference-http/`,
+     src/http/dialects/ src/inference-http/ type:src/features/generation/`,
   ),
   rule(
     'src/command-line.ts',

@@ -12,8 +12,8 @@ const LINE = { generation: 'gen-x', status: 200, streamed: true, firstEventMs: n
 
 test('a call is one line that says when, which process, how grave and what', async (t) => {
   const { calls, lines } = captured('info')
-  calls('info', LINE, 'inference')
-  calls('warn', { ...LINE, status: 502 }, 'inference\nfailed')
+  calls.write('info', LINE, 'inference')
+  calls.write('warn', { ...LINE, status: 502 }, 'inference\nfailed')
   t.equal(lines().length, 2)
   const [first, second] = lines().map((line) => JSON.parse(line))
   t.match(first, { level: 30, process: 'worker-3', pid: process.pid, msg: 'inference', ...LINE })
@@ -33,8 +33,9 @@ const LEVELS = [
 for (const [level, written] of LEVELS) {
   test(`at level ${level} ${written} of two severities are written`, async (t) => {
     const { calls, lines } = captured(level)
-    calls('info', LINE, 'x')
-    calls('warn', LINE, 'x')
+    calls.write('info', LINE, 'x')
+    calls.write('warn', LINE, 'x')
     t.equal(lines().length, written)
+    t.equal(['info', 'warn'].filter((severity) => calls.isOn(severity as 'info')).length, written)
   })
 }

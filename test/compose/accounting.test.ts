@@ -30,7 +30,7 @@ function call(): Generation<RoutedRequest> {
     workspaceId: idOf(2),
     operator: false,
   } as const
-  const plan = { requested: 'acme/large', endpoints: [endpoint] } as unknown as Plan
+  const plan = { requested: 'acme/large', endpoints: [endpoint], trace: null } as unknown as Plan
   return new Generation(newGenerationId(now), request, caller, plan, now, performance.now())
 }
 

@@ -10,7 +10,7 @@ const CATALOG = catalogOf({ 'acme/one': [{ slug: 'one' }] }, () => new ScriptedP
 /** `request` names the model `acme/one`. */
 export function servedGeneration<R extends RoutedRequest>(request: R, usage: Usage): Generation<R> {
   const { endpoints } = CATALOG.model('acme/one')!
-  const plan = { requested: 'acme/one', endpoints, total: 1 }
+  const plan = { requested: 'acme/one', endpoints, total: 1, version: 'c0ffee', trace: null }
   const generation = new Generation(
     GENERATION_ID,
     request,

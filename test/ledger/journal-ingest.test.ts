@@ -22,6 +22,7 @@ import {
   type LedgerRow,
   type LostAttemptRow,
   NO_LIMIT_COVERAGE,
+  NOTHING_TOLD,
   organizationPayer,
 } from '../../src/store/ledger-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
@@ -62,6 +63,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       serviceTier: null,
       mediaParts: 0,
       audioParts: 0,
+      why: NOTHING_TOLD,
     },
     lost: [],
   }

@@ -10,9 +10,9 @@ import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
+import { INFERENCE_HEADERS } from '../../inference-http/call-headers.js'
 import {
   INFERENCE_FAULTS,
-  INFERENCE_HEADERS,
   type InferencePorts,
   inferenceOperation,
   wholeReply,

@@ -9,7 +9,7 @@ import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
-import type { LedgerRow, LostAttemptRow, UsageLedger } from '../../store/ledger-store.js'
+import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
@@ -28,6 +28,30 @@ const LostAttempt = z.object({
   tokens_completion: z.int(),
   generation_time: z.int(),
 })
+
+const Attempt = z.object({
+  provider_name: z.string(),
+  model: z.string(),
+  status: z.int().meta({ description: 'What the provider answered with; 0 when it did not.' }),
+  error: text,
+  latency: z.int().nullable().meta({ description: 'Milliseconds to its answer, or to its failure.' }),
+})
+
+const Candidate = z.object({
+  provider_name: z.string(),
+  model: z.string(),
+  place: z
+    .int()
+    .nullable()
+    .meta({ description: 'In the order of trial, from 1; null when it was excluded.' }),
+  probability: z
+    .number()
+    .nullable()
+    .meta({ description: 'That the draw put it first among its like; null where no draw decided.' }),
+  why: z.array(z.string()),
+})
+
+const freeObject = z.record(z.string(), z.unknown()).nullable()
 
 const Generation = nameSchema(
   'Generation',
@@ -53,7 +77,7 @@ const Generation = nameSchema(
     http_referer: text,
     user_agent: text,
     provider_name: text,
-    provider_responses: z.array(z.unknown()).nullable(),
+    provider_responses: z.array(Attempt).nullable(),
     upstream_id: text,
     upstream_inference_cost: z.number().nullable(),
     router: text,
@@ -86,6 +110,23 @@ const Generation = nameSchema(
     charged: z.number().meta({ description: 'What the caller has paid; equal to `total_cost`.' }),
     upstream_cost: z.number().meta({ description: 'What the provider that answered is reckoned to ask.' }),
     upstream_cost_basis: basis,
+    config_version: text,
+    price_version: text,
+    region: text,
+    candidates: z.array(Candidate).meta({
+      description:
+        'Endpoints that could have answered, and why each was or was not asked; empty where there was one.',
+    }),
+    unlisted_candidates: z.int(),
+    phases: z
+      .object({ admit: z.int(), queue: z.int(), connect: z.int(), first_event: count, total: z.int() })
+      .meta({
+        description:
+          'Milliseconds: for limits and credit, for a connection, to make one, from arrival to the first event, in all.',
+      }),
+    title: text,
+    metadata: freeObject,
+    trace: freeObject,
     lost_attempts: z.array(LostAttempt).meta({
       description:
         'Calls of providers that came to nothing and may cost something there, each a row of its own.',
@@ -93,20 +134,26 @@ const Generation = nameSchema(
   }),
 )
 
+export type GenerationAnswer = z.infer<typeof Generation>
+
 /** Members for which nothing is known here. */
 const NOTHING_KNOWN = Object.fromEntries(Object.keys(Generation.shape).map((name) => [name, null]))
 
 function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
   const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail, workspaceId } = row
+  const { why } = detail
   const known = {
     id,
     model: detail.model,
     created_at: isoTime(createdAt),
-    origin: '',
+    origin: why.referer ?? '',
     total_cost: nanosToDollars(cost),
     usage: nanosToDollars(cost),
     is_byok: false,
-    data_region: 'global',
+    data_region: dataRegion(why.region),
+    external_user: why.user,
+    http_referer: why.referer,
+    user_agent: why.agent,
     api_type: detail.api === '' ? null : detail.api,
     finish_reason: detail.finish,
     native_finish_reason: detail.nativeFinish,
@@ -117,6 +164,7 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     generation_time: detail.durationMs,
     latency: detail.firstEventMs ?? detail.durationMs,
     provider_name: detail.provider,
+    provider_responses: encodeAttempts(row),
     upstream_inference_cost: nanosToDollars(cost),
     workspace_id: workspaceId,
     streamed: detail.streamed,
@@ -126,6 +174,10 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     native_tokens_completion: completionTokens,
     native_tokens_reasoning: units.reasoning_tokens ?? 0,
     native_tokens_cached: units.cached_tokens ?? 0,
+    native_tokens_completion_images: units.completion_image_tokens ?? 0,
+    num_media_completion: units.output_images ?? 0,
+    num_fetches: units.web_fetches ?? 0,
+    web_search_engine: units.web_searches === undefined ? null : 'native',
     session_id: detail.sessionId,
     outcome,
     attempts: detail.attempts,
@@ -135,9 +187,52 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     charged: nanosToDollars(cost),
     upstream_cost: nanosToDollars(cost),
     upstream_cost_basis: basisOf(detail),
+    config_version: why.configVersion,
+    price_version: why.priceVersion,
+    region: why.region,
+    candidates: why.candidates.map(encodeCandidate),
+    unlisted_candidates: why.unlisted,
+    phases: {
+      admit: why.admitMs,
+      queue: why.queueMs,
+      connect: why.connectMs,
+      first_event: detail.firstEventMs,
+      total: detail.durationMs,
+    },
+    title: why.title,
+    metadata: why.metadata,
+    trace: why.trace,
     lost_attempts: row.lost.map(encodeLostAttempt),
   } satisfies Partial<z.infer<typeof Generation>>
   return { ...NOTHING_KNOWN, ...known } as z.infer<typeof Generation>
+}
+
+/** One of three words: anything but Europe and the United States is `global`. */
+function dataRegion(region: string | null): 'global' | 'europe' | 'us' {
+  if (region === null) return 'global'
+  return /^eu/i.test(region) ? 'europe' : /^us/i.test(region) ? 'us' : 'global'
+}
+
+function encodeCandidate({ provider, model, place, chance, why }: RowCandidate): z.infer<typeof Candidate> {
+  return {
+    provider_name: provider,
+    model,
+    place: place === 0 ? null : place,
+    probability: chance,
+    why: [...why],
+  }
+}
+
+/** A row that lists none had one attempt, which answered, or none at all. */
+function encodeAttempts({ detail, outcome }: LedgerRow): z.infer<typeof Attempt>[] {
+  const { model, provider, attempts, why, firstEventMs } = detail
+  if (why.attempts.length > 0) {
+    return why.attempts.map(({ provider: provider_name, model: of, status, fault: error, durationMs }) => {
+      return { provider_name, model: of, status, error, latency: durationMs }
+    })
+  }
+  if (attempts !== 1 || outcome === 'failed') return []
+  return [{ provider_name: provider, model, status: 200, error: null, latency: firstEventMs }]
 }
 
 function encodeLostAttempt(lost: LostAttemptRow): z.infer<typeof LostAttempt> {

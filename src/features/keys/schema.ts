@@ -26,7 +26,10 @@ const RateLimit = z
   .nullable()
   .optional()
   .meta({ description: 'How often the key may be used, over all workers. Members that are absent stay.' })
-const ByokInLimit = z.boolean().optional()
+const ByokInLimit = z
+  .boolean()
+  .optional()
+  .meta({ description: 'Kept, and without effect: callers cannot bring keys of providers here.' })
 
 const ExpiresAt = z.iso
   .datetime({
@@ -134,8 +137,10 @@ const CurrentKey = nameSchema(
     is_provisioning_key: z.boolean(),
     organization_id: z.string().nullable(),
     workspace_id: z.string().nullable(),
-    allowed_data_regions: z.array(z.string()),
-    free_model_daily_requests: z.object({ limit: z.int(), remaining: z.int(), used: z.int() }),
+    allowed_data_regions: z.array(z.string()).meta({ description: '`global`: no key is bound to a region.' }),
+    free_model_daily_requests: z
+      .object({ limit: z.int(), remaining: z.int(), used: z.int() })
+      .meta({ description: 'Free models have no limit of their own: -1, and nothing is counted.' }),
     rate_limit: z.object({ requests: z.int(), interval: z.string(), note: z.string() }),
   }),
 )

@@ -4,13 +4,13 @@ import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
+import { SIMULATE_HEADER } from '../../inference-http/call-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
   inferenceReply,
   prepareGeneration,
-  SIMULATE_HEADER,
 } from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeCount, decodeMessages } from './decode.js'

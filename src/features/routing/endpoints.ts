@@ -29,6 +29,7 @@ const explanationSchema = nameSchema(
   z.object({
     data: z.object({
       requested: z.string(),
+      config_version: z.string(),
       total: z.int(),
       endpoints: z.array(
         z.object({
@@ -36,9 +37,11 @@ const explanationSchema = nameSchema(
           ...identified,
           state: z.enum(['closed', 'half-open', 'open', 'cooling']),
           price: z.number(),
+          price_version: z.string(),
           latency_ms: figure,
           tokens_per_second: figure,
           service_tier: z.string().nullable(),
+          probability: figure,
           why: z.array(z.string()),
         }),
       ),

@@ -15,6 +15,7 @@ import type {
   UsageDetails,
 } from '../formats/canonical.js'
 import type { Generation, LostAttempt } from '../run/generation.js'
+import { rowWhy } from './row-why.js'
 
 /** Public names of the kinds of work (contract/gateway 11.4). */
 const API_NAMES: Readonly<Record<InferenceOperation, string>> = {
@@ -106,6 +107,7 @@ export function closedLedgerEntry(
       serviceTier: generation.serviceTier,
       mediaParts: media.all,
       audioParts: media.audio,
+      why: rowWhy(generation),
     },
   }
 }

@@ -50,6 +50,8 @@ export interface Catalog {
   readonly models: readonly Model[]
   /** By slug. */
   readonly providers: readonly CatalogProvider[]
+  /** Of the configuration. */
+  readonly version: string
 }
 
 /** What a catalogue is built with; handed in, because it knows no implementation. */
@@ -86,6 +88,7 @@ export function buildCatalog(
     model: (id: string) => byId.get(id) ?? null,
     models: Object.freeze(models),
     providers: Object.freeze(providers),
+    version: config.version,
   })
 }
 

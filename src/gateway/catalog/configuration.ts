@@ -1,4 +1,5 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { type ModelConfig, modelSchemaWith, toModelConfig } from './configuration/models.js'
 import {
@@ -40,6 +41,8 @@ export interface GatewayConfig {
   /** Who may call an operation, where the configuration says so (contract/decisions 3). By name of the operation. */
   readonly permissions: Readonly<Record<string, 'key' | 'management'>>
   readonly routing: RoutingConfig
+  /** Tells one configuration of the gateway from another; credentials are no part of it. */
+  readonly version: string
 }
 
 const MIB = 1024 * 1024
@@ -160,11 +163,14 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
       models: resolveModels({ ...ownModels, ...data.models }, providers, simulation),
       permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
       routing: data.routing,
+      version: hash('sha256', JSON.stringify(data), 'hex').slice(0, VERSION_CHARS),
     }
     return { gateway: deepFreeze(gateway), limits: Object.freeze(data.limits), faults: [] }
   }
   return Object.freeze({ keys, read })
 }
+
+const VERSION_CHARS = 12
 
 /** The fault models are there to fail, as often as somebody asks them to. */
 const BUILT_IN_PROVIDER = { kind: 'simulated', name: 'Simulated', breaker: false }

@@ -2,7 +2,7 @@
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import { type PlanTrace, planFor, serviceTierFor } from './plan.js'
+import { newPlanTrace, planFor, serviceTierFor } from './plan.js'
 import { combinedPrice, type RoutingState } from './rank.js'
 
 export type RoutingExplanation = ReturnType<typeof explainRouting>
@@ -15,11 +15,13 @@ export function explainRouting(
   serves: (endpoint: ModelEndpoint) => boolean,
   state: RoutingState,
 ) {
-  const trace: PlanTrace = { excluded: [], reasons: new Map() }
+  const trace = newPlanTrace()
   const plan = planFor(catalog, request, caller, serves, state, trace)
   const now = state.health.now()
   return {
     requested: plan.requested,
+    /** Version of the configuration. */
+    config_version: plan.version,
     /** Endpoints of the named models, before anything is excluded. */
     total: plan.total,
     /** In order of trial. Where a draw decides, this is one draw; each call draws anew. */
@@ -32,10 +34,13 @@ export function explainRouting(
         state: endpoint.hasBreaker ? health.state(now, caller.organizationId) : 'closed',
         /** Dollars per million tokens, prompt and completion together. */
         price: combinedPrice(endpoint) / 1e9,
+        price_version: endpoint.prices.version,
         latency_ms: roundToHundredths(health.latency.quantile(0.5, now)),
         tokens_per_second: roundToHundredths(health.throughput.quantile(0.5, now)),
         /** What it would be asked for; null for nothing. */
         service_tier: serviceTierFor(request.service_tier, endpoint) ?? null,
+        /** That the draw puts it first, where one decides; null where none does. */
+        probability: trace.chances.get(endpoint) ?? null,
         why: trace.reasons.get(endpoint) ?? [],
       }
     }),

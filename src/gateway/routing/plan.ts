@@ -4,7 +4,7 @@ import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 import { exclusionReason, missingModality, notFoundFault, requireKnownProviders } from './preferences.js'
-import { type RankReasons, type RoutingState, rankEndpoints } from './rank.js'
+import { type RankTrace, type RoutingState, rankEndpoints } from './rank.js'
 
 export type { RoutingState } from './rank.js'
 
@@ -15,18 +15,26 @@ export interface Plan {
   readonly endpoints: readonly ModelEndpoint[]
   /** Endpoints of the named models before the caller's preferences. */
   readonly total: number
+  /** Version of the configuration that it follows from. */
+  readonly version: string
+  /** Why it is as it is; null where there was nothing to choose. */
+  readonly trace: PlanTrace | null
 }
 
-/** What planning noted down, for an explanation. */
-export interface PlanTrace {
+/** What planning noted down. */
+export interface PlanTrace extends RankTrace {
   readonly excluded: { readonly endpoint: ModelEndpoint; readonly reason: string }[]
-  readonly reasons: RankReasons
+}
+
+export function newPlanTrace(): PlanTrace {
+  return { excluded: [], reasons: new Map(), chances: new Map() }
 }
 
 /**
  * The plan for a request: the endpoints of `model`, then those of each of `models`, without those the caller's
  * `provider` preferences exclude, each model's own in the order of `arranged` (all together where the partition is
  * `none`). Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
+ * `preview`: takes the reasons of a plan that nobody is going to carry out.
  */
 export function planFor(
   catalog: Catalog,
@@ -34,33 +42,38 @@ export function planFor(
   caller: Principal,
   serves: (endpoint: ModelEndpoint) => boolean,
   state: RoutingState,
-  trace: PlanTrace | null = null,
+  preview: PlanTrace | null = null,
 ): Plan {
   const models = requestedModels(catalog, request)
   const requested = request.model ?? request.models![0]!
   const { provider } = request
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
-  const only = models.length === 1 && first.length === 1 && isAbsent(provider) && trace === null
+  const only = models.length === 1 && first.length === 1 && isAbsent(provider) && preview === null
   if (only && serves(first[0]!) && request.modalities === undefined) {
-    return { requested, endpoints: first, total: 1 }
+    return { requested, endpoints: first, total: 1, version: catalog.version, trace: null }
   }
   if (!isAbsent(provider)) requireKnownProviders(catalog, provider)
-  const reasons = trace?.reasons ?? null
+  const trace = preview ?? newPlanTrace()
   const endpoints = partitionEndpoints(models, request).flatMap((group) => {
     const session = sessionName(request, caller, group)
     const allowed = filterAllowed(group, request, serves, trace)
-    return rankEndpoints(allowed, request, caller, session, state, reasons)
+    return rankEndpoints(allowed, request, caller, session, state, trace, preview !== null)
   })
   if (endpoints.length === 0) throw noEndpointFault(requested, models, serves, request)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
+  for (const endpoint of endpoints.slice(tried.length))
+    trace.excluded.push({ endpoint, reason: NO_FALLBACKS })
   return {
     requested,
     endpoints: tried,
     total: models.reduce((sum, model) => sum + model.endpoints.length, 0),
+    version: catalog.version,
+    trace,
   }
 }
 
+const NO_FALLBACKS = 'not the first, and provider.allow_fallbacks is false'
 const WRONG_OPERATION = 'does not serve this kind of call'
 
 function noEndpointFault(
@@ -120,11 +133,11 @@ function filterAllowed(
   group: readonly ModelEndpoint[],
   request: RoutedRequest,
   serves: (endpoint: ModelEndpoint) => boolean,
-  trace: PlanTrace | null,
+  trace: PlanTrace,
 ): readonly ModelEndpoint[] {
   return group.filter((endpoint) => {
     const reason = serves(endpoint) ? exclusionReason(endpoint, request) : WRONG_OPERATION
-    if (reason !== null) trace?.excluded.push({ endpoint, reason })
+    if (reason !== null) trace.excluded.push({ endpoint, reason })
     return reason === null
   })
 }

@@ -15,8 +15,12 @@ export interface RoutingState {
   readonly random: () => number
 }
 
-/** Why an endpoint stands where it does, for an explanation. */
-export type RankReasons = Map<ModelEndpoint, string[]>
+/** Why endpoints stand where they do. */
+export interface RankTrace {
+  readonly reasons: Map<ModelEndpoint, string[]>
+  /** Where a draw decided who comes first: the chance that each had. */
+  readonly chances: Map<ModelEndpoint, number>
+}
 
 type RankFunction = (endpoint: ModelEndpoint) => number
 
@@ -25,8 +29,9 @@ interface RankContext extends RoutingState {
   readonly now: number
   /** The organization that asks. */
   readonly caller: string
-  /** Null when nobody asks for an explanation. */
-  readonly reasons: RankReasons | null
+  readonly reasons: RankTrace['reasons']
+  /** Nobody is going to carry the plan out. */
+  readonly isPreview: boolean
 }
 
 /**
@@ -40,15 +45,34 @@ export function rankEndpoints(
   { organizationId: caller }: Pick<Principal, 'organizationId'>,
   session: string | null,
   state: RoutingState,
-  reasons: RankReasons | null,
+  { reasons, chances }: RankTrace,
+  isPreview: boolean,
 ): readonly ModelEndpoint[] {
-  if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
-  const context = { ...state, now: state.health.now(), caller, reasons }
+  if (endpoints.length === 0 || (endpoints.length === 1 && !isPreview)) return endpoints
+  const context = { ...state, now: state.health.now(), caller, reasons, isPreview }
   const ranks = [stateRank(context), ...preferenceRanks(endpoints, request, session, context)]
-  return endpoints
+  const ranked = endpoints
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
     .sort((one, other) => compareRanks(one.rank, other.rank))
-    .map(({ endpoint }) => endpoint)
+  if (isDrawn(request)) recordChances(ranked, chances)
+  return ranked.map(({ endpoint }) => endpoint)
+}
+
+interface RankedEndpoint {
+  readonly endpoint: ModelEndpoint
+  readonly rank: readonly number[]
+}
+
+/** Who could have come first: all that are alike in every rank but the last, which is the draw. */
+function recordChances(ranked: readonly RankedEndpoint[], chances: RankTrace['chances']): void {
+  const [first] = ranked
+  const last = first!.rank.length - 1
+  if (first!.rank[last] === HOME) return
+  const alike = ranked.filter(({ rank }) => rank.every((each, at) => at === last || each === first!.rank[at]))
+  const weightOf = priceWeights(ranked.map(({ endpoint }) => endpoint))
+  const all = alike.reduce((sum, { endpoint }) => sum + weightOf(endpoint), 0)
+  if (alike.length < 2) return
+  for (const { endpoint } of alike) chances.set(endpoint, weightOf(endpoint) / all)
 }
 
 function compareRanks(one: readonly number[], other: readonly number[]): number {
@@ -61,8 +85,8 @@ function compareRanks(one: readonly number[], other: readonly number[]): number 
 }
 
 function addReason({ reasons }: RankContext, endpoint: ModelEndpoint, reason: string): void {
-  const known = reasons?.get(endpoint)
-  if (known === undefined) reasons?.set(endpoint, [reason])
+  const known = reasons.get(endpoint)
+  if (known === undefined) reasons.set(endpoint, [reason])
   else known.push(reason)
 }
 
@@ -109,7 +133,7 @@ function preferenceRanks(
     request.service_tier === 'ultrafast' ? tierRank(context) : null,
     latency === null && throughput === null ? null : thresholdRank(latency, throughput, context),
     sort === null ? null : sortRank(sort, context),
-    order.length === 0 && sort === null ? drawRank(endpoints, session, context) : null,
+    isDrawn(request) ? drawRank(endpoints, session, context) : null,
   ]
   return ranks.filter((rank) => rank !== null)
 }
@@ -210,6 +234,13 @@ export function combinedPrice({ prices }: ModelEndpoint): number {
 
 // ── Where the caller has no preference ──────────────────────────────────────
 
+function isDrawn(request: RoutedRequest): boolean {
+  return (request.provider?.order ?? []).length === 0 && requestedSort(request) === null
+}
+
+/** Of the endpoint that a session stays with; lots are not below 0. */
+const HOME = -1
+
 /** Of prices that are all zero none is cheaper; beside a free one the others hardly count. */
 function priceWeights(endpoints: readonly ModelEndpoint[]): RankFunction {
   const cheapest = Math.max(1, Math.min(...endpoints.map(combinedPrice)))
@@ -222,19 +253,18 @@ function drawRank(
   session: string | null,
   context: RankContext,
 ): RankFunction {
-  const { sessions, random, reasons } = context
+  const { sessions, random, isPreview } = context
   const weightOf = priceWeights(endpoints)
   const isHealthy = (each: ModelEndpoint): boolean => breakerStateOf(each, context) === 'closed'
   // Sessions may stay at a half-open endpoint: it needs calls that try it.
   const mayStay = (each: ModelEndpoint): boolean => STATE_RANKS[breakerStateOf(each, context)] === 0
   const judgement = { isHealthy, mayStay, weightOf }
-  // An explanation must not move the session.
-  const isPreview = reasons !== null
+  // A preview must not move the session.
   const home = session === null ? null : sessions.chooseEndpoint(session, endpoints, judgement, isPreview)
   return (endpoint) => {
     if (endpoint === home) {
       addReason(context, endpoint, 'the session stays with it')
-      return -1
+      return HOME
     }
     addReason(context, endpoint, `weight by price: ${formatRounded(weightOf(endpoint))}`)
     return -Math.log(1 - random()) / weightOf(endpoint)

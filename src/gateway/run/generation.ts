@@ -51,6 +51,15 @@ export interface Consumption {
   readonly guessed: boolean
 }
 
+/** What a caller says of itself in headers; `''` where it says nothing. */
+export interface CallingClient {
+  readonly agent: string
+  readonly referer: string
+  readonly title: string
+}
+
+const NO_CLIENT: CallingClient = Object.freeze({ agent: '', referer: '', title: '' })
+
 /** How an inference arrived. */
 interface InferenceArrival {
   /** What kind of call it is. */
@@ -59,6 +68,7 @@ interface InferenceArrival {
   readonly simulate: string
   /** The caller's `traceparent` header; `''` when absent. */
   readonly traceparent: string
+  readonly client: CallingClient
   /** `performance.now()` when planning began. */
   readonly decodedAt: number
 }
@@ -69,6 +79,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   readonly operation: InferenceOperation
   readonly simulate: string
   readonly traceparent: string
+  readonly client: CallingClient
   readonly decodedAt: number
   /** `performance.now()` when planning was done, and when the call was admitted. */
   plannedAt = 0
@@ -97,12 +108,13 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     readonly plan: Plan,
     createdMs: number,
     readonly startedAt: number,
-    arrival: Partial<InferenceArrival> = {},
+    arrival: { readonly [K in keyof InferenceArrival]?: InferenceArrival[K] | undefined } = {},
   ) {
     this.created = Math.floor(createdMs / 1000)
     this.operation = arrival.operation ?? 'chat'
     this.simulate = arrival.simulate ?? ''
     this.traceparent = arrival.traceparent ?? ''
+    this.client = arrival.client ?? NO_CLIENT
     this.decodedAt = arrival.decodedAt ?? 0
   }
 

@@ -2,6 +2,7 @@
 
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
+import { idleTraceMembers } from '../formats/trace.js'
 import type { Generation } from './generation.js'
 
 export type ServiceMetadata = ReturnType<typeof serviceMetadata>
@@ -13,8 +14,8 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
   const served = generation.failed ? null : generation.served
   return {
     requested: plan.requested,
-    strategy: plan.endpoints.length > 1 ? ('fallback' as const) : ('direct' as const),
-    region: null,
+    strategy: namesSeveralModels(generation.request) ? ('fallback' as const) : ('direct' as const),
+    region: served?.region ?? null,
     summary: routingSummary(plan.endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
     is_byok: false,
@@ -34,9 +35,23 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
     })),
     // The provider sent no figures, and the tokens were counted here.
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
-    // Fields of the request that the endpoint's format could not say.
-    ...(generation.droppedFields.length > 0 && { untranslated: generation.droppedFields }),
+    // Fields of the request that the endpoint's format could not say, and places in a trace that there cannot be.
+    ...untranslatedMember(generation),
   }
+}
+
+/** One model was named, or a list of them of which the first that answers does. */
+function namesSeveralModels({ model, models }: RoutedRequest): boolean {
+  return (
+    models !== undefined &&
+    (models.length > 1 || (model !== undefined && models.some((each) => each !== model)))
+  )
+}
+
+function untranslatedMember({ droppedFields, request }: Generation<RoutedRequest>) {
+  const idle = idleTraceMembers(request)
+  const untranslated = idle.length === 0 ? droppedFields : [...droppedFields, ...idle]
+  return untranslated.length > 0 && { untranslated }
 }
 
 function routingSummary(count: number, served: ModelEndpoint | null): string {

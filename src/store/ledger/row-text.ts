@@ -17,9 +17,11 @@ import {
   type LimitCoverage,
   type LostAttemptEntry,
   type LostAttemptRow,
+  NOTHING_TOLD,
   type OpenLedgerEntry,
 } from '../ledger-store.js'
 import { readGenerationTime } from './generation-time.js'
+import { decodeWhy, encodeWhy } from './row-why.js'
 
 /** Periods that a key's limit may have. */
 export const COVERAGE_PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
@@ -90,7 +92,8 @@ function encodeDetail({ units, detail }: LedgerRowContent): string {
   const end = `${detail.guessed ? GUESSED : detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
   const native = nativeFinish === finish ? SAME_TEXT : quoteCached(nativeFinish)
   const more = `${native},${quoteCached(serviceTier)},${mediaParts},${audioParts}`
-  return `[${encodeUnits(units)},${names},${counts},${session},${end},${more}]`
+  const why = encodeWhy(detail.why, quoteCached)
+  return `[${encodeUnits(units)},${names},${counts},${session},${end},${more},${why}]`
 }
 
 function encodeUnits(units: LedgerRow['units']): string {
@@ -134,6 +137,7 @@ const DETAIL_MEMBERS: readonly (keyof LedgerRow['detail'])[] = [
   'serviceTier',
   'mediaParts',
   'audioParts',
+  'why',
 ]
 
 /** Ids of models and providers hold no spaces; a text that does must not break the line. */
@@ -240,6 +244,7 @@ export function closeAbandonedLine(open: string): string {
       serviceTier: null,
       mediaParts: 0,
       audioParts: 0,
+      why: NOTHING_TOLD,
     },
   }).slice(0, -1)
 }
@@ -315,5 +320,6 @@ function decodeDetail(values: readonly unknown[]): LedgerRow['detail'] {
     estimated: detail.estimated === 1 || detail.estimated === GUESSED,
     guessed: detail.estimated === GUESSED,
     nativeFinish: detail.nativeFinish === SAME_TEXT ? detail.finish : detail.nativeFinish,
+    why: decodeWhy(detail.why),
   } as LedgerRow['detail']
 }

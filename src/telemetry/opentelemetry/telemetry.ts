@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attributes, Context, Histogram, Meter, Span, Tracer } from '@opentelemetry/api'
 import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../../base/log.js'
-import type { InferenceOutcome, RoutedRequest } from '../../gateway/formats/canonical.js'
+import type { ChatRequest, InferenceOutcome, RoutedRequest } from '../../gateway/formats/canonical.js'
+import { traceLabels, traceText } from '../../gateway/formats/trace.js'
 import type { Attempt, Generation } from '../../gateway/run/generation.js'
-import { findTraceParent, type TraceParent, traceText } from './trace-parent.js'
+import { findTraceParent, type TraceParent } from './trace-parent.js'
 
 export interface InferenceTelemetry {
   /** An inference is over. Never throws: a call must not suffer from being watched. */
@@ -178,14 +179,19 @@ class InferenceSpanRecorder {
     const { trace, SpanKind } = this.#api
     const { request, operation, plan, attempts, startedAt } = generation
     const around = this.#contextAround(findTraceParent(generation))
-    const callName = traceText(request, 'generation_name') ?? traceText(request, 'span_name')
-    const name = callName ?? `${operationNameOf(operation)} ${plan.requested}`
+    const spanName = traceText(request, 'span_name')
+    const generationName = traceText(request, 'generation_name')
+    const name = spanName ?? generationName ?? `${operationNameOf(operation)} ${plan.requested}`
+    // With a name of its own for what is around them, the other one is that of the provider's answers.
+    const attemptName = spanName === undefined ? undefined : generationName
     const attributes = { ...labels, ...spanAttributes(generation) }
     const startTime = toWallClock(startedAt)
     const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, startTime, attributes }, around)
     this.#ids.traceId = null
     const within = trace.setSpan(around, span)
-    for (const attempt of attempts) this.#traceAttempt(attempt, operationNameOf(operation), within)
+    for (const attempt of attempts) {
+      this.#traceAttempt(attempt, operationNameOf(operation), attemptName, within)
+    }
     this.#endSpan(span, now, outcome.kind === 'failed' ? outcome.fault.kind : undefined)
   }
 
@@ -204,6 +210,7 @@ class InferenceSpanRecorder {
   #traceAttempt(
     { endpoint, status, error, startedAt, endedAt, lost }: Attempt,
     operation: string,
+    name: string | undefined,
     within: Context,
   ): void {
     const attributes = {
@@ -215,7 +222,7 @@ class InferenceSpanRecorder {
       ...(lost !== null && { 'sluice.lost_cost_dollars': lost.cost / 1e9 }),
     }
     const options = { kind: this.#api.SpanKind.CLIENT, startTime: toWallClock(startedAt), attributes }
-    const span = this.#tracer.startSpan(`${operation} ${endpoint.upstreamModel}`, options, within)
+    const span = this.#tracer.startSpan(name ?? `${operation} ${endpoint.upstreamModel}`, options, within)
     this.#endSpan(span, endedAt, error)
   }
 
@@ -246,13 +253,27 @@ function errorAttributes(outcome: InferenceOutcome): Attributes {
   return { 'error.type': outcome.kind === 'failed' ? outcome.fault.kind : 'aborted' }
 }
 
-function spanAttributes({ id, request, consumption, attempts }: Generation<RoutedRequest>): Attributes {
+function spanAttributes({
+  id,
+  request,
+  consumption,
+  attempts,
+  client,
+}: Generation<RoutedRequest>): Attributes {
   const traceName = traceText(request, 'trace_name')
+  const traceId = traceText(request, 'trace_id')
+  const parent = traceText(request, 'parent_span_id')
   return {
     'gen_ai.response.id': id,
     'sluice.attempts': attempts.length,
     'sluice.streamed': request.stream === true,
     ...(traceName !== undefined && { 'sluice.trace_name': traceName }),
+    // As the caller wrote them: a trace has an id of its own form.
+    ...(traceId !== undefined && { 'sluice.trace_id': traceId }),
+    ...(parent !== undefined && { 'sluice.parent_span_id': parent }),
+    ...(request.user !== undefined && { 'enduser.id': request.user }),
+    ...(client.agent !== '' && { 'user_agent.original': client.agent }),
+    ...labelAttributes(request),
     ...(request.session_id !== undefined && { 'gen_ai.conversation.id': request.session_id }),
     ...(consumption !== null && {
       'gen_ai.usage.input_tokens': consumption.usage.prompt,
@@ -262,6 +283,14 @@ function spanAttributes({ id, request, consumption, attempts }: Generation<Route
       'sluice.cost_dollars': consumption.cost.total / 1e9,
     }),
   }
+}
+
+/** The caller's labels, of `metadata` and of `trace` alike; on spans only, never on metrics. */
+function labelAttributes(request: RoutedRequest): Attributes {
+  const { metadata, trace } = request as Pick<ChatRequest, 'metadata' | 'trace'>
+  if (metadata === undefined && trace === undefined) return {}
+  const labels = [...Object.entries(metadata ?? {}), ...traceLabels(trace)]
+  return Object.fromEntries(labels.map(([name, value]) => [`sluice.metadata.${name}`, value]))
 }
 
 /** Times of our own clock as dates. */

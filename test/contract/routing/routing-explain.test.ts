@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import tap, { test } from 'tap'
 import { makeFolder } from '../../support/data/temp-folder.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
+import { mockCompletion } from '../../support/servers/chat-bench.js'
 import {
   API_KEY,
   askChat,
@@ -19,7 +20,14 @@ const CONFIG = {
     one: { kind: 'openai', name: 'One', base_url: `${upstream.origin}/v1` },
     two: { kind: 'openai', name: 'Two', base_url: `${upstream.origin}/v1`, collects_data: true },
   },
-  models: { 'acme/both': { endpoints: [{ provider: 'one' }, { provider: 'two', quantization: 'int8' }] } },
+  models: {
+    'acme/both': {
+      endpoints: [
+        { provider: 'one', region: 'eu-west-1' },
+        { provider: 'two', quantization: 'int8', region: 'eu-west-1' },
+      ],
+    },
+  },
 }
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' }, config: CONFIG })
 tap.teardown(() => server.stop())
@@ -199,6 +207,52 @@ test('the command asks a running server', async (t) => {
   const [status, stdout] = command(args, '{"model":"acme/both"}', { SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY })
   t.equal(status, 0)
   t.equal(JSON.parse(stdout).total, 2)
+})
+
+test('a generation is explained by its row: who could have answered, who did, and why', async (t) => {
+  upstream.script = (peer, { body }) => {
+    if (JSON.parse(body).stream === true) peer.json({ error: { message: 'no' } }, 500)
+    else peer.json(mockCompletion('served'))
+  }
+  const messages = [{ role: 'user', content: 'x' }]
+  const caller = { 'HTTP-Referer': 'https://app.example.com/', 'X-Title': 'An app', 'User-Agent': 'tests/1' }
+  const labels = { user: 'somebody', metadata: { team: 'search' }, trace: { trace_id: 'nightly', build: 7 } }
+  const asked = await askChat(server, { model: 'acme/both', messages, ...labels }, caller)
+  t.equal(asked.status, 200)
+  const { id } = asked.json()
+  const found = await fetch(`${server.apiUrl}/generation?id=${id}`, {
+    headers: { Authorization: `Bearer ${API_KEY}` },
+  })
+  const { data } = (await found.json()) as Json
+  t.match(data, {
+    ...{
+      external_user: 'somebody',
+      http_referer: 'https://app.example.com/',
+      origin: 'https://app.example.com/',
+    },
+    ...{ user_agent: 'tests/1', title: 'An app', data_region: 'europe', region: 'eu-west-1' },
+    ...{ metadata: { team: 'search' }, trace: { trace_id: 'nightly', build: 7 } },
+    ...{ config_version: /^[0-9a-f]{12}$/, price_version: /^[0-9a-f]{8}$/, unlisted_candidates: 0 },
+    phases: { admit: Number, queue: Number, connect: Number, first_event: null, total: Number },
+    provider_responses: [{ status: 200, error: null }],
+  })
+  const chances = data.candidates.map(({ probability }: Json) => probability)
+  t.equal(chances.length, 2)
+  t.equal(chances[0] + chances[1], 1)
+  const env = { SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY }
+  const [status, stdout] = command([id, '--server', server.baseUrl], '', env)
+  t.equal(status, 0)
+  t.match(stdout, `${id}: acme/both by`)
+  t.match(stdout, /0\.500 +weight by price: 1\n/)
+  t.match(stdout, `configuration ${data.config_version}, prices ${data.price_version}`)
+
+  const failed = await askChat(server, { model: 'acme/both', messages, stream: true })
+  const [, told] = command([failed.headers.get('x-generation-id') ?? '', '--server', server.baseUrl], '', env)
+  t.match(told, /failed, charged \$0/)
+  t.ok((told.match(/acme\/both +500 +provider-failed/g) ?? []).length >= 2, told)
+  const [bare, , fault] = command([id], '', env)
+  t.equal(bare, 2)
+  t.match(fault, /--server/)
 })
 
 const MISUSED = [

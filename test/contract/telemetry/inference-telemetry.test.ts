@@ -168,25 +168,47 @@ test('attempts that failed say so, in a trace that the caller names without a sp
     else peer.json(mockCompletion('served'))
   }
   const traceId = '1'.repeat(32)
-  const trace = { trace_id: traceId, generation_name: 'x'.repeat(100_000) }
+  const trace = { trace_id: traceId, generation_name: 'x'.repeat(256), span_name: 'step', build: { no: 7 } }
+  const labels = { user: 'somebody', metadata: { team: 'search' } }
   const provider = { order: ['one', 'two'] }
-  await askChat(server, { ...BODY, model: 'acme/both', provider, trace, stream: true })
+  await askChat(server, { ...BODY, ...labels, model: 'acme/both', provider, trace, stream: true })
   await eventually(() => spans().some((span) => span.traceId === traceId), 15_000)
   const ours = spans().filter((span) => span.traceId === traceId)
   const top = ours.find(({ kind }) => kind === SERVER)
   t.notOk(top.parentSpanId)
-  t.equal(top.name, 'x'.repeat(256), 'callers may say anything of any length')
+  t.equal(top.name, 'step')
   t.equal(top.status.code, ERROR)
-  t.match(attributesOf(top), { 'error.type': 'provider-failed' })
+  t.match(attributesOf(top), {
+    'error.type': 'provider-failed',
+    'enduser.id': 'somebody',
+    'sluice.metadata.team': 'search',
+    'sluice.metadata.build': '{"no":7}',
+    'sluice.trace_id': traceId,
+  })
   const attempts = ours.filter(({ parentSpanId }) => parentSpanId === top.spanId)
   t.same(
     attempts.map((one) => [one.name, one.status.code, attributesOf(one)['error.type']]),
     [
-      ['chat dead', ERROR, 'rate-limited'],
-      ['chat well', ERROR, 'provider-failed'],
+      ['x'.repeat(256), ERROR, 'rate-limited'],
+      ['x'.repeat(256), ERROR, 'provider-failed'],
     ],
     'the second broke off in the middle of its answer',
   )
+})
+
+test('a trace of a name that is no id is one trace, and what is too long to be kept is refused', async (t) => {
+  upstream.script = (peer) => peer.json(mockCompletion('served'))
+  for (const name of ['first', 'second'])
+    await askChat(server, { ...BODY, trace: { trace_id: 'nightly run', span_name: name } })
+  const named = (wanted: string) => spans().find(({ name }) => name === wanted)
+  await eventually(() => named('first') !== undefined && named('second') !== undefined, 15_000)
+  t.match(named('first').traceId, /^[0-9a-f]{32}$/)
+  t.equal(named('first').traceId, named('second').traceId)
+  for (const trace of [{ trace_name: 'x'.repeat(257) }, { label: 'x'.repeat(4096) }]) {
+    const asked = await askChat(server, { ...BODY, trace })
+    t.equal(asked.status, 400)
+    t.match(asked.text, /trace/)
+  }
 })
 
 test('nothing that was said, and no credential, is exported; metrics are sent at the end', async (t) => {

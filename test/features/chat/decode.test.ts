@@ -1,7 +1,7 @@
 /** Rules between fields, headers, and what is left out (contract/decisions 7 to 10; contract/gateway 1.3). */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { INFERENCE_HEADERS, wantsMetadata } from '../../../src/inference-http/inference-reply.js'
+import { INFERENCE_HEADERS, wantsMetadata } from '../../../src/inference-http/call-headers.js'
 import { decoded, decodedOf, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
 
 const { messages } = SMALLEST

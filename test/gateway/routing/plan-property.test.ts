@@ -5,7 +5,7 @@ import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
-import { type PlanTrace, planFor } from '../../../src/gateway/routing/plan.js'
+import { newPlanTrace, planFor } from '../../../src/gateway/routing/plan.js'
 import { openBreakerOf, recordServedCall, routingState } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -117,7 +117,7 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         const candidates = named.flatMap((name) => catalog.model(name)!.endpoints)
         const preferred = asked.provider ?? {}
         const allowed = candidates.filter((each) => isAllowed(each, preferred))
-        const findings: PlanTrace = { excluded: [], reasons: new Map() }
+        const findings = newPlanTrace()
         let plan: readonly ModelEndpoint[]
         try {
           plan = planFor(catalog, asked, CALLER, producesText, at).endpoints
@@ -128,6 +128,7 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         planFor(catalog, asked, CALLER, producesText, at, findings)
         const excluded = findings.excluded.map(({ endpoint: each }) => each)
         const expected = preferred.allow_fallbacks === false ? 1 : allowed.length
+        const untried = allowed.length - expected
         const open = (each: ModelEndpoint): boolean =>
           each.hasBreaker && at.health.of(each).state(at.health.now()) === 'open'
         const partition =
@@ -139,8 +140,8 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
           plan.length === expected &&
           new Set(plan).size === plan.length &&
           plan.every((each) => allowed.includes(each)) &&
-          excluded.length === candidates.length - allowed.length &&
-          excluded.every((each) => !allowed.includes(each)) &&
+          excluded.length === candidates.length - allowed.length + untried &&
+          excluded.filter((each) => allowed.includes(each)).length === untried &&
           // Models in their order, and within each whoever is open behind whoever is not.
           plan.every((each, place) => {
             const before = plan[place - 1]

@@ -40,7 +40,7 @@ function told(change: (generation: Generation) => void = () => {}, request?: obj
 test('before anybody served, nobody is selected and no attempt has succeeded', async (t) => {
   t.same(told(), {
     requested: 'm/one',
-    strategy: 'fallback',
+    strategy: 'direct',
     region: null,
     summary: '2 endpoints available, none served',
     attempt: 0,
@@ -85,6 +85,16 @@ test('failures alone leave attempt 0, with every one of them told', async (t) =>
   t.notOk(metadata.endpoints.available.some(({ selected }) => selected))
 })
 
+test('the region is that of the endpoint that answers, and a place in a trace that cannot be is told', async (t) => {
+  const metadata = told((generation) => {
+    generation.served = { ...generation.plan.endpoints[0]!, region: 'eu-west-1' }
+  })
+  t.equal(metadata.region, 'eu-west-1')
+  const trace = { trace_id: 'mine', parent_span_id: 'no span' }
+  t.same(told(undefined, { model: 'm/one', trace }).untranslated, ['trace.parent_span_id'])
+  t.notOk('untranslated' in told(undefined, { model: 'm/one', trace: { trace_id: 'mine' } }))
+})
+
 test('a single endpoint is direct, and models of a fallback are told by their own names', async (t) => {
   t.match(told(undefined, { model: 'm/two' }), {
     strategy: 'direct',
@@ -92,6 +102,8 @@ test('a single endpoint is direct, and models of a fallback are told by their ow
   })
   const several = told(undefined, { model: 'm/two', models: ['m/one'] })
   t.equal(several.requested, 'm/two')
+  t.equal(several.strategy, 'fallback')
+  t.equal(told(undefined, { model: 'm/two', models: ['m/two'] }).strategy, 'direct', 'which names it twice')
   t.same(
     several.endpoints.available.map(({ model }) => model),
     ['m/two', 'm/one', 'm/one'],

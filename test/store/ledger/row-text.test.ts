@@ -16,7 +16,7 @@ import {
   readFigures,
   readPayerIds,
 } from '../../../src/store/ledger/row-text.js'
-import { LEDGER_OUTCOMES, type LedgerRow } from '../../../src/store/ledger-store.js'
+import { LEDGER_OUTCOMES, type LedgerRow, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { hashOf, idOf } from '../../support/data/accounts.js'
 
 const coverage = fc.record({
@@ -24,6 +24,39 @@ const coverage = fc.record({
   organization: fc.boolean(),
 })
 const words = fc.string({ unit: 'grapheme', maxLength: 40 })
+const candidate = fc.record({
+  provider: words,
+  model: words,
+  place: fc.nat(12),
+  chance: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+  why: fc.array(words, { maxLength: 3 }),
+})
+const why: fc.Arbitrary<LedgerRow['detail']['why']> = fc.record({
+  configVersion: fc.option(words),
+  priceVersion: fc.option(words),
+  region: fc.option(words),
+  queueMs: fc.nat(),
+  connectMs: fc.nat(),
+  admitMs: fc.nat(),
+  candidates: fc.array(candidate, { maxLength: 3 }),
+  unlisted: fc.nat(9),
+  attempts: fc.array(
+    fc.record({
+      provider: words,
+      model: words,
+      status: fc.nat(599),
+      fault: fc.option(words),
+      durationMs: fc.nat(),
+    }),
+    { maxLength: 3 },
+  ),
+  user: fc.option(words),
+  referer: fc.option(words),
+  agent: fc.option(words),
+  title: fc.option(words),
+  metadata: fc.option(fc.dictionary(words, words, { maxKeys: 3, noNullPrototype: true })),
+  trace: fc.option(fc.dictionary(words, fc.jsonValue(), { maxKeys: 3, noNullPrototype: true })),
+})
 const row: fc.Arbitrary<LedgerRow> = fc
   .record({
     id: fc.integer({ min: 0, max: 2 ** 42 }).map(newGenerationId),
@@ -55,6 +88,7 @@ const row: fc.Arbitrary<LedgerRow> = fc
       serviceTier: fc.option(words),
       mediaParts: fc.nat(9),
       audioParts: fc.nat(9),
+      why,
     }),
     lost: fc.constant([]),
   })
@@ -89,6 +123,16 @@ test('rows are what they were before they became lines, whoever pays for them', 
     }),
     { numRuns: 150 },
   )
+  t.end()
+})
+
+test('a line of before says nothing of how its row came about, and is read all the same', (t) => {
+  const id = newGenerationId(1_700_000_000_000)
+  const detail = '["m/one",0,"One","completions",1,1,5,null,null,0,null,"stop",0,null,0,0]'
+  const before = `P k o w\nC ${id} 12 0 0 3 4 [{},${detail.slice(1)}`
+  const read = findRow(Buffer.from(before), id)
+  t.match(read, { cost: 12, detail: { model: 'm/one', finish: 'stop', nativeFinish: 'stop' } })
+  t.same(read?.detail.why, NOTHING_TOLD)
   t.end()
 })
 

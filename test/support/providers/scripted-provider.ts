@@ -156,6 +156,7 @@ export function catalogOf(
     model: (id) => built.find((model) => model.id === id) ?? null,
     models: built,
     providers: [...providers.values()],
+    version: 'c0ffee',
   }
 }
 
@@ -186,6 +187,7 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
       contextLength: null,
       maxCompletionTokens: null,
       quantization: null,
+      region: null,
       supportedParameters: new Set(),
       collectsData: false,
       zeroDataRetention: false,

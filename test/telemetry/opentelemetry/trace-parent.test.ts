@@ -1,7 +1,8 @@
 import { test } from 'tap'
 import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import { idleTraceMembers, traceIdFor, traceLabels } from '../../../src/gateway/formats/trace.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
-import { findTraceParent, traceText } from '../../../src/telemetry/opentelemetry/trace-parent.js'
+import { findTraceParent } from '../../../src/telemetry/opentelemetry/trace-parent.js'
 import { CALLER, catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 
 const { endpoints } = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
@@ -10,7 +11,7 @@ const SPAN = 'b7ad6b7169203331'
 
 function traceParentFor(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof findTraceParent> {
   const request: RoutedRequest = trace === undefined ? {} : { trace }
-  const plan = { requested: 'm/one', endpoints, total: 1 }
+  const plan = { requested: 'm/one', endpoints, total: 1, version: 'c0ffee', trace: null }
   const generation = new Generation('gen-x', request, CALLER, plan, 0, 0, { traceparent: header })
   return findTraceParent(generation)
 }
@@ -54,11 +55,31 @@ test('a trace may be named without a span in it, a span without a trace says not
     flags: 1,
   })
   t.equal(traceParentFor('', { parent_span_id: SPAN }), null)
-  t.equal(traceParentFor('', { trace_id: 'my trace' }), null)
 })
 
-test('of what a caller says a part is kept', async (t) => {
-  t.equal(traceText({ trace: { trace_name: 'x'.repeat(1000) } }, 'trace_name')!.length, 256)
-  t.equal(traceText({ trace: { trace_name: 7 } }, 'trace_name'), undefined)
-  t.equal(traceText({ trace: { trace_name: '' } }, 'trace_name'), undefined)
+test('a trace id of any form names a trace: the same one for the same text and organization', async (t) => {
+  const mine = traceParentFor('', { trace_id: 'my trace' })
+  t.match(mine, { traceId: /^[0-9a-f]{32}$/, spanId: null, flags: 1 })
+  t.same(traceParentFor('', { trace_id: 'my trace' }), mine)
+  t.not(traceParentFor('', { trace_id: 'another' })?.traceId, mine?.traceId)
+  t.equal(traceParentFor('', { trace_id: TRACE.toUpperCase() })?.traceId, TRACE)
+  t.equal(traceParentFor('', { trace_id: TRACE, parent_span_id: SPAN.toUpperCase() })?.spanId, SPAN)
+  t.equal(traceParentFor('', { trace_id: '' }), null)
+  t.not(traceIdFor({ trace: { trace_id: 'x' } }, 'one'), traceIdFor({ trace: { trace_id: 'x' } }, 'other'))
+})
+
+test('members of a trace that can have no effect are told', async (t) => {
+  t.same(idleTraceMembers({ trace: { trace_id: 'x', parent_span_id: 'mine' } }), ['trace.parent_span_id'])
+  t.same(idleTraceMembers({ trace: { parent_span_id: SPAN } }), ['trace.parent_span_id'])
+  t.same(idleTraceMembers({ trace: { trace_id: 'x', parent_span_id: SPAN } }), [])
+  t.same(idleTraceMembers({}), [])
+})
+
+test('members of a trace that nobody knows are labels', async (t) => {
+  t.same(traceLabels({ trace_id: 'x', env: 'prod', build: 7, deep: { a: [1] }, nothing: null }), [
+    ['env', 'prod'],
+    ['build', '7'],
+    ['deep', '{"a":[1]}'],
+    ['nothing', 'null'],
+  ])
 })

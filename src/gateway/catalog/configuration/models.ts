@@ -92,6 +92,9 @@ const endpointSchemaWith = (behaviour: z.ZodType) =>
       context_length: orNull(tokens),
       max_completion_tokens: orNull(tokens),
       quantization: orNull(z.enum(QUANTIZATIONS)),
+      region: orNull(
+        nonEmptyText(64).describe('Where it stands, as routing metadata and the ledger tell it.'),
+      ),
       supported_parameters: orNull(nonEmptyListOf(NAMED_PARAMETERS)),
       service_tiers: orNull(nonEmptyListOf(SERVICE_TIERS).describe('Tiers it has; unknown when absent.')),
       simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),

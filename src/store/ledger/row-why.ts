@@ -1,0 +1,61 @@
+/**
+ * What a row tells of how it came about, as a part of its line: positional JSON, in the order of `encodeWhy`. New
+ * members go to the end; lines of before have none of it, and say nothing.
+ */
+import { NOTHING_TOLD, type RowAttempt, type RowCandidate, type RowWhy } from '../ledger-store.js'
+
+/** Stands for a list without members, and for an object that is absent. */
+const NONE = 0
+
+/** `quote` makes JSON of a text that comes again and again. */
+export function encodeWhy(why: RowWhy, quote: (text: string | null) => string): string {
+  const { queueMs, connectMs, admitMs, candidates, unlisted, attempts, metadata, trace } = why
+  const versions = `${quote(why.configVersion)},${quote(why.priceVersion)},${quote(why.region)}`
+  const thought = candidates.length === 0 ? NONE : JSON.stringify(candidates.map(encodeCandidate))
+  const made = attempts.length === 0 ? NONE : JSON.stringify(attempts.map(encodeAttempt))
+  const user = why.user === null ? 'null' : JSON.stringify(why.user)
+  const caller = `${user},${quote(why.referer)},${quote(why.agent)},${quote(why.title)}`
+  const words = `${metadata === null ? NONE : JSON.stringify(metadata)},${trace === null ? NONE : JSON.stringify(trace)}`
+  return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words}]`
+}
+
+function encodeCandidate({ provider, model, place, chance, why }: RowCandidate) {
+  return [provider, model, place, chance, ...why]
+}
+
+function encodeAttempt({ provider, model, status, fault, durationMs }: RowAttempt) {
+  return [provider, model, status, fault, durationMs]
+}
+
+type EncodedWhy = readonly [
+  ...versions: [string | null, string | null, string | null],
+  ...phases: [number, number, number],
+  candidates: readonly (readonly [string, string, number, number | null, ...string[]])[] | 0,
+  unlisted: number,
+  attempts: readonly (readonly [string, string, number, string | null, number])[] | 0,
+  ...caller: [string | null, string | null, string | null, string | null],
+  metadata: RowWhy['metadata'] | 0,
+  trace: RowWhy['trace'] | 0,
+]
+
+/** `value`: as parsed from a line; undefined where that is of before. */
+export function decodeWhy(value: unknown): RowWhy {
+  if (value === undefined) return NOTHING_TOLD
+  const [configVersion, priceVersion, region, queueMs, connectMs, admitMs, thought, unlisted, made, ...rest] =
+    value as EncodedWhy
+  const [user, referer, agent, title, metadata, trace] = rest
+  const candidates = thought === NONE ? [] : thought
+  const attempts = made === NONE ? [] : made
+  return {
+    ...{ configVersion, priceVersion, region, queueMs, connectMs, admitMs, unlisted },
+    ...{ user, referer, agent, title },
+    candidates: candidates.map(([provider, model, place, chance, ...why]) => ({
+      ...{ provider, model, place, chance, why },
+    })),
+    attempts: attempts.map(([provider, model, status, fault, durationMs]) => ({
+      ...{ provider, model, status, fault, durationMs },
+    })),
+    metadata: metadata === NONE ? null : metadata,
+    trace: trace === NONE ? null : trace,
+  }
+}
