@@ -22,11 +22,20 @@ const AUDIO_CONTAINERS: readonly AudioContainer[] = [
 /** Bytes of the beginning that tell a container. */
 const HEAD_BYTES = 16
 
+function containerOf(bytes: Uint8Array): AudioContainer | undefined {
+  const type = contentTypeOf(bytes.subarray(0, HEAD_BYTES), false)
+  return AUDIO_CONTAINERS.find(({ types }) => types.includes(type))
+}
+
+/** What the first bytes of a file say that it is; null when they say nothing. */
+export function formatOfBytes(bytes: Uint8Array): string | null {
+  return containerOf(bytes)?.names[0] ?? null
+}
+
 /** What a file that calls itself `format` really is, or that it is none; null when nothing speaks against it. */
 export function formatMismatch(format: string, bytes: Uint8Array): string | null {
-  const type = contentTypeOf(bytes.subarray(0, HEAD_BYTES), false)
   const declared = AUDIO_CONTAINERS.find(({ names }) => names.includes(format.toLowerCase()))
-  const found = AUDIO_CONTAINERS.find(({ types }) => types.includes(type))
+  const found = containerOf(bytes)
   if (declared === undefined || declared === found) return null
   if (found !== undefined) return `is said to be ${format} and is ${found.names[0]}`
   return declared.strict ? `is said to be ${format} and is not` : null

@@ -8,7 +8,7 @@ import type { HttpCall } from '../../http/endpoint.js'
 import { parseJsonBody, readBySchema, readWholeBody } from '../../http/input.js'
 import { type FormFile, type MultipartFields, readFileForm } from '../../http/multipart.js'
 import type { Spool, SpooledBytes } from '../../store/spool.js'
-import { decodeBase64, extensionOf, formatMismatch, formatOfMediaType } from './audio-file.js'
+import { decodeBase64, extensionOf, formatMismatch, formatOfBytes, formatOfMediaType } from './audio-file.js'
 import { FetchedAudio } from './fetched-audio.js'
 import { audioUrl, TranscriptionForm, TranscriptionIn, unlistedNames } from './schema.js'
 
@@ -141,12 +141,20 @@ function uploadedSource(
   if (url !== undefined) failForField(['source_url'], 'cannot go with a file')
   if (bytes.size === 0) failForField(['file'], 'must not be empty')
   const filename = header.filename ?? ''
+  const ending = extensionOf(filename)
+  // A blob of a file, as the documentation of a public client has it, has neither a name nor a type.
   const format =
-    extensionOf(filename) ??
+    ending ??
     formatOfMediaType(header.contentType) ??
+    formatOfBytes(head) ??
     failForField(['file'], 'must have a name that ends in its format')
   requireFormat(format, head, ['file'])
-  return { kind: 'bytes', bytes, format, filename: filename === '' ? `audio.${format}` : filename }
+  return {
+    kind: 'bytes',
+    bytes,
+    format,
+    filename: ending === null ? `${filename || 'audio'}.${format}` : filename,
+  }
 }
 
 function requireFormat(format: string, bytes: Uint8Array, loc: readonly string[]): void {

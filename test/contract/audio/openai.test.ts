@@ -244,7 +244,7 @@ const REFUSED = [
   ],
   ['a file and a URL', () => form({ source_url: 'https://example.com/a.mp3' }), /source_url/],
   ['an empty file', () => form({}, ['', 'a.mp3']), /empty/],
-  ['a file without a format', () => form({}, [TONE, 'a']), /format/],
+  ['a file without a format', () => form({}, ['nonsense', 'a']), /format/],
   ['a wav that is an mp3', () => form({}, [TONE, 'a.wav']), /said to be wav and is mp3/],
   ['a flac that is nothing', () => form({}, ['nonsense', 'a.flac']), /said to be flac and is not/],
   ['no model', () => form({ model: [] }), /model/],
