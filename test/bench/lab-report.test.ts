@@ -121,6 +121,15 @@ test('a report opens with its conclusion and what to know before it, on the page
     believe,
     /^Believe the latencies of .*loadtest --rps 200.*; do not believe the latencies of .*hey -q/,
   )
+  const alone = SAMPLE.repetitions
+    .filter(({ scenario, tool }) => scenario === 'saturation' && ['h2load', 'wrk'].includes(tool))
+    .map((one) =>
+      one.tool === 'wrk' ? one : { ...one, verdict: { ...one.verdict, verdict: 'valid' as const } },
+    )
+  t.equal(
+    conclusion(summarizeRun({ ...SAMPLE, repetitions: alone }).scenarios),
+    'Those of h2load fit what the server saw, but no rate and no stall was tried on them; of wrk believe the throughput only.',
+  )
   const escaped = believe.replaceAll("'", '&#39;')
   for (const [text, sentence] of [
     [markdown, believe],

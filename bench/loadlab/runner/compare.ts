@@ -187,7 +187,7 @@ function busyWarnings(repetitions: readonly Repetition[]): string[] {
   if (disturbed.length === 0) return []
   const most = Math.max(...disturbed).toFixed(2)
   return [
-    `the machine was busy: other programs used its cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} of a core; what depends on that is not judged, run again on a quiet machine`,
+    `the machine was busy: other programs used its cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} cores; what depends on that is not judged, run again on a quiet machine`,
   ]
 }
 

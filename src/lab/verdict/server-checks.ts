@@ -69,7 +69,7 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
 /** V17: who else used the cores? */
 export function checkMachine({ foreignCores, busy }: ReportEvidence): CheckFinding {
   if (foreignCores === null) return skip('what other programs used is not known')
-  const reason = `other programs used ${formatRatio(foreignCores)} of a core while it ran, where ${FOREIGN_LIMIT} is the limit`
+  const reason = `other programs used ${formatRatio(foreignCores)} cores while it ran, where ${FOREIGN_LIMIT} is the limit`
   return busy ? warn(`the machine was busy: ${reason}`) : pass(reason)
 }
 

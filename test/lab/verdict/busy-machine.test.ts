@@ -45,7 +45,7 @@ test('an open loop that tells how late it was is strict to itself on a quiet mac
   const busy = judged(heldRun({ foreign: BUSY }), lateTool(3.3))
   t.match(busy, {
     verdict: 'valid',
-    reasons: [/^V11 lateness/, /^V17 machine: the machine was busy: other programs used 0\.93 of a core/],
+    reasons: [/^V11 lateness/, /^V17 machine: the machine was busy: other programs used 0\.93 cores/],
   })
   t.equal(resultOf(busy, 'V11'), 'warn')
 })
@@ -99,6 +99,16 @@ test('a rate at its own pace is said to be what the others left', async (t) => {
     verdict.reasons[1],
     /^V10 generator CPU: .* 20 % .*at its own pace: its rate may be what other programs/,
   )
+})
+
+test('a mean that is too great may be the time a tool waited for a core, one that is too small is not', async (t) => {
+  const { latenessP99: _told, ...silent } = lateTool(0, { mean: 81 })
+  t.equal(judged(heldRun(), silent).verdict, 'latency invalid')
+  t.match(judged(heldRun({ foreign: BUSY }), silent), {
+    verdict: 'not judged',
+    reasons: [/^V17 machine/, /^V4 Little/],
+  })
+  t.equal(judged(heldRun({ foreign: BUSY }), { ...silent, mean: 52 }).verdict, 'latency invalid')
 })
 
 test('bursts of a tool are its own on any machine, and small ones may be the fault of others', async (t) => {
