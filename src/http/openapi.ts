@@ -150,7 +150,7 @@ function faultResponses(endpoint: Endpoint): JsonObject {
   const { dialect } = endpoint
   const responses: Record<string, JsonObject> = {}
   for (const kind of faultKindsOf(endpoint)) {
-    const { status, headers } = dialect.render(new Fault(kind))
+    const { status, headers, body } = dialect.render(new Fault(kind))
     const owed = headers.map(([name]) => name).filter((name) => OWED_HEADERS.includes(name))
     const schema =
       kind === 'invalid-input' && dialect.name === 'practice' ? 'ValidationError' : ERRORS[dialect.name]
@@ -161,7 +161,13 @@ function faultResponses(endpoint: Endpoint): JsonObject {
       ...(owed.length > 0 && {
         headers: headerObjects(Object.fromEntries(owed.map((name) => [name, name]))),
       }),
-      content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
+      content: {
+        'application/json': {
+          schema: { $ref: `${COMPONENTS}/${schema}` },
+          // Without an issue there is nothing to show.
+          ...(kind !== 'invalid-input' && typeof body === 'string' && { example: JSON.parse(body) }),
+        },
+      },
     }
   }
   return responses

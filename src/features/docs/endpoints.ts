@@ -63,6 +63,12 @@ const MARKUP = `<!doctype html>
 <title>Sluice: API documentation</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>
+@media (max-width: 640px) {
+  .swagger-ui .opblock-tag { flex-wrap: wrap }
+  .swagger-ui .opblock-tag small { order: 1; flex: 1 0 100%; padding: 4px 0 0 }
+}
+</style>
 </head>
 <body>
 <div id="viewer"></div>
