@@ -146,8 +146,13 @@ const MOST_OPEN_VALUES = 20_000
 
 /** The same schema for a value that may have any shape, but not any depth or size. */
 export function limitOpenValue<T extends z.ZodType>(schema: T): T {
-  const note = (value: unknown): string => openExcess(value, { values: MOST_OPEN_VALUES }, DEEPEST) ?? ''
+  const note = (value: unknown): string => openValueExcess(value) ?? ''
   return schema.refine((value) => note(value) === '', { params: { rule: 'other', note }, abort: true }) as T
+}
+
+/** What there is too much of in a value of any shape that is passed on; null for nothing. */
+export function openValueExcess(value: unknown): string | null {
+  return openExcess(value, { values: MOST_OPEN_VALUES }, DEEPEST)
 }
 
 /** What there is too much of in a value of any shape; null for nothing. Walks no further than it has to. */

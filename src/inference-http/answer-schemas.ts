@@ -34,6 +34,10 @@ export const ServiceMetadata = nameSchema(
     generation_time: count.optional().meta({ description: 'Milliseconds.' }),
     attempts: z.array(z.object({ provider: z.string(), model: z.string(), status: z.int() })).optional(),
     usage_estimated: z.literal(true).optional(),
+    unknown_providers: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Names in order, only and ignore that are none of a provider here.' }),
     untranslated: z
       .array(z.string())
       .optional()

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { Fault, ValidationIssue } from '../base/fault.js'
 import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { STATE_MEMBERS } from '../gateway/formats/extra-members.js'
 import {
   boundedNumber,
   boundedString,
@@ -67,6 +68,11 @@ export const identity = {
   ),
 }
 
+const folded = identifier.nullable().meta({ description: 'Goes into the pseudonym of the end user alone.' })
+
+/** Further names of a person or an account that published clients send (contract/decisions 46). */
+export const persons = { safety_identifier: folded, user_profile_id: folded, workspace_id: folded }
+
 /** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
 export function unsupportedMember(
   note: string,
@@ -76,19 +82,32 @@ export function unsupportedMember(
   return schema.meta({ description: `Not carried out by this version: ${note}.` })
 }
 
-/**
- * Members that speak of state which a server keeps for the caller (contract/decisions 46). This one keeps none, and
- * at a provider it would be the operator's account.
- */
+const NO_MEMORY = 'is not supported: send the whole conversation in messages'
+
+/** Members that speak of state which a server keeps for the caller (contract/decisions 46). */
 export const serverState = {
   container: unsupportedMember('is not supported: containers belong to the account at the provider'),
-  previous_response_id: unsupportedMember('is not supported: send the whole conversation in messages'),
-  conversation: unsupportedMember('is not supported: send the whole conversation in messages'),
+  previous_response_id: unsupportedMember(NO_MEMORY),
+  conversation: unsupportedMember(NO_MEMORY),
+  conversation_id: unsupportedMember(NO_MEMORY),
+  thread_id: unsupportedMember(NO_MEMORY),
+  assistant_id: unsupportedMember('is not supported: assistants belong to the account at the provider'),
+  previous_message_id: unsupportedMember(NO_MEMORY),
+  cached_content: unsupportedMember('is not supported: caches belong to the account at the provider'),
+  background: unsupportedMember('must be false: answers are given on the connection', isFalse),
+  store: unsupportedMember('must be false: no answer is kept', isFalse),
+  mcp_servers: unsupportedMember('is not supported unless empty', isEmptyList),
+  billing_policy: unsupportedMember('is not supported: calls are billed to the account at the provider'),
   thread: z.unknown().meta({ description: 'Not carried out by this version: is refused unless null.' }),
+} satisfies Readonly<Record<(typeof STATE_MEMBERS)[number], z.ZodType>>
+
+function isFalse(value: unknown): boolean {
+  return value === false
 }
 
-/** Names of these members. */
-export const STATE_MEMBERS = ['container', 'previous_response_id', 'conversation', 'thread'] as const
+export function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
 
 export const stopCondition = nameSchema(
   'StopCondition',
@@ -158,6 +177,7 @@ export const providerPreferencesWithOptions = nameSchema(
 export const routing = {
   models: z.array(modelId).max(MOST_NAMES),
   provider: providerPreferences.nullable(),
+  providers: providerPreferences.nullable().meta({ description: 'Another word for provider.' }),
   route: z.enum(['fallback', 'sort']).nullable(),
 }
 
@@ -214,17 +234,42 @@ export function sessionIdIssue(sessionId: string): ValidationIssue | null {
   return new ValidationIssue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
 }
 
+/** What routing reads of a body as it came. */
+interface RoutedBody extends Pick<RoutedRequest, 'provider' | 'route'> {
+  /** Another word for `provider` (contract/decisions 58). */
+  readonly providers?: RoutedRequest['provider']
+}
+
 /** The first contradiction among the wishes about who serves a call, or null. */
-export function routingContradiction({ provider, route }: RoutedRequest): ValidationIssue | null {
+export function routingContradiction(body: RoutedBody): ValidationIssue | null {
+  const { route, providers } = body
+  if (providers != null && body.provider != null)
+    return bodyIssue(['providers'], 'is another word for provider: send one of them')
+  const provider = body.provider ?? providers
   if (provider === undefined || provider === null) return null
   const { only, ignore, sort } = provider
   if (only?.some((slug) => ignore?.includes(slug)) === true) {
     return bodyIssue(['provider', 'only'], 'must not name a provider that provider.ignore names')
   }
-  const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
+  const { by, partition } = typeof sort === 'object' && sort !== null ? sort : { by: sort }
+  if (by === 'exacto') {
+    const place = typeof sort === 'string' ? ['provider', 'sort'] : ['provider', 'sort', 'by']
+    return bodyIssue(place, 'cannot be exacto: nothing is known here of the quality of answers')
+  }
   const opposite = route === 'fallback' ? 'none' : route === 'sort' ? 'model' : undefined
   if (opposite === undefined || partition !== opposite) return null
   return bodyIssue(['route'], `${route} says the opposite of provider.sort.partition: ${partition}`)
+}
+
+/** What would end a loop of tools that the gateway runs; it runs none yet. */
+export function noServerToolLoop(body: {
+  readonly stop_server_tools_when?: unknown
+  readonly max_tool_calls?: unknown
+}): ValidationIssue | null {
+  for (const name of ['stop_server_tools_when', 'max_tool_calls'] as const)
+    if (body[name] !== undefined)
+      return bodyIssue([name], 'is not supported: no tools are run by this gateway')
+  return null
 }
 
 /** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */

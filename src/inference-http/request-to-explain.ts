@@ -28,12 +28,15 @@ export function requestToExplain(value: unknown): RoutedRequest {
   return checkRoutedRequest(request as RoutedRequest)
 }
 
-/** A request without a contradiction, and with a model. */
-export function checkRoutedRequest(request: RoutedRequest): RoutedRequest {
+/** A request without a contradiction, and with a model; `providers` has become `provider`. */
+export function checkRoutedRequest(
+  body: RoutedRequest & { readonly providers?: RoutedRequest['provider'] },
+): RoutedRequest {
+  const { providers, ...request } = body
   if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
-  const issue = routingContradiction(request)
+  const issue = routingContradiction(body)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-  return request
+  return providers == null ? request : { ...request, provider: providers }
 }
 
 /** A request with messages wants text; of any other the body does not say what it is meant for. */

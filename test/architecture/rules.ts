@@ -104,7 +104,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/catalog/',
     'models, endpoints, providers and prices, and the configuration they come from',
-    'src/base/ type:src/gateway/providers/port/provider.ts',
+    'src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts',
   ),
   rule(
     'src/gateway/metering/',
@@ -124,7 +124,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/routing/',
     'which endpoints may serve a call, and in which order',
-    'src/base/ type:src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/',
+    'src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/',
   ),
   rule(
     'src/gateway/run/',

@@ -1,16 +1,18 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
+import { STATE_MEMBERS } from '../../gateway/formats/extra-members.js'
 import {
   type BodyRule,
   bodyIssue,
   enabledPluginIssue,
+  noServerToolLoop,
   requireRules,
   routingContradiction,
-  STATE_MEMBERS,
   withoutMembers,
 } from '../../inference-http/request-members.js'
-import type { ChatBody } from './schema.js'
+import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
+import { type ChatBody, chatMembers } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 
 /**
@@ -22,7 +24,7 @@ import { serverToolType } from './schema-tools.js'
 export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
-  const request: DecodedChat = pruneBody(body)
+  const request: DecodedChat = pruneRequest(sortMembers(body, MEMBERS))
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
 }
 
@@ -42,17 +44,23 @@ const SPENT_MEMBERS = [
   'functions',
   'function_call',
   ...STATE_MEMBERS,
-] as const satisfies readonly (keyof ChatBody)[]
+] as const
+
+const MEMBERS = memberNames(chatMembers, SPENT_MEMBERS)
+
+type SortedChat = Omit<ChatBody, (typeof SPENT_MEMBERS)[number]> & Pick<ChatRequest, 'extra'>
 
 /**
  * Providers refuse an empty list of models or of tools, and a choice or an order of calls where there are no tools.
  * A schema beside `json_object` is the one of `json_schema`, which more providers read.
  */
-function pruneBody(body: ChatBody): DecodedChat {
-  let request: DecodedChat = withoutMembers(body, SPENT_MEMBERS)
-  if (body.models?.length === 0) request = withoutMembers(request, ['models'])
-  if (!body.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
-  const format = body.response_format
+function pruneRequest(sorted: SortedChat): DecodedChat {
+  let request = sorted
+  if (request.models?.length === 0) request = withoutMembers(request, ['models'])
+  if (typeof request.structured_outputs === 'object') request = renameStructuredOutputs(request)
+  if (request.modalities === null) request = withoutMembers(request, ['modalities'])
+  if (!request.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
+  const format = request.response_format
   if (format?.type === 'json_object' && format.schema !== undefined) {
     const { schema } = format
     request = {
@@ -60,8 +68,15 @@ function pruneBody(body: ChatBody): DecodedChat {
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
     }
   }
-  if (!body.messages.some(hasNullMember)) return request
-  return { ...request, messages: body.messages.map(withoutNulls) }
+  if (!request.messages.some(hasNullMember)) return request as DecodedChat
+  return { ...request, messages: request.messages.map(withoutNulls) } as DecodedChat
+}
+
+/** A flag speaks to the gateway; an object of this name is a member that vLLM takes. */
+function renameStructuredOutputs(request: SortedChat): SortedChat {
+  const { structured_outputs, ...rest } = request
+  if (structured_outputs === null) return rest
+  return { ...rest, extra: { ...request.extra, structured_outputs } }
 }
 
 const TOOL_MEMBERS = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
@@ -95,6 +110,7 @@ const RULES: readonly BodyRule<ChatBody>[] = [
   toolsAreFunctions,
   choiceIsATool,
   ({ plugins = [] }) => enabledPluginIssue(plugins),
+  noServerToolLoop,
   echoNeedsAStream,
   routingContradiction,
 ]

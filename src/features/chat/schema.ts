@@ -10,10 +10,8 @@ import {
   boundedRecord,
   boundedString,
   finiteNumber,
-  limitOpenValue,
   openObject,
   optional,
-  recordOf,
   safeInteger,
   stringMatching,
 } from '../../http/fields.js'
@@ -29,16 +27,13 @@ const flag = z.boolean().nullable()
 const sampling = {
   temperature: boundedNumber(0, 2).nullable(),
   top_p: boundedNumber(0, 1).nullable(),
-  top_k: safeInteger().nullable(),
-  top_a: boundedNumber(0, 1).nullable(),
-  min_p: boundedNumber(0, 1).nullable(),
+  top_k: finiteNumber().nullable(),
+  top_a: finiteNumber().nullable(),
+  min_p: finiteNumber().nullable(),
   frequency_penalty: boundedNumber(-2, 2).nullable(),
   presence_penalty: boundedNumber(-2, 2).nullable(),
-  repetition_penalty: boundedNumber(0, 2).nullable(),
-  logit_bias: boundedRecord(
-    stringMatching(/^\d{1,10}$/, 'is not a token id'),
-    boundedNumber(-100, 100),
-  ).nullable(),
+  repetition_penalty: finiteNumber().nullable(),
+  logit_bias: boundedRecord(stringMatching(/^\d{1,10}$/, 'is not a token id'), finiteNumber()).nullable(),
   seed: boundedInteger(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable(),
 }
 
@@ -75,15 +70,15 @@ const output = {
   top_logprobs: boundedInteger(0, 20).nullable(),
   stream: z.boolean(),
   stream_options: z.object(optional({ include_usage: z.boolean() })).nullable(),
-  modalities: z.array(z.enum(['text', 'image', 'audio'])),
+  modalities: z.array(z.enum(['text', 'image', 'audio'])).nullable(),
   // A voice of one's own, told by an id, belongs to the account at the provider.
   audio: z.object({ voice: boundedString(1, 256), format: boundedString(1, 32) }).nullable(),
-  image_config: limitOpenValue(recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())]))),
+  image_config: openObject(),
   prediction: z
     .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })
     .nullable(),
   response_format: responseFormat,
-  structured_outputs: flag,
+  structured_outputs: z.union([z.boolean(), openObject()]).nullable(),
   verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable(),
 }
 
@@ -122,6 +117,7 @@ const routing = {
 
 const identifiers = {
   ...shared.identity,
+  ...shared.persons,
   metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16),
   debug: z.object(optional({ echo_upstream_body: z.boolean() })),
 }
@@ -132,19 +128,15 @@ const identifiers = {
  */
 const unsupported = {
   web_search_options: shared.unsupportedMember('is not supported'),
-  transforms: shared.unsupportedMember('is not supported unless empty', isEmptyList),
+  transforms: shared.unsupportedMember('is not supported unless empty', shared.isEmptyList),
   preset: shared.unsupportedMember('is not supported'),
   prompt: shared.unsupportedMember('is not supported: use messages'),
   n: shared.unsupportedMember('must be 1: only one choice is supported', (value) => value === 1),
-  functions: shared.unsupportedMember('is not supported: use tools', isEmptyList),
+  functions: shared.unsupportedMember('is not supported: use tools', shared.isEmptyList),
   function_call: shared.unsupportedMember(
     'is not supported: use tool_choice',
     (value) => value === 'none' || value === 'auto',
   ),
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
 }
 
 const fields = z.object({
@@ -165,5 +157,8 @@ const fields = z.object({
 /** What a caller may send: a canonical request, and the members that decode.ts judges and takes out. */
 export type ChatBody = z.output<typeof fields>
 
-/** Tells the first violation only; members that are not of the contract are dropped. */
-export const chatBody: z.ZodType<ChatBody> = failFast(nameSchema('ChatRequest', fields))
+/** The members that are of the contract. */
+export const chatMembers = fields
+
+/** Tells the first violation only; members that are not of the contract are kept for decode.ts. */
+export const chatBody: z.ZodType<ChatBody> = failFast(nameSchema('ChatRequest', z.looseObject(fields.shape)))

@@ -1,16 +1,18 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import type { ValidationIssue } from '../../base/fault.js'
+import { STATE_MEMBERS } from '../../gateway/formats/extra-members.js'
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
 import {
   type BodyRule,
   bodyIssue,
   enabledPluginIssue,
+  noServerToolLoop,
   requireRules,
   routingContradiction,
-  STATE_MEMBERS,
   withoutMembers,
 } from '../../inference-http/request-members.js'
-import type { CountBody, MessagesBody } from './schema.js'
+import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
+import { type CountBody, type MessagesBody, messagesMembers } from './schema.js'
 
 /**
  * The request of a validated body. Throws `invalid-input` for the first rule between fields that is broken.
@@ -19,24 +21,33 @@ import type { CountBody, MessagesBody } from './schema.js'
  */
 export function decodeMessages(body: MessagesBody, sessionId: string): MessagesRequest {
   requireRules(body, RULES, sessionId)
-  const {
-    fallbacks,
-    plugins: _,
-    stop_server_tools_when: __,
-    metadata,
-    models,
-    ...rest
-  } = withoutMembers(body, STATE_MEMBERS)
+  const { fallbacks, metadata, models, output_format, ...rest } = sortMembers<MessagesBody, SpentMember>(
+    body,
+    MEMBERS,
+  )
   const named = fallbacks?.map(({ model }) => model) ?? models
-  const user = body.user ?? metadata?.user_id ?? undefined
+  const user = rest.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
     ...(body.tools?.length ? rest : withoutMembers(rest, IDLE_WITHOUT_TOOLS)),
     ...(named !== undefined && named.length > 0 && { models: named }),
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session_id: session }),
+    ...(output_format != null && { output_config: { ...body.output_config, format: output_format } }),
   }
 }
+
+/** Members that have been judged and say nothing to a provider. */
+const SPENT_MEMBERS = [
+  'plugins',
+  'stop_server_tools_when',
+  'max_tool_calls',
+  ...STATE_MEMBERS.filter((name) => name !== 'container'),
+] as const
+
+type SpentMember = (typeof SPENT_MEMBERS)[number]
+
+const MEMBERS = memberNames(messagesMembers, SPENT_MEMBERS)
 
 /** The request of a body that is only to be counted: nothing is generated, so one token is as good as any number. */
 export function decodeCount(body: CountBody, sessionId: string): MessagesRequest {
@@ -56,8 +67,15 @@ const RULES: readonly BodyRule<PromptBody>[] = [
   toolsAreOfTheCallerOrTheProvider,
   choiceIsATool,
   ({ plugins = [] }) => enabledPluginIssue(plugins),
+  noServerToolLoop,
+  oneFormat,
   routingContradiction,
 ]
+
+function oneFormat({ output_format, output_config }: PromptBody): ValidationIssue | null {
+  if (output_format == null || output_config?.format == null) return null
+  return bodyIssue(['output_format'], 'is the former output_config.format: send one of them')
+}
 
 function fallbacksOrModels({ fallbacks, models }: PromptBody): ValidationIssue | null {
   if (fallbacks === undefined || fallbacks === null || models === undefined) return null
@@ -108,6 +126,8 @@ const GATEWAY_PREFIX = /^(?:service|openrouter):/
 function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): ValidationIssue | null {
   for (let at = 0; at < tools.length; at++) {
     const type: string = tools[at]!.type ?? 'custom'
+    if (type === 'mcp_toolset')
+      return bodyIssue(['tools', at, 'type'], 'needs mcp_servers, which are not supported')
     if (!GATEWAY_PREFIX.test(type)) continue
     const name = type.replace(GATEWAY_PREFIX, '')
     const told = GATEWAY_TOOLS.test(name)

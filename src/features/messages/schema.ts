@@ -4,11 +4,15 @@
  */
 
 import { z } from 'zod'
+import { isPublicSkills } from '../../gateway/formats/extra-members.js'
 import {
   boundedInteger,
   boundedNumber,
   boundedString,
+  finiteNumber,
   limitDepth,
+  limitOpenValue,
+  noteOptions,
   optional,
   safeInteger,
 } from '../../http/fields.js'
@@ -138,10 +142,29 @@ const prompt = {
 const sampling = {
   temperature: boundedNumber(0, 2),
   top_p: boundedNumber(0, 1),
-  top_k: safeInteger(),
+  top_k: finiteNumber(),
   stop_sequences: z.array(z.string()).max(MOST_STOPS),
   stream: z.boolean(),
   service_tier: boundedString(1, 64).nullable(),
+}
+
+type Skills = Readonly<Record<string, unknown>>
+
+/** Members that a messages server carries out, or nobody does. */
+const ofTheProvider = {
+  container: z
+    .custom<Skills>(
+      isPublicSkills,
+      noteOptions(
+        'is not supported but for skills of type anthropic: all else is of the account at the provider',
+      ),
+    )
+    .nullable(),
+  inference_geo: boundedString(1, 64).nullable(),
+  safeguards: limitOpenValue(z.array(z.looseObject({ type: z.string() }))).nullable(),
+  compaction: limitOpenValue(z.looseObject({ type: z.string() })).nullable(),
+  /** The former place of `output_config.format`. */
+  output_format: outputFormat.nullable(),
 }
 
 const fallback = z.strictObject({ model: shared.modelId })
@@ -152,9 +175,12 @@ const others = {
   fallbacks: z.array(fallback).max(MOST_FALLBACKS).nullable(),
   plugins: z.array(plugin),
   stop_server_tools_when: z.array(shared.stopCondition).min(1),
+  max_tool_calls: boundedInteger(1, 30),
   ...shared.identity,
+  ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),
   ...shared.serverState,
+  ...ofTheProvider,
 }
 
 const maxTokens = safeInteger(1)
@@ -165,7 +191,14 @@ const counted = z.object({ ...prompt, ...optional({ max_tokens: maxTokens, ...ot
 export type MessagesBody = z.output<typeof fields>
 export type CountBody = z.output<typeof counted>
 
-/** Tells the first violation only; members that are not of the contract are dropped. */
-export const messagesBody: z.ZodType<MessagesBody> = failFast(nameSchema('MessagesRequest', fields))
+/** The members that are of the contract. */
+export const messagesMembers = fields
 
-export const countBody: z.ZodType<CountBody> = failFast(nameSchema('MessagesCountRequest', counted))
+/** Tells the first violation only; members that are not of the contract are kept for decode.ts. */
+export const messagesBody: z.ZodType<MessagesBody> = failFast(
+  nameSchema('MessagesRequest', z.looseObject(fields.shape)),
+)
+
+export const countBody: z.ZodType<CountBody> = failFast(
+  nameSchema('MessagesCountRequest', z.looseObject(counted.shape)),
+)

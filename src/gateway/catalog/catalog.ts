@@ -39,6 +39,8 @@ export interface CatalogProvider
   /** Short name in the configuration and in `provider.order`. */
   readonly slug: string
   readonly provider: Provider
+  /** Members of a request that nobody here knows and that go to it as they are; `*` is every name. */
+  readonly extraMembers: ReadonlySet<string>
   /** The provider's own messages format, or a translation to its chat. */
   readonly messages: MessagesApi
 }
@@ -76,7 +78,8 @@ export function buildCatalog(
       const provider = createProvider(slug, entry)
       const messages = provider.messages ?? messagesOver(provider)
       const terms = { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl }
-      return Object.freeze({ slug, ...terms, provider, messages })
+      const extraMembers = new Set(entry.extraMembers)
+      return Object.freeze({ slug, ...terms, provider, messages, extraMembers })
     })
     .sort((one, other) => compareCodeUnits(one.slug, other.slug))
   const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))

@@ -194,9 +194,12 @@ function resolveModels(
   providers: Readonly<Record<string, ProviderConfig>>,
   { behaviour }: SimulatorConfigPart,
 ): ModelConfig[] {
-  const resolveSimulation = (provider: string, given: unknown): unknown =>
-    providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null
-  return Object.entries(entries).map(([id, entry]) => toModelConfig(id, entry, resolveSimulation))
+  const defaults = {
+    simulationOf: (provider: string, given: unknown): unknown =>
+      providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null,
+    parametersOf: (provider: string) => providers[provider]!.parameters,
+  }
+  return Object.entries(entries).map(([id, entry]) => toModelConfig(id, entry, defaults))
 }
 
 function deepFreeze<T>(value: T): T {

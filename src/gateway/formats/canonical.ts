@@ -125,7 +125,11 @@ export interface RoutedRequest {
   /** Names of members of the body that nobody here knows: no provider gets them (contract/decisions 46). */
   readonly unlisted?: readonly string[]
   readonly user?: string
+  /** Further names of the person or the account that a call is for; they go into the pseudonym and nowhere else. */
+  readonly account?: string
   readonly trace?: JsonObject
+  /** Members that no schema here names (contract/decisions 46); none of them is null. */
+  readonly extra?: JsonObject
 }
 
 /** A validated chat request. Members that were not sent are absent. */
@@ -174,7 +178,6 @@ export interface ChatRequest extends RoutedRequest {
   readonly verbosity?: string | null
   readonly include_reasoning?: boolean | null
   readonly structured_outputs?: boolean | null
-  readonly web_search_options?: JsonObject | null
 }
 
 // ── Answers ─────────────────────────────────────────────────────────────────

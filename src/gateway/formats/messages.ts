@@ -62,6 +62,11 @@ export interface MessagesRequest extends RoutedRequest {
   readonly speed?: 'fast' | 'standard' | null
   readonly context_management?: Readonly<Record<string, unknown>> | null
   readonly cache_control?: CacheControl | null
+  readonly compaction?: Readonly<Record<string, unknown>> | null
+  /** Skills that a provider has for everybody; never an id. */
+  readonly container?: Readonly<Record<string, unknown>> | null
+  readonly inference_geo?: string | null
+  readonly safeguards?: readonly Readonly<Record<string, unknown>>[] | null
 }
 
 /** `usage` of contract/gateway 5.6 as a provider sent it, or as much as it said so far. */

@@ -1,9 +1,9 @@
 /** Which endpoints may serve a request, in the order in which they are tried. */
-import type { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
-import { exclusionReason, missingModality, notFoundFault, requireKnownProviders } from './preferences.js'
+import { unmetDemand } from './parameters.js'
+import { exclusionReason, missingModality, notFoundFault, unknownProviders } from './preferences.js'
 import { type RankTrace, type RoutingState, rankEndpoints } from './rank.js'
 
 export type { RoutingState } from './rank.js'
@@ -19,6 +19,8 @@ export interface Plan {
   readonly version: string
   /** Why it is as it is; null where there was nothing to choose. */
   readonly trace: PlanTrace | null
+  /** Names of providers in the caller's preferences that this gateway does not have. */
+  readonly unknownProviders?: readonly string[]
 }
 
 /** What planning noted down. */
@@ -33,7 +35,7 @@ export function newPlanTrace(): PlanTrace {
 /**
  * The plan for a request: the endpoints of `model`, then those of each of `models`, without those the caller's
  * `provider` preferences exclude, each model's own in the order of `arranged` (all together where the partition is
- * `none`). Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
+ * `none`). Throws `item-not-found` when a named model does not exist, or when nothing is left.
  * `preview`: takes the reasons of a plan that nobody is going to carry out.
  */
 export function planFor(
@@ -50,17 +52,22 @@ export function planFor(
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
   const only = models.length === 1 && first.length === 1 && isAbsent(provider) && preview === null
-  if (only && serves(first[0]!) && request.modalities === undefined) {
+  const isPlain = request.modalities === undefined && only && unmetDemand(first[0]!, request) === null
+  if (isPlain && serves(first[0]!)) {
     return { requested, endpoints: first, total: 1, version: catalog.version, trace: null }
   }
-  if (!isAbsent(provider)) requireKnownProviders(catalog, provider)
+  const unknown = isAbsent(provider) ? [] : unknownProviders(catalog, provider)
   const trace = preview ?? newPlanTrace()
   const endpoints = partitionEndpoints(models, request).flatMap((group) => {
     const session = sessionName(request, caller, group)
     const allowed = filterAllowed(group, request, serves, trace)
     return rankEndpoints(allowed, request, caller, session, state, trace, preview !== null)
   })
-  if (endpoints.length === 0) throw noEndpointFault(requested, models, serves, request)
+  if (endpoints.length === 0) {
+    const known =
+      unknown.length === 0 ? '' : `; there are ${catalog.providers.map(({ slug }) => slug).join(', ')}`
+    throw notFoundFault(noEndpointNote(requested, models, request, serves) + known)
+  }
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
   for (const endpoint of endpoints.slice(tried.length))
     trace.excluded.push({ endpoint, reason: NO_FALLBACKS })
@@ -70,29 +77,27 @@ export function planFor(
     total: models.reduce((sum, model) => sum + model.endpoints.length, 0),
     version: catalog.version,
     trace,
+    unknownProviders: unknown,
   }
 }
 
 const NO_FALLBACKS = 'not the first, and provider.allow_fallbacks is false'
 const WRONG_OPERATION = 'does not serve this kind of call'
 
-function noEndpointFault(
+function noEndpointNote(
   requested: string,
   models: readonly Model[],
-  serves: (endpoint: ModelEndpoint) => boolean,
   request: RoutedRequest,
-): Fault {
-  const able = models.some(({ endpoints }) => endpoints.some(serves))
-  const missing = models.every((model) => missingModality(model, request) !== null)
-  if (able && missing)
-    return notFoundFault(
-      `modalities: ${requested} does not answer with ${missingModality(models[0]!, request)}`,
-    )
-  return notFoundFault(
-    able
-      ? `No endpoint of ${requested} meets the provider preferences`
-      : `Model ${requested} does not serve this kind of call`,
-  )
+  serves: (endpoint: ModelEndpoint) => boolean,
+): string {
+  const able = models.flatMap(({ endpoints }) => endpoints.filter(serves))
+  if (able.length === 0) return `Model ${requested} does not serve this kind of call`
+  if (models.every((model) => missingModality(model, request) !== null))
+    return `modalities: ${requested} does not answer with ${missingModality(models[0]!, request)}`
+  const demands = able.map((endpoint) => unmetDemand(endpoint, request))
+  return demands.every((demand) => demand !== null)
+    ? `No endpoint of ${requested} supports ${demands[0]}`
+    : `No endpoint of ${requested} meets the provider preferences`
 }
 
 function isAbsent(provider: ProviderPreferences | null | undefined): provider is null | undefined {

@@ -2,18 +2,19 @@
 import { Fault } from '../../base/fault.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
+import { missingParameter, unmetDemand } from './parameters.js'
 
 const SLUG_LISTS = ['order', 'only', 'ignore'] as const
 
-/** A misspelt provider would otherwise exclude everything, or nothing, without a word. Throws `item-not-found`. */
-export function requireKnownProviders(catalog: Catalog, preferences: ProviderPreferences): void {
-  for (const list of SLUG_LISTS) {
-    for (const slug of preferences[list] ?? []) {
-      if (catalog.providers.some((entry) => entry.slug === slug) || isEndpointTag(catalog, slug)) continue
-      const known = catalog.providers.map((entry) => entry.slug).join(', ')
-      throw notFoundFault(`provider.${list}: there is no provider ${slug}; there are ${known}`)
-    }
-  }
+/**
+ * Names in the preferences that are none of a provider here, each once. Templates of requests are shared among
+ * gateways, so they have no effect; they are told, because one may be a misspelling (contract/decisions 45).
+ */
+export function unknownProviders(catalog: Catalog, preferences: ProviderPreferences): readonly string[] {
+  const named = new Set(SLUG_LISTS.flatMap((list) => preferences[list] ?? []))
+  const isKnown = (slug: string): boolean =>
+    catalog.providers.some((entry) => entry.slug === slug) || isEndpointTag(catalog, slug)
+  return [...named].filter((slug) => !isKnown(slug))
 }
 
 /** `slug/quantization` of an endpoint, as the endpoints operation tells it. */
@@ -48,15 +49,17 @@ export function positionInOrder(order: readonly string[], endpoint: ModelEndpoin
 /** What a request wants the answer to be made of and a model does not give; null when there is no such thing. */
 export function missingModality(
   { outputModalities }: ModelEndpoint['model'],
-  { modalities = [] }: RoutedRequest,
+  { modalities }: RoutedRequest,
 ): string | null {
-  return modalities.find((modality) => !outputModalities.includes(modality)) ?? null
+  return modalities?.find((modality) => !outputModalities.includes(modality)) ?? null
 }
 
-/** Why a request, or the preferences in it, excludes an endpoint; null when they do not. */
+/** Why a request excludes an endpoint, by what it asks for and by its preferences; null when it does not. */
 export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
   const missing = missingModality(endpoint.model, request)
   if (missing !== null) return `does not answer with ${missing}`
+  const demand = unmetDemand(endpoint, request)
+  if (demand !== null) return `does not support ${demand}`
   const preferences = request.provider
   if (preferences === undefined || preferences === null) return null
   const { only, ignore, quantizations } = preferences
@@ -64,78 +67,17 @@ export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest)
   if (listNamesEndpoint(ignore, endpoint)) return 'in provider.ignore'
   if (preferences.data_collection === 'deny' && endpoint.collectsData) return 'collects data'
   if (preferences.zdr === true && !endpoint.zeroDataRetention) return 'keeps data'
-  // No model of a catalogue says yet that its author permits it.
-  if (preferences.enforce_distillable_text === true) return 'does not say that its text may be distilled'
+  if (preferences.enforce_distillable_text === true && !endpoint.model.distillable)
+    return 'does not say that its text may be distilled'
   if (quantizations !== undefined && quantizations !== null) {
     const own = endpoint.quantization ?? 'unknown'
     if (!quantizations.includes(own)) return `its quantization is ${own}`
   }
   if (preferences.require_parameters === true) {
-    const unsupported = unsupportedParameter(endpoint, request)
+    const unsupported = missingParameter(endpoint, request)
     if (unsupported !== null) return `does not support ${unsupported}`
   }
   return priceExclusion(endpoint, preferences.max_price)
-}
-
-/** Members of every request that say something to the gateway and nothing to the model. */
-const COMMON_GATEWAY_MEMBERS = [
-  'model',
-  'models',
-  'provider',
-  'route',
-  'stream',
-  'plugins',
-  'session_id',
-  'user',
-  'trace',
-  'metadata',
-  'service_tier',
-] as const
-
-const TEXT_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
-  ...COMMON_GATEWAY_MEMBERS,
-  'messages',
-  'system',
-  'stream_options',
-  'debug',
-  'stop_server_tools_when',
-  'max_tool_calls',
-  'cache_control',
-  'prompt_cache_options',
-  'prompt_cache_key',
-  'modalities',
-  'audio',
-  'speed',
-  'context_management',
-])
-
-/** Of requests that are spoken or heard: what they are about, and how the answer is written down. */
-const AUDIO_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
-  ...COMMON_GATEWAY_MEMBERS,
-  'input',
-  'voice',
-  'audio',
-  'language',
-  'response_format',
-  'timestamp_granularities',
-])
-
-/** Parameters for which the messages format has a word of its own; catalogues have those of chat. */
-const CHAT_PARAMETER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['stop_sequences', 'stop'],
-  ['thinking', 'reasoning'],
-  ['output_config', 'response_format'],
-])
-
-function unsupportedParameter(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
-  const ours = 'messages' in request ? TEXT_GATEWAY_MEMBERS : AUDIO_GATEWAY_MEMBERS
-  for (const [name, value] of Object.entries(request)) {
-    if (value === undefined || value === null || ours.has(name)) continue
-    // Effort belongs to the thinking, which has a member of its own.
-    if (name === 'output_config' && (value as { format?: unknown }).format == null) continue
-    if (!endpoint.supportedParameters.has(CHAT_PARAMETER_NAMES.get(name) ?? name)) return name
-  }
-  return null
 }
 
 const MILLION = 1_000_000

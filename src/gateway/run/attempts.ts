@@ -18,6 +18,7 @@ import type {
   ProviderCall,
   ProviderFailure,
 } from '../providers/port/provider.js'
+import { fitRequest } from '../routing/parameters.js'
 import { serviceTierFor } from '../routing/plan.js'
 import type { Attempt, Generation, LostAttempt, LostCost } from './generation.js'
 import { changesNothing, isContextTooLong, isRescuable, type RetryBudget } from './rescue.js'
@@ -258,7 +259,7 @@ export function emptyAnswerFailure({ provider }: ModelEndpoint): ProviderFailure
 
 /** The call of one endpoint; `deadlineMs` is the total time of the inference. */
 export function createProviderCall<R extends RoutedRequest>(
-  { request, caller, id, simulate, startedAt, droppedFields }: Generation<R>,
+  { request, operation, caller, id, simulate, startedAt, droppedFields }: Generation<R>,
   endpoint: ModelEndpoint,
   deadlineMs: number,
   repeatable: boolean,
@@ -267,11 +268,11 @@ export function createProviderCall<R extends RoutedRequest>(
   droppedFields.length = 0
   if (request.unlisted !== undefined) droppedFields.push(...request.unlisted)
   return {
-    request,
+    request: fitRequest(request, operation, endpoint, droppedFields),
     endpoint,
     generationId: id,
     caller,
-    endUser: endUserPseudonym(caller, request.user),
+    endUser: endUserPseudonym(caller, request.user, request.account),
     serviceTier: serviceTierFor(request.service_tier, endpoint),
     simulate,
     deadlineAt: startedAt + deadlineMs,
@@ -289,9 +290,10 @@ const accounts = new WeakMap<Principal, string>()
 /**
  * A stable pseudonym of the end user within the organization, or of the account when the caller named nobody.
  * The organization's id, which holds 74 random bits, keeps others from guessing names; two organizations with
- * the same user get different pseudonyms.
+ * the same user get different pseudonyms. `of`: whatever else the caller named the user by.
  */
-export function endUserPseudonym(caller: Principal, user: string | undefined): string {
+export function endUserPseudonym(caller: Principal, user: string | undefined, of?: string): string {
+  if (of !== undefined) return hashPseudonym(`user\n${caller.organizationId}\n${user ?? ''}\n${of}`)
   if (user !== undefined && user !== '') return hashPseudonym(`user\n${caller.organizationId}\n${user}`)
   let account = accounts.get(caller)
   if (account === undefined) {

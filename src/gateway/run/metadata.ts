@@ -35,6 +35,7 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
     })),
     // The provider sent no figures, and the tokens were counted here.
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
+    ...((plan.unknownProviders?.length ?? 0) > 0 && { unknown_providers: plan.unknownProviders }),
     // Fields of the request that the endpoint's format could not say, and places in a trace that there cannot be.
     ...untranslatedMember(generation),
   }

@@ -22,6 +22,8 @@ import { UnsupportedRequest } from '../faults.js'
  * `redacts` keeps the thinking from being shown. Throws an `UnsupportedRequest`.
  */
 export function toChatRequest(request: MessagesRequest, redacts: boolean) {
+  for (const name of UNSUPPORTED_MEMBERS)
+    if (request[name] != null) throw new UnsupportedRequest(`${name} is not supported by this model`)
   const { functions, hasWebSearch } = toChatTools(request.tools ?? [])
   const messages = toChatMessages(request)
   const searchesWeb = hasWebSearch && wantsWebSearch(request, functions, messages)
@@ -41,6 +43,9 @@ export function toChatRequest(request: MessagesRequest, redacts: boolean) {
   }
   return { chat, searchesWeb }
 }
+
+/** What would be another answer without it. */
+const UNSUPPORTED_MEMBERS = ['compaction', 'container', 'inference_geo', 'safeguards'] as const
 
 // ── Tools ───────────────────────────────────────────────────────────────────
 

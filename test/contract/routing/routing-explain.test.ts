@@ -149,10 +149,13 @@ test('the tag of an endpoint, as it is listed, names that endpoint alone', async
     said.data.endpoints.map(({ slug }: Json) => slug),
     ['two'],
   )
+  const renamed = await explained({ model: 'acme/both', providers: { only: ['two/int8'] } })
+  t.same(renamed.said.data.endpoints, said.data.endpoints, 'providers is another word')
   const ordered = await explained({ model: 'acme/both', provider: { order: ['two/int8', 'one'] } })
   t.equal(ordered.said.data.endpoints[0].slug, 'two')
   t.equal((await explained({ model: 'acme/both', provider: { only: ['two/fp16'] } })).status, 404)
-  t.equal((await explained({ model: 'acme/both', provider: { ignore: ['two/'] } })).status, 404)
+  const spared = await explained({ model: 'acme/both', provider: { ignore: ['two/'] } })
+  t.equal(spared.said.data.endpoints.length, 2, 'a name that nobody has ignores nobody')
 })
 
 test('a request with messages is not planned for a model that only speaks', async (t) => {

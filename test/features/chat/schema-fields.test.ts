@@ -1,7 +1,7 @@
 /** Every top-level field of contract/gateway 2.1, at its edges. */
 // Runs in a process of its own: it measures memory.
 import { test } from 'tap'
-import { decoded, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
+import { decoded, decodedOf, refusal, refusalOf, SMALLEST, withMembers } from './chat-bodies.js'
 
 /** A field, values that are taken, and values that are refused, each with the rest of the sentence about the field. */
 type Refused = readonly [value: unknown, sentence: string]
@@ -18,6 +18,20 @@ function bounded(field: string, min: number, max: number): Row {
   const infinite: Refused = [JSON.parse('1e400'), most]
   const noNumber = ['1', true, []].map((value): Refused => [value, number])
   return [field, takes, [min - 0.1, least], [max + 0.1, most], infinite, ...noNumber]
+}
+
+/** Passed on within what JSON can write (contract/decisions 48). */
+function anyNumber(field: string): Row {
+  const number = ': must be a number'
+  const takes = [0, -1, 0.5, 1e300, null]
+  return [
+    field,
+    takes,
+    [JSON.parse('1e400'), ': is out of range'],
+    ['1', number],
+    [true, number],
+    [{}, number],
+  ]
 }
 
 function whole(field: string, min: number, taken: readonly unknown[], ...more: readonly Refused[]): Row {
@@ -67,21 +81,25 @@ const ROWS: readonly Row[] = [
   ],
   whole('max_tokens', 1, [null, 100_000]),
   whole('max_completion_tokens', 1, [null, 100_000]),
-  whole('top_k', 0, [null, 40]),
-  whole('max_tool_calls', 1, [30], [31, ': must be at most 30']),
+  anyNumber('top_k'),
+  [
+    'max_tool_calls',
+    [],
+    [31, ': must be at most 30'],
+    [0, ': must be at least 1'],
+    [30, ': is not supported: no tools are run by this gateway'],
+  ],
   bounded('temperature', 0, 2),
   bounded('top_p', 0, 1),
-  bounded('top_a', 0, 1),
-  bounded('min_p', 0, 1),
+  anyNumber('top_a'),
+  anyNumber('min_p'),
   bounded('frequency_penalty', -2, 2),
   bounded('presence_penalty', -2, 2),
-  bounded('repetition_penalty', 0, 2),
+  anyNumber('repetition_penalty'),
   [
     'logit_bias',
-    [null, {}, { 50256: -100, 1: 100 }],
+    [null, {}, { 50256: -100, 1: 1000.5 }],
     [[], ': must be an object'],
-    [{ 5: -100.5 }, ': a value in it is less than -100'],
-    [{ 5: 101 }, ': a value in it is more than 100'],
     [{ 5: '1' }, ': a value in it is not a number'],
     [{ hello: 1 }, ': a name in it is not a token id'],
   ],
@@ -110,15 +128,15 @@ const ROWS: readonly Row[] = [
   ],
   [
     'modalities',
-    [[], ['text', 'image', 'audio']],
+    [[], ['text', 'image', 'audio'], null],
     ['text', ': must be an array'],
     [['video'], '.0: must be one of text, image, audio'],
   ],
   [
     'image_config',
-    [{}, { aspect_ratio: '16:9', steps: 4.5, list: [1, 'a'] }],
+    [{}, { aspect_ratio: '16:9', steps: 4.5, list: [1, 'a'], hd: true, inner: { a: null } }],
     [[], ': must be an object'],
-    [{ a: true }, ': a value in it must be a string or a number or an array'],
+    [true, ': must be an object'],
   ],
   [
     'prediction',
@@ -161,7 +179,12 @@ const ROWS: readonly Row[] = [
     ],
     [{ type: 'grammar' }, '.grammar: is required'],
   ],
-  flag('structured_outputs'),
+  [
+    'structured_outputs',
+    [true, false, null],
+    [1, ': must be a boolean or an object'],
+    ['true', ': must be a boolean or an object'],
+  ],
   flag('include_reasoning'),
   choice('verbosity', ['low', 'medium', 'high', 'xhigh', 'max']),
   choice('reasoning_effort', EFFORTS),
@@ -246,15 +269,42 @@ test('a body that is no object is refused', async (t) => {
   for (const input of [null, 1, 'text', true, []]) t.equal(refusal(input), 'body: must be an object')
 })
 
-test('members nobody knows are dropped at the top, and the rest comes out as it went in', async (t) => {
-  const input = withMembers({ temperature: 1, store: true, safety_identifier: 'x', deferred_tools: {} })
-  t.strictSame(decoded(input), { ...SMALLEST, temperature: 1 })
+test('members nobody knows are kept apart, names of persons are folded, and the rest comes out as it went in', async (t) => {
+  t.equal(decoded(SMALLEST), SMALLEST, 'the body itself')
+  const input = withMembers({ temperature: 1, store: false, deferred_tools: {}, later: null })
+  t.same(decoded(input), { ...SMALLEST, temperature: 1, extra: { deferred_tools: {} } })
   const hostile = JSON.parse(
     '{"model":"sim/fast","messages":[{"role":"user","content":"hi"}],"__proto__":{"model":"a/b"}}',
   )
   const request = decoded(hostile)
-  t.strictSame(request, SMALLEST)
+  t.strictSame(Object.keys(request), ['model', 'messages', 'extra'])
+  t.equal(request.model, 'sim/fast')
   t.notOk(Object.hasOwn(request, '__proto__'))
+  t.notOk('model' in request.extra!, 'no prototype of the caller’s')
+})
+
+test('whoever a call is for is told by one name, and by the others beside it', async (t) => {
+  t.strictSame(decodedOf({ safety_identifier: 'x' }), { ...SMALLEST, user: 'x' })
+  t.strictSame(decodedOf({ user: 'u', safety_identifier: 'x' }), {
+    ...SMALLEST,
+    user: 'u',
+    account: '[["safety_identifier","x"]]',
+  })
+  const { account, extra } = decodedOf({ workspace_id: 'w', customer_id: 7, email: 'a@b.example' })
+  t.equal(account, '[["customer_id","7"],["email","a@b.example"],["workspace_id","w"]]')
+  t.equal(extra, undefined)
+  t.same(decodedOf({ profile: { a: 1 } }).extra, { profile: { a: 1 } }, 'told, and never passed')
+  t.match(refusalOf({ safety_identifier: text(257) }), /^safety_identifier: must have at most 256/)
+})
+
+test('members nobody knows are bounded in number, name and size', async (t) => {
+  const many = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`x${at}`, 1]))
+  t.equal(Object.keys(decodedOf(many(64)).extra!).length, 64)
+  for (const members of [many(65), { [text(65)]: 1 }])
+    t.match(refusalOf(members), /has members that are not documented, and must not have more than 64 of them/)
+  t.match(refusalOf({ later: Array(20_001).fill(0) }), /must not hold more than 20000 values/)
+  t.match(refusalOf({ later: JSON.parse(`${'['.repeat(150)}${']'.repeat(150)}`) }), /nested deeper than 100/)
 })
 
 test('a request without anything to drop is handed on without a copy', async (t) => {
@@ -274,7 +324,7 @@ test('what is refused is never quoted, neither values nor names the caller made 
     { metadata: { [`${secret}${text(64)}`]: 'v' } },
     { metadata: { [secret]: 1 } },
     { logit_bias: { [secret]: 1 } },
-    { image_config: { [secret]: true } },
+    { ['x'.repeat(64) + secret]: true },
     { service_tier: secret },
     { tools: [{ type: secret }] },
     { plugins: [{ id: secret }] },

@@ -205,7 +205,7 @@ test('a choice of tool is taken where it can be kept', async (t) => {
   t.equal(refusalOf({ tool_choice: 'required' }), 'tool_choice: needs tools')
 })
 
-test('conditions for server tools change nothing without server tools: checked, then left out', async (t) => {
+test('what would end a loop of server tools is refused by name: no such loop runs here', async (t) => {
   const stop_server_tools_when = [
     { type: 'step_count_is', step_count: 5 },
     { type: 'has_tool_call', tool_name: 'a' },
@@ -213,7 +213,9 @@ test('conditions for server tools change nothing without server tools: checked, 
     { type: 'max_cost', max_cost_in_dollars: 0.5 },
     { type: 'finish_reason_is', reason: 'stop' },
   ]
-  t.strictSame(decodedOf({ stop_server_tools_when, max_tool_calls: 3 }), SMALLEST)
+  const sentence = 'is not supported: no tools are run by this gateway'
+  t.equal(refusalOf({ stop_server_tools_when }), `stop_server_tools_when: ${sentence}`)
+  t.equal(refusalOf({ max_tool_calls: 3 }), `max_tool_calls: ${sentence}`)
   t.equal(refusalOf({ stop_server_tools_when: [] }), 'stop_server_tools_when: must have at least 1 entry')
   for (const [condition, sentence] of [
     [{}, 'type: is required'],
@@ -339,7 +341,6 @@ test('wishes about providers are taken in every form', async (t) => {
       enforce_distillable_text: null,
       quantizations: ['int4', 'unknown'],
     },
-    { sort: 'exacto' },
     { sort: null },
     { sort: { by: null, partition: 'none' } },
     { sort: { by: 'latency', partition: null } },
@@ -348,6 +349,23 @@ test('wishes about providers are taken in every form', async (t) => {
     { preferred_min_throughput: { p50: 10, p99: null }, preferred_max_latency: { p75: 0.5, p90: 1 } },
   ])
     t.strictSame(decodedOf({ provider }).provider, provider)
+})
+
+test('providers is another word for provider, and never stands beside it', async (t) => {
+  t.strictSame(decodedOf({ providers: { sort: 'price' } }), { ...SMALLEST, provider: { sort: 'price' } })
+  t.strictSame(decodedOf({ providers: null }), SMALLEST)
+  t.equal(
+    refusalOf({ providers: { sort: { partition: 'x' } } }),
+    'providers.sort.partition: must be one of model, none',
+  )
+  t.match(refusalOf({ providers: {}, provider: {} }), /^providers: is another word for provider/)
+  t.match(refusalOf({ providers: { only: ['a'], ignore: ['a'] } }), /must not name a provider/)
+})
+
+test('sorting by quality is refused by name: nothing is known of it', async (t) => {
+  const sentence = 'cannot be exacto: nothing is known here of the quality of answers'
+  t.equal(refusalOf({ provider: { sort: 'exacto' } }), `provider.sort: ${sentence}`)
+  t.equal(refusalOf({ providers: { sort: { by: 'exacto' } } }), `provider.sort.by: ${sentence}`)
 })
 
 test('wishes about providers of a wrong shape are refused with their place', async (t) => {

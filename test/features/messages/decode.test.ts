@@ -36,8 +36,9 @@ test('the session of the header counts where the body names none', async (t) => 
 test('what has been judged and says nothing to a provider is gone', async (t) => {
   const spent = {
     plugins: [{ id: 'web', enabled: false }],
-    stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: 1 }],
-    nonsense: true,
+    store: false,
+    mcp_servers: [],
+    background: false,
   }
   t.strictSame(decodedOf(spent), SMALLEST)
 })

@@ -37,7 +37,7 @@ const ROWS: readonly Row[] = [
   ],
   ['temperature', [0, 1, 2], [2.1, ': must be at most 2'], [-0.1, ': '], ['1', ': ']],
   ['top_p', [0, 1], [1.1, ': '], [-1, ': ']],
-  ['top_k', [0, 40], [-1, ': '], [1.5, ': ']],
+  ['top_k', [0, 40, -1, 1.5], [JSON.parse('1e400'), ': is out of range'], ['1', ': ']],
   [
     'stop_sequences',
     [[], ['a', 'b', 'c', 'd', 'e']],
@@ -77,7 +77,8 @@ const ROWS: readonly Row[] = [
   ],
   [
     'stop_server_tools_when',
-    [[{ type: 'step_count_is', step_count: 3 }]],
+    [],
+    [[{ type: 'step_count_is', step_count: 3 }], ': is not supported: no tools are run by this gateway'],
     [[], ': '],
     [[{ type: 'x' }], '.0.type: '],
   ],
@@ -266,7 +267,12 @@ const TOOLS: readonly (readonly [what: string, tool: object, said: string | null
     null,
   ],
   ['any other kind', { type: 'computer_20250124', name: 'computer', display_width_px: 1 }, null],
-  ['a kind without a name', { type: 'mcp_toolset', mcp_server_name: 'x' }, null],
+  ['a kind without a name', { type: 'brand_new_toolset', server_name: 'x' }, null],
+  [
+    'tools of a server nobody may name',
+    { type: 'mcp_toolset', mcp_server_name: 'x' },
+    'tools.0.type: needs mcp_servers, which are not supported',
+  ],
   ['a kind that is nested without end', { type: 'later', parameters: deep(120) }, 'tools'],
   [
     'a tool of a gateway',

@@ -46,23 +46,64 @@ const SERVER_DEFAULTS = {
 }
 
 test('a provider gets the documented defaults', async (t) => {
-  t.same(good({ providers: { local: LOCAL }, simulated_models: false }).providers, {
-    local: {
-      kind: 'openai',
-      name: 'local',
-      privacyPolicyUrl: null,
-      termsOfServiceUrl: null,
-      statusPageUrl: null,
-      collectsData: false,
-      zeroDataRetention: false,
-      hasBreaker: true,
-      baseUrl: 'http://127.0.0.1:9000/v1',
-      cacheControl: null,
-      apiKey: null,
-      headers: {},
-      ...SERVER_DEFAULTS,
+  const { local } = good({ providers: { local: LOCAL }, simulated_models: false }).providers
+  const { extraMembers, parameters, ...entry } = local!
+  t.ok(extraMembers.includes('guided_json') && parameters.includes('top_k'), 'of the usual servers')
+  t.same(
+    { local: entry },
+    {
+      local: {
+        kind: 'openai',
+        name: 'local',
+        privacyPolicyUrl: null,
+        termsOfServiceUrl: null,
+        statusPageUrl: null,
+        collectsData: false,
+        zeroDataRetention: false,
+        hasBreaker: true,
+        baseUrl: 'http://127.0.0.1:9000/v1',
+        cacheControl: null,
+        apiKey: null,
+        headers: {},
+        ...SERVER_DEFAULTS,
+      },
     },
-  })
+  )
+})
+
+test('what a server takes beside the parameters follows from what it is, or is listed', async (t) => {
+  const taken = (more: object) => {
+    const { local } = good({ providers: { local: { ...LOCAL, ...more } }, simulated_models: false }).providers
+    return { extra: new Set(local!.extraMembers), parameters: new Set<string>(local!.parameters) }
+  }
+  const openai = taken({ base_url: 'https://api.openai.com/v1' })
+  t.same([...openai.extra], ['moderation', 'prompt_cache_retention'])
+  for (const name of ['top_k', 'top_a', 'min_p', 'repetition_penalty', 'reasoning'])
+    t.notOk(openai.parameters.has(name), name)
+  t.ok(openai.parameters.has('reasoning_effort'))
+  t.same(taken({ base_url: 'https://x.openai.azure.com/openai/v1' }), openai)
+  t.ok(taken({ base_url: 'https://api.groq.com/openai/v1' }).extra.has('search_settings'))
+  t.notOk(taken({ base_url: 'https://api.groq.com/openai/v1' }).extra.has('guided_json'))
+  const theirs = taken({ kind: 'anthropic' })
+  t.same([theirs.extra.size, theirs.parameters.has('seed'), theirs.parameters.has('top_k')], [0, false, true])
+  t.same([...taken({ extra_members: ['a', 'b.c'] }).extra], ['a', 'b.c'])
+  t.same([...taken({ extra_members: [] }).extra], [])
+  t.same([...taken({ extra_members: ['*'] }).extra], ['*'])
+})
+
+test('nothing that names a person, an account or state can be let through', async (t) => {
+  const problem = 'names a person, an account or state there, which is never passed on'
+  for (const name of [
+    'store',
+    'previous_response_id',
+    'end_user',
+    'workspace_id',
+    'email',
+    'customer_name',
+  ]) {
+    const file = { providers: { local: { ...LOCAL, extra_members: ['a', name] } } }
+    t.same(faults(file), [`providers.local.extra_members[1]: ${problem}`], name)
+  }
 })
 
 test('everything a provider says is taken over', async (t) => {
@@ -115,7 +156,7 @@ test('a model gets the documented defaults, and its endpoints inherit from it', 
     quantization: null,
   })
   t.same(endpoint?.pricing, { prompt: '0', completion: '0' })
-  t.equal(endpoint?.supportedParameters.length, 26, 'every known parameter')
+  t.equal(endpoint?.supportedParameters.length, 25, 'every known parameter')
   t.equal(endpoint?.simulation, null)
 })
 

@@ -102,9 +102,9 @@ const REFUSED = [
   ['an unknown model', { model: 'acme/none' }, /acme\/none does not exist/],
   ['an unknown fallback model', { models: ['acme/none'] }, /acme\/none does not exist/],
   [
-    'an unknown provider, with the names that exist',
+    'nothing but an unknown provider, with the names that exist',
     { provider: { only: ['nobody'] } },
-    /nobody; there are dear, cheap, private/,
+    /No endpoint of acme\/one meets the provider preferences; there are dear, cheap, private/,
   ],
   [
     'a permission to distil that no model gives',

@@ -37,6 +37,15 @@ function told(change: (generation: Generation) => void = () => {}, request?: obj
   return serviceMetadata(generation, 350.6)
 }
 
+test('names of providers that nobody has are told, and change nothing (contract/decisions 45)', async (t) => {
+  const known = told(undefined, { model: 'm/one', provider: { order: ['a'] } })
+  t.notOk('unknown_providers' in known)
+  const wishes = { order: ['nobody', 'a'], ignore: ['nobody', 'b/', 'elsewhere'] }
+  const { unknown_providers, endpoints } = told(undefined, { model: 'm/one', provider: wishes })
+  t.same(unknown_providers, ['nobody', 'b/', 'elsewhere'])
+  t.equal(endpoints.available.length, 2)
+})
+
 test('before anybody served, nobody is selected and no attempt has succeeded', async (t) => {
   t.same(told(), {
     requested: 'm/one',

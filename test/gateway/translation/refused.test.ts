@@ -28,7 +28,6 @@ const format = (response_format: object): object => ({ response_format })
 const CHAT: Readonly<Record<string, readonly [request: object, field: string]>> = {
   'log probabilities': [{ logprobs: true }, 'logprobs'],
   'another modality': [{ modalities: ['text', 'audio'] }, 'modalities'],
-  'a search': [{ web_search_options: {} }, 'web_search_options'],
   'a tool of the server’s': [{ tools: [CHAT_TOOL, { type: 'service:web_search' }] }, 'tools.1.type'],
   'a choice of a server’s tool': [
     { tools: [CHAT_TOOL], tool_choice: { type: 'service:web_search' } },
@@ -125,6 +124,10 @@ const MESSAGES: Readonly<Record<string, readonly [request: object, field: string
     { tools: [{ ...MESSAGES_TOOL, allowed_callers: ['code_execution_20250825'] }] },
     'tools.0.allowed_callers',
   ],
+  'a place to compute in': [{ inference_geo: 'us' }, 'inference_geo'],
+  'skills of a server': [{ container: { skills: [] } }, 'container'],
+  'safeguards of a server': [{ safeguards: [{ type: 'cyber' }] }, 'safeguards'],
+  'a summary instead of an answer': [{ compaction: { type: 'summarize' } }, 'compaction'],
   'five stop sequences': [{ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences'],
   'a document by its id': [doc({ source: { type: 'file', file_id: 'f' } }), `${at}.source`],
   'a picture by its id': [user({ type: 'image', source: { type: 'file', file_id: 'f' } }), `${at}.source`],

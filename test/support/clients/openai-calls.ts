@@ -61,7 +61,11 @@ export function callOf<Request extends RoutedRequest>(
 ): ProviderCall<Request> {
   return {
     request,
-    endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
+    endpoint: {
+      upstreamModel: 'their-name',
+      provider: { name: 'Their Display' },
+      supportedParameters: new Set(['reasoning']),
+    } as unknown as ModelEndpoint,
     generationId: GENERATION,
     caller: ANONYMOUS,
     endUser: 'hashed-user',

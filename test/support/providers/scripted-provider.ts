@@ -146,6 +146,7 @@ export function catalogOf(
       termsOfServiceUrl: null,
       statusPageUrl: null,
       provider,
+      extraMembers: new Set(),
       messages: messagesOverChat(provider),
     }
     providers.set(slug, entry)
@@ -174,6 +175,7 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
     supportedVoices: null,
     knowledgeCutoff: null,
     huggingFaceId: null,
+    distillable: false,
     endpoints,
   }
   for (const { slug, ...more } of wishes) {
@@ -188,7 +190,7 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
       maxCompletionTokens: null,
       quantization: null,
       region: null,
-      supportedParameters: new Set(),
+      supportedParameters: new Set(['tools', 'tool_choice', 'response_format', 'logprobs']),
       collectsData: false,
       zeroDataRetention: false,
       hasBreaker: true,

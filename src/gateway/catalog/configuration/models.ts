@@ -1,7 +1,7 @@
 /** Models in the configuration file. */
 import { z } from 'zod'
 import { pricesSchema } from './prices.js'
-import { camelCased, integerBetween, nonEmptyText, orNull, slug, tokens } from './values.js'
+import { camelCased, flag, integerBetween, nonEmptyText, orNull, slug, tokens } from './values.js'
 
 /** As callers name them (contract/gateway 2.7). */
 export const QUANTIZATIONS = [
@@ -20,7 +20,7 @@ export const QUANTIZATIONS = [
 ] as const
 
 /** Parameters of a chat request that a model may or may not support, as public clients name them. */
-const CHAT_PARAMETERS = [
+export const CHAT_PARAMETERS = [
   'temperature',
   'top_p',
   'top_k',
@@ -45,9 +45,10 @@ const CHAT_PARAMETERS = [
   'include_reasoning',
   'reasoning',
   'reasoning_effort',
-  'web_search_options',
   'verbosity',
 ] as const
+
+export type ChatParameter = (typeof CHAT_PARAMETERS)[number]
 
 /** Parameters of audio requests; an endpoint has those that its configuration names. */
 const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
@@ -113,7 +114,14 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
       categories: z.array(nonEmptyText(64)).default([]).describe('What `GET /models?category=` finds it by.'),
       input_modalities: nonEmptyListOf(INPUT_MODALITIES).default(['text']),
       output_modalities: nonEmptyListOf(OUTPUT_MODALITIES).default(['text']),
-      supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).default([...CHAT_PARAMETERS]),
+      supported_parameters: orNull(
+        nonEmptyListOf(NAMED_PARAMETERS).describe(
+          'Parameters that its endpoints have; others are left out. What servers of that kind take when absent.',
+        ),
+      ),
+      distillable: flag
+        .default(false)
+        .describe('Whether its author permits that other models are trained on its text.'),
       supported_voices: orNull(
         z
           .array(nonEmptyText(256))
@@ -131,14 +139,19 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
 
 export type ModelConfig = ReturnType<typeof toModelConfig>
 
-/**
- * A checked entry as configuration. `simulationOf` tells what an endpoint's `simulation` comes to, from its provider
- * and what the file gives.
- */
+/** What the providers of the file say about their endpoints. */
+interface EndpointDefaults {
+  /** What an endpoint's `simulation` comes to, from its provider and what the file gives. */
+  readonly simulationOf: (provider: string, given: unknown) => unknown
+  /** Parameters of a provider's endpoints for which the file lists none. */
+  readonly parametersOf: (provider: string) => readonly string[]
+}
+
+/** A checked entry as configuration. */
 export function toModelConfig(
   id: string,
   entry: z.output<ReturnType<typeof modelSchemaWith>>,
-  simulationOf: (provider: string, given: unknown) => unknown,
+  { simulationOf, parametersOf }: EndpointDefaults,
 ) {
   const { name, description, endpoints, supportedParameters, maxCompletionTokens, ...rest } = entry
   return {
@@ -152,7 +165,8 @@ export function toModelConfig(
       upstreamModel: endpoint.upstreamModel ?? id,
       contextLength: endpoint.contextLength ?? rest.contextLength,
       maxCompletionTokens: endpoint.maxCompletionTokens ?? maxCompletionTokens,
-      supportedParameters: endpoint.supportedParameters ?? supportedParameters,
+      supportedParameters:
+        endpoint.supportedParameters ?? supportedParameters ?? parametersOf(endpoint.provider),
       /** Behaviour of a simulated endpoint, already validated; null for real ones. */
       simulation: simulationOf(endpoint.provider, simulation),
     })),

@@ -1,6 +1,8 @@
 /** Providers in the configuration file. */
 import { z } from 'zod'
+import { isNeverPassed } from '../../formats/extra-members.js'
 import { AUDIO_SERVICES, type AudioServiceKind } from './audio-services.js'
+import { traitsOf } from './known-servers.js'
 import type { EnvironmentVariables } from './references.js'
 import {
   baseUrl,
@@ -50,6 +52,23 @@ const connections = z.strictObject({
     .describe('How long an idle connection is kept. Shorter than the server keeps it: many close after 5 s.'),
 })
 
+/** `*` is every name. */
+const extraMember = z
+  .string()
+  .regex(/^(?:\*|[A-Za-z_][\w.-]{0,63})$/, 'must be the name of a member, or *')
+  .refine(
+    (name) => !isNeverPassed(name),
+    'names a person, an account or state there, which is never passed on',
+  )
+
+const extraMembers = z
+  .array(extraMember)
+  .max(256, 'must have at most 256 names')
+  .optional()
+  .describe(
+    'Members of a request that Sluice does not know and this server takes; * for all. Those of the usual servers when absent.',
+  )
+
 const server = {
   ...terms,
   api_key_env: orNull(variableName.describe('Environment variable that holds the credential.')),
@@ -70,6 +89,7 @@ const openAi = z.strictObject({
         'What becomes of cache_control marks: sent as they are, as prompt_cache_breakpoint, or not at all. When absent: not at all to api.openai.com and Azure, which refuse them and cache by themselves; as they are to others.',
       ),
   ),
+  extra_members: extraMembers,
   ...server,
 })
 
@@ -78,6 +98,7 @@ const anthropic = z.strictObject({
   base_url: baseUrl
     .default('https://api.anthropic.com')
     .describe('Where the API begins, without the /v1/messages of its operations.'),
+  extra_members: extraMembers,
   ...server,
 })
 
@@ -128,9 +149,11 @@ export function toProviderConfig(
 ) {
   if (entry.kind === 'simulated') {
     const { name, breaker: hasBreaker, ...rest } = entry
-    return { ...rest, name: name ?? slug, hasBreaker }
+    return { ...rest, name: name ?? slug, hasBreaker, ...traitsOf(entry.kind, '') }
   }
   const { name, breaker: hasBreaker, apiKeyEnv, ...rest } = entry
   const apiKey = apiKeyEnv === null ? null : (environment[apiKeyEnv] ?? null)
-  return { ...rest, name: name ?? slug, hasBreaker, apiKey }
+  const { parameters, extraMembers } = traitsOf(entry.kind, entry.baseUrl)
+  const taken = ('extraMembers' in entry ? entry.extraMembers : undefined) ?? extraMembers
+  return { ...rest, name: name ?? slug, hasBreaker, apiKey, parameters, extraMembers: taken }
 }

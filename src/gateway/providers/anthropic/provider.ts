@@ -12,7 +12,7 @@ import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import { isForeignCitation } from '../../translation/citations.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
-import { ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
+import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
@@ -73,7 +73,7 @@ export function anthropicProvider(options: ServerOptions): Provider {
 // gateway alone, or names a person or a session, cannot slip through (contract/gateway 5.1).
 
 /** What a count of tokens takes of a request as it is. */
-const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
+const COUNTED = [
   'system',
   'tools',
   'tool_choice',
@@ -81,22 +81,26 @@ const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
   'output_config',
   'context_management',
   'cache_control',
-] as const satisfies readonly (keyof MessagesRequest)[])
+] as const satisfies readonly (keyof MessagesRequest)[]
+const COUNTED_MEMBERS: ReadonlySet<string> = new Set(COUNTED)
 
 /**
  * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,
  * `route`, `models`, `plugins`, `stop_server_tools_when`, `debug`; because they identify: `user`, `session_id`,
- * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
- * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
+ * `trace`; because they are built below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
  */
 const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
-  ...COUNTED_MEMBERS,
+  ...COUNTED,
   'max_tokens',
   'temperature',
   'top_p',
   'top_k',
   'stop_sequences',
-])
+  'compaction',
+  'container',
+  'inference_geo',
+  'safeguards',
+] as const satisfies readonly (keyof MessagesRequest)[])
 
 /**
  * The body for a call, or the fault for what the server cannot carry out. Names what is left out in
@@ -111,6 +115,7 @@ export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObje
   body.metadata = { user_id: endUser }
   // The default, and a word that servers without the faster one do not know.
   if (request.speed === 'fast') body.speed = 'fast'
+  addExtraMembers(body, request)
   const tier = serviceTierName(serviceTier)
   if (tier !== null) body.service_tier = tier
   else if (serviceTier !== undefined) dropField(call, 'service_tier')

@@ -7,6 +7,7 @@ import type {
   UpstreamRequest,
 } from '../../../upstream/port.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
+import { isPublicSkills } from '../../formats/extra-members.js'
 import { type FailureSource, rejectCall } from '../port/failure.js'
 import type {
   CallHandle,
@@ -152,6 +153,12 @@ export class ProviderServer {
   }
 }
 
+/** The same body with the members that its server takes and nobody here knows (contract/decisions 46). */
+export function addExtraMembers(body: WireObject, { extra }: RoutedRequest): WireObject {
+  for (const name in extra) if (body[name] === undefined) body[name] = extra[name]
+  return body
+}
+
 /**
  * The text of a body. The fault it is; that of a body which names what lies in the account at the provider; or that
  * of one which cannot be written, which validation should have seen.
@@ -208,6 +215,8 @@ const CALLER_JSON: ReadonlySet<string> = new Set([
   'input_examples',
   'parameters',
   'schema',
+  'json_schema',
+  'guided_json',
   'logit_bias',
   'metadata',
 ])
@@ -240,7 +249,7 @@ function findAccountReference(value: unknown): MemberPath | null {
   for (const name in members) {
     const member = members[name]
     if (member === null || member === undefined || CALLER_JSON.has(name)) continue
-    if (REFERENCES.has(name)) return [name]
+    if (REFERENCES.has(name) && !isPublicSkills(member)) return [name]
     const found = findAccountReference(member)
     if (found !== null) return [name, ...found]
   }

@@ -11,7 +11,13 @@ import type {
 } from '../../formats/canonical.js'
 import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import type { StreamFormat } from '../http/provider-exchange.js'
-import { type HeaderPairs, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
+import {
+  addExtraMembers,
+  type HeaderPairs,
+  ProviderServer,
+  type ServerOptions,
+  type WireObject,
+} from '../http/server.js'
 import { type Provider, type ProviderCall, requestedEffort } from '../port/provider.js'
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
@@ -105,7 +111,8 @@ function messageDelta({ role: _, content, refusal, reasoning, tool_calls, ...res
 
 /**
  * Members that go as they are. Absent on purpose, because the gateway acts on them: `provider`, `route`, `model`,
- * `models`, `plugins`, `stop_server_tools_when`, `max_tool_calls`, `debug`, `stream`, `stream_options`; because they
+ * `models`, `plugins`, `stop_server_tools_when`, `max_tool_calls`, `debug`, `stream`, `stream_options`,
+ * `structured_outputs`; because they
  * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
  * `max_tokens`, `reasoning`, `reasoning_effort`, `service_tier`.
  */
@@ -136,8 +143,6 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'prompt_cache_options',
   'verbosity',
   'include_reasoning',
-  'structured_outputs',
-  'web_search_options',
 ] as const satisfies readonly (keyof ChatRequest)[])
 
 /** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
@@ -160,12 +165,12 @@ export function buildChatBody(
     if (value !== undefined && value !== null) body[name] = value
   }
   setTokenLimit(body, request)
-  setReasoning(body, request)
+  setReasoning(body, call)
   if (typeof request.prompt_cache_key === 'string')
     body.prompt_cache_key = hashCacheKey(call.caller.organizationId, request.prompt_cache_key)
   if (call.serviceTier !== undefined) body.service_tier = call.serviceTier
   body.user = call.endUser
-  return body
+  return addExtraMembers(body, request)
 }
 
 /** Servers refuse both names together; the newer one wins (contract/gateway 2.1). */
@@ -176,13 +181,16 @@ function setTokenLimit(body: WireObject, request: ChatRequest): void {
 }
 
 /** Every compatible server knows `reasoning_effort`; `reasoning` goes only when it says more than the effort. */
-function setReasoning(body: WireObject, request: ChatRequest): void {
+function setReasoning(body: WireObject, { request, endpoint, droppedFields }: ProviderCall): void {
   const { reasoning } = request
   const effort = requestedEffort(request)
   if (effort !== undefined && effort !== null) body.reasoning_effort = effort
   if (reasoning === undefined || reasoning === null) return
   const rest = pickAllowed(reasoning, REASONING_MEMBERS)
-  if (Object.keys(rest).length > 0) body.reasoning = effort ? { ...rest, effort } : rest
+  if (Object.keys(rest).length === 0) return
+  const { supportedParameters } = endpoint
+  if (supportedParameters.has('reasoning')) body.reasoning = effort ? { ...rest, effort } : rest
+  else for (const name in rest) if (name !== 'exclude') droppedFields.push(`reasoning.${name}`)
 }
 
 const REASONING_MEMBERS: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])

@@ -47,15 +47,15 @@ export function toMessagesRequest(
     stream,
     user,
     debug,
+    extra: request.extra,
   }) as TranslatedRequest
 }
 
 /** What would be another answer without it. */
 function refuseUnsupported(request: ChatRequest, translation: Translation): void {
-  const { logprobs, modalities = ['text'], web_search_options: search } = request
+  const { logprobs, modalities = ['text'] } = request
   if (logprobs === true) translation.refuse('logprobs')
   if (modalities.some((modality) => modality !== 'text')) translation.refuse('modalities')
-  if (search !== undefined && search !== null) translation.refuse('web_search_options')
 }
 
 /** Fields this format has no word for, each with the value that says nothing. */
@@ -70,7 +70,6 @@ const UNSUPPORTED_FIELDS = {
   image_config: null,
   audio: null,
   prediction: null,
-  structured_outputs: false,
   prompt_cache_key: null,
 } as const satisfies { readonly [K in keyof ChatRequest]?: unknown }
 const HARMLESS_VALUES: ReadonlyMap<string, unknown> = new Map(Object.entries(UNSUPPORTED_FIELDS))
@@ -107,8 +106,8 @@ function toSampling(
   const thinks = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
   let temperature = request.temperature ?? undefined
   let topP = request.top_p ?? undefined
-  // 0 is chat's word for no limit.
-  let topK = request.top_k || undefined
+  // 0 is chat's word for no limit, and -1 that of many servers.
+  let topK = (request.top_k ?? 0) > 0 ? request.top_k! : undefined
   if (
     temperature !== undefined &&
     (temperature > MAX_TEMPERATURE || (thinks && temperature !== MAX_TEMPERATURE))

@@ -12,6 +12,7 @@ export function toChatRequest(
   { request, endpoint }: ProviderCall<MessagesRequest>,
   translation: Translation,
 ): ChatRequest {
+  refuseUnsupported(request, translation)
   dropUnsupported(request, translation)
   const { tool_choice: choice, cache_control, service_tier, output_config, tools = [] } = request
   const limit = tokenLimitName(endpoint.supportedParameters)
@@ -32,7 +33,15 @@ export function toChatRequest(
     service_tier: tierForChat(service_tier),
     stream: request.stream,
     user: request.user,
+    extra: request.extra,
   }) as unknown as ChatRequest
+}
+
+/** What would be another answer without it, or one that was made where it must not be. */
+const MESSAGES_ONLY = ['compaction', 'container', 'inference_geo', 'safeguards'] as const
+
+function refuseUnsupported(request: MessagesRequest, translation: Translation): void {
+  for (const name of MESSAGES_ONLY) if (request[name] != null) translation.refuse(name)
 }
 
 /** Older servers know `max_tokens` only, some newer ones refuse it; a configuration that lists just one decides. */

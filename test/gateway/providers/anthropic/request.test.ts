@@ -76,7 +76,6 @@ test('what is meant for the gateway or names somebody never goes', async (t) => 
     user: 'canary-user',
     trace: { trace_id: 'canary-trace' },
     metadata: { user_id: 'canary-user' },
-    container: 'canary-container',
     fallbacks: [{ model: 'a/b' }],
     debug: { echo_upstream_body: true },
     odd: 'canary',

@@ -57,8 +57,6 @@ test('what a provider takes goes as it came', async (t) => {
     prompt_cache_options: { mode: 'explicit' },
     verbosity: 'low',
     include_reasoning: true,
-    structured_outputs: true,
-    web_search_options: {},
     reasoning_effort: 'low',
   } satisfies Partial<ChatRequest>
   const { model, messages, stream, user, ...rest } = body(passed)
