@@ -123,6 +123,11 @@ for (const [name, modelOf] of PROVIDERS) {
   })
 }
 
+test('the package’s default format, which is not served, is a 404 that says what to call instead', async (t) => {
+  const error = await failureOf(generateText({ model: openai('sim/instant'), prompt: 'x', ...ONCE }))
+  t.match(error, { statusCode: 404, message: /use POST \/api\/v1\/chat\/completions.*openai\.chat\(model\)/ })
+})
+
 test('reasoning and the cost of a call arrive by way of OpenRouter’s provider', async (t) => {
   const { reasoningText, providerMetadata } = await generateText({
     model: openrouter('sim/reasoner', { usage: { include: true } }),

@@ -188,6 +188,29 @@ test('a stream tells its texts, blocks and message as they come', async (t) => {
   t.strictSame(told, ['connect', 'text', 'assistant', 'end'])
 })
 
+test('models are listed page by page and retrieved', async (t) => {
+  const first = await client.models.list({ limit: 5 })
+  t.equal(first.data.length, 5)
+  const models: Anthropic.ModelInfo[] = []
+  for await (const model of client.models.list({ limit: 5 })) models.push(model)
+  const all = await client.models.list({ limit: 1000 })
+  t.strictSame(models, all.data)
+  const fast = models.find(({ id }) => id === 'sim/fast')!
+  t.match(fast, { type: 'model', display_name: 'Simulated: Fast', created_at: String })
+  t.strictSame(await client.models.retrieve('sim/fast'), fast)
+  const error = await failureOf(client.models.retrieve('sim/none'))
+  t.ok(error instanceof Anthropic.NotFoundError)
+})
+
+test('an early refusal names its call in the body as in the header', async (t) => {
+  const wish = { model: 'sim/instant', max_tokens: 0, messages: [] }
+  const error = await failureOf(client.messages.create(wish))
+  t.ok(error instanceof Anthropic.BadRequestError)
+  const { requestID, error: body } = error as InstanceType<typeof Anthropic.APIError>
+  t.match(requestID, /^req-/)
+  t.equal((body as { request_id?: string }).request_id, requestID)
+})
+
 test('files are uploaded, also while they are read, described, listed and deleted', async (t) => {
   for (const files of [client.beta.files, client.files]) {
     const bytes = Buffer.from('hello')

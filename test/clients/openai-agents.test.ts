@@ -4,6 +4,7 @@ import { OpenAIProvider } from '@openai/agents-openai'
 import OpenAI from 'openai'
 import tap, { test } from 'tap'
 import { z } from 'zod'
+import { failureOf } from '../support/clients/failure-of.js'
 import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
@@ -39,6 +40,13 @@ test('a loop of tools, whole and streamed', async (t) => {
   await streamed.completed
   t.equal(text, whole.finalOutput)
   t.strictSame(asked, [...CITIES, ...CITIES])
+})
+
+test('the default format, which is not served, is a 404 that says how to choose the other', async (t) => {
+  const responses = new OpenAIProvider({ openAIClient, useResponses: true })
+  const asIs = new Runner({ modelProvider: responses, tracingDisabled: true })
+  const error = await failureOf(asIs.run(agentOf(), 'Hi.'))
+  t.match(String(error), /setOpenAIAPI\('chat_completions'\)/)
 })
 
 test('a structured answer', async (t) => {

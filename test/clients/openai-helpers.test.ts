@@ -60,6 +60,25 @@ test('runTools() makes up arguments that its own checks take', async (t) => {
   for (const input of asked) t.ok(parameters.safeParse(input).success)
 })
 
+test('a model is retrieved by its id', async (t) => {
+  t.match(await client.models.retrieve('sim/fast'), { id: 'sim/fast', object: 'model', owned_by: 'sim' })
+  const error = await failureOf(client.models.retrieve('sim/none'))
+  t.ok(error instanceof OpenAI.NotFoundError)
+})
+
+const NOT_SERVED = [
+  ['responses', () => client.responses.create({ model: 'sim/instant', input: 'Hi.' })],
+  ['completions', () => client.completions.create({ model: 'sim/instant', prompt: 'Hi.' })],
+] as const
+
+for (const [name, call] of NOT_SERVED) {
+  test(`${name}, which are not served, are a 404 that names what is`, async (t) => {
+    const error = await failureOf(call())
+    t.ok(error instanceof OpenAI.NotFoundError)
+    t.match(String(error), /use POST \/api\/v1\/chat\/completions/)
+  })
+}
+
 test('speech in each of the voices that the package knows', async (t) => {
   const voices = [
     'alloy',
