@@ -79,6 +79,7 @@ export type GatewayErrorType =
   | 'payload_too_large'
   | 'unprocessable'
   | 'content_policy_violation'
+  | 'image_download_failed'
   | 'server'
   | 'timeout'
   | 'unmapped'

@@ -1,5 +1,6 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import { Fault } from '../base/fault.js'
+import type { FetchFile } from '../base/file-fetch.js'
 import { type CallLogLine, type CallSeverity, createCallLog } from '../base/log.js'
 import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
@@ -8,6 +9,7 @@ import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configura
 import type { ChatRequest, RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
+import { MediaRoom } from '../gateway/providers/http/media-room.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { SealedIds } from '../gateway/providers/openai/spoken-answers.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
@@ -32,6 +34,7 @@ export function composeInference(
   { config, worker, pool, clock, log, store }: WorkerContext,
   routing: RoutingParts,
   accounting: Accounting,
+  fetchFile: FetchFile,
 ) {
   const calls = createCallLog(config.logLevel, `worker-${worker}`)
   const onDefect = (err: unknown): void =>
@@ -41,7 +44,13 @@ export function composeInference(
   })
   const sealedIds = sealedSpokenIds(createSealer(loadSealingKey(config.dataDir)))
   const parts = {
-    createProvider: providerFactory(upstream, store, sealedIds),
+    createProvider: providerFactory({
+      upstream,
+      store,
+      sealedIds,
+      fetchFile,
+      maxBytes: config.limits.inferenceBodyBytes,
+    }),
     messagesOver: messagesOverChat,
   }
   let catalog = buildCatalog(config.gateway, parts)
@@ -90,12 +99,24 @@ export function composeInference(
   }
 }
 
-function providerFactory(
-  upstream: UpstreamClient,
-  store: Store,
-  sealedIds: SealedIds,
-): (slug: string, entry: ProviderConfig) => Provider {
+interface ProviderParts {
+  readonly upstream: UpstreamClient
+  readonly store: Store
+  readonly sealedIds: SealedIds
+  readonly fetchFile: FetchFile
+  /** Of the files that one call names by an address: as many as it could send along. */
+  readonly maxBytes: number
+}
+
+function providerFactory({
+  upstream,
+  store,
+  sealedIds,
+  fetchFile,
+  maxBytes,
+}: ProviderParts): (slug: string, entry: ProviderConfig) => Provider {
   const files = storeGeneratedFiles(store)
+  const room = new MediaRoom()
   const wheel = new TimerWheel()
   return (_slug, entry) => {
     if (entry.kind === 'simulated') {
@@ -103,9 +124,13 @@ function providerFactory(
       return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
     }
     const options = { ...entry, limits: entry.connections, upstream, version: VERSION }
-    if (entry.kind === 'openai') return openAiProvider({ ...options, sealedIds })
-    if (entry.kind === 'anthropic') return anthropicProvider(options)
-    return audioServiceProvider(entry.kind, options)
+    if (entry.kind !== 'openai' && entry.kind !== 'anthropic')
+      return audioServiceProvider(entry.kind, options)
+    // No server of either format fetches sound.
+    const kinds = new Set([...entry.inlineMedia, 'audio' as const])
+    const media = { fetchFile, kinds, maxBytes, room }
+    if (entry.kind === 'anthropic') return anthropicProvider({ ...options, media })
+    return openAiProvider({ ...options, media, sealedIds })
   }
 }
 

@@ -124,7 +124,8 @@ function composeParts(settings: WorkerSettings) {
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
   const accounting = new WorkerAccounting(context)
   const routing = composeRouting(context)
-  const inference = composeInference(context, routing, accounting.accounting)
+  const files = composeFileFetching({ config, clock, log })
+  const inference = composeInference(context, routing, accounting.accounting, files.fetchFile)
   const { upstream } = inference
   const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
   const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
@@ -140,7 +141,6 @@ function composeParts(settings: WorkerSettings) {
   const lab = new LabAgent({ worker, config, log })
   const lifecycle = { draining: false }
   const spool = fileSpool(dataDir, takeRoom)
-  const files = composeFileFetching({ config, clock, log })
   return {
     clock,
     store,

@@ -85,5 +85,10 @@ export function isPdf(data: string): boolean {
 /** An http or https link. */
 export const httpUrl = stringWithRule((url) => (HTTP_URL.test(url) ? null : 'must be an http or https URL'))
 
+/** Base64 that is not empty, or a link to what is fetched for servers that take the bytes alone. */
+export const base64OrUrl = stringWithRule((data) =>
+  HTTP_URL.test(data) || isBase64(data) ? null : 'must be base64 and not empty, or an http or https URL',
+)
+
 /** Base64 that is not empty. */
 export const base64 = stringWithRule((data) => (isBase64(data) ? null : 'must be base64 and not empty'))

@@ -1,15 +1,8 @@
 /** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
 import { z } from 'zod'
-import {
-  boundedString,
-  limitOpenValue,
-  noteOptions,
-  optional,
-  safeInteger,
-  stringWithRule,
-} from '../../http/fields.js'
+import { boundedString, limitOpenValue, noteOptions, optional, safeInteger } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { isBase64, mediaUrl } from '../../inference-http/media.js'
+import { base64OrUrl, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 
 export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
@@ -40,7 +33,7 @@ const contentPart = nameSchema(
     z.object({
       type: z.literal('input_audio'),
       input_audio: z.object({
-        data: stringWithRule((data) => (isBase64(data) ? null : 'must be base64 and not empty')),
+        data: base64OrUrl,
         format: boundedString(1, 32),
       }),
       ...cacheMarks,

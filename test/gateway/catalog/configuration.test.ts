@@ -63,6 +63,7 @@ test('a provider gets the documented defaults', async (t) => {
         hasBreaker: true,
         baseUrl: 'http://127.0.0.1:9000/v1',
         cacheControl: null,
+        inlineMedia: ['file'],
         apiKey: null,
         headers: {},
         ...SERVER_DEFAULTS,

@@ -79,6 +79,15 @@ const server = {
     .prefault({}),
 }
 
+/** Kinds of media that a server cannot fetch itself. */
+const inlinedMedia = (kinds: ('image' | 'video' | 'file')[]) =>
+  z
+    .array(z.enum(['image', 'video', 'file']))
+    .default(kinds)
+    .describe(
+      'What requests name by an address and the server cannot fetch itself: it is fetched here and sent along.',
+    )
+
 const openAi = z.strictObject({
   kind: z.literal('openai'),
   base_url: baseUrl.describe('Where the API begins, such as https://api.example.com/v1'),
@@ -90,6 +99,7 @@ const openAi = z.strictObject({
       ),
   ),
   extra_members: extraMembers,
+  inline_media: inlinedMedia(['file']),
   ...server,
 })
 
@@ -99,6 +109,7 @@ const anthropic = z.strictObject({
     .default('https://api.anthropic.com')
     .describe('Where the API begins, without the /v1/messages of its operations.'),
   extra_members: extraMembers,
+  inline_media: inlinedMedia([]),
   ...server,
 })
 

@@ -15,6 +15,7 @@ import type { StreamFormat } from '../http/provider-exchange.js'
 import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'
+import { MESSAGE_MEDIA } from './message-media.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 
 /** The version of the format; another one, and betas, are headers of the operator's. */
@@ -46,7 +47,7 @@ type MessagesCall = ProviderCall<MessagesRequest>
  */
 export function anthropicProvider(options: ServerOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
-  const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential])
+  const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential], MESSAGE_MEDIA)
   const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT, buildCountBody)
   const messages: MessagesApi = {
     stream: server.streamOperation(PATH, MESSAGE_EVENTS, (call: MessagesCall) =>

@@ -16,6 +16,7 @@ import type {
   ProviderCall,
   StreamReceiver,
 } from '../port/provider.js'
+import { type MediaFormat, MediaInliner, type MediaInlining } from './linked-media.js'
 import {
   DocumentExchange,
   type DocumentFormat,
@@ -35,6 +36,8 @@ export interface ServerOptions {
   readonly upstream: UpstreamClient
   /** For `User-Agent`. */
   readonly version: string
+  /** Where the server cannot fetch all media itself. */
+  readonly media?: MediaInlining
 }
 
 /** A request without what changes from call to call. */
@@ -57,10 +60,15 @@ export class ProviderServer {
   readonly #options: ServerOptions
   readonly #ownHeaders: HeaderPairs
   readonly #secrets: readonly string[]
+  readonly #media: MediaInliner | null
 
-  /** `ownHeaders` are those of the format, the credential's among them. */
-  constructor(options: ServerOptions, ownHeaders: HeaderPairs) {
+  /** `ownHeaders` are those of the format, the credential's among them; `mediaFormat` says where it has media. */
+  constructor(options: ServerOptions, ownHeaders: HeaderPairs, mediaFormat: MediaFormat | null = null) {
     this.#options = options
+    this.#media =
+      options.media === undefined || mediaFormat === null
+        ? null
+        : new MediaInliner(options.media, mediaFormat)
     this.#ownHeaders = ownHeaders
     // Too short ones would mangle innocent words.
     this.#secrets = [options.apiKey ?? '', ...Object.values(options.headers)].filter(
@@ -118,11 +126,19 @@ export class ProviderServer {
     exchange: (call: ProviderCall<R>, receiver: T, body: unknown) => ProviderExchange<T, unknown>,
   ): Operation<R, T> {
     const template = this.template(path, accept)
-    return (call, receiver) => {
-      const body = build(call)
+    const begin = (call: ProviderCall<R>, receiver: T, body: WireObject | Fault): CallHandle => {
       const text = serialize(body)
       if (text instanceof Fault) return rejectCall(text, receiver)
       return this.send(exchange(call, receiver, body), { ...template, body: text }, call)
+    }
+    return (call, receiver) => {
+      const body = build(call)
+      const media = this.#media
+      if (media === null || body instanceof Fault || !media.hasLinks(body)) return begin(call, receiver, body)
+      // Nothing is fetched for a call that is refused.
+      const refused = refuseAccountReference(body)
+      if (refused !== null) return rejectCall(refused, receiver)
+      return media.send(call, body, (whole, watched: T) => begin(call, watched, whole), receiver)
     }
   }
 

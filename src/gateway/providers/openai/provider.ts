@@ -22,6 +22,7 @@ import { type Provider, type ProviderCall, requestedEffort } from '../port/provi
 import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
+import { CHAT_MEDIA } from './chat-media.js'
 import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
 
 const PATH = '/chat/completions'
@@ -47,7 +48,7 @@ interface OpenAiOptions extends ServerOptions {
 export function openAiProvider(options: OpenAiOptions): Provider {
   const credential: HeaderPairs =
     options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
-  const server = new ProviderServer(options, credential)
+  const server = new ProviderServer(options, credential, CHAT_MEDIA)
   const use = options.cacheControl ?? defaultCacheControlUse(options.baseUrl)
   const { sealedIds = null } = options
   const build = (stream: boolean) => (call: ProviderCall) => {

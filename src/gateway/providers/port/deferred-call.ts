@@ -4,21 +4,29 @@ import { CallAdapter, type CallHandle, type FailureReceiver } from './provider.j
 
 /**
  * Begins a call with what was waited for, unless the caller has gone by then. What the wait rejects with ends the call;
- * its provider has seen nothing.
+ * its provider has seen nothing. `onCancel` ends what is waited for.
  */
 export function deferCall<T>(
   ready: Promise<T>,
   begin: (value: T) => CallHandle,
   receiver: FailureReceiver,
+  onCancel: () => void = () => {},
 ): CallHandle {
-  return new DeferredCall(ready, begin, receiver)
+  return new DeferredCall(ready, begin, receiver, onCancel)
 }
 
 class DeferredCall<T> extends CallAdapter {
+  readonly #onCancel: () => void
   #isPaused = false
 
-  constructor(ready: Promise<T>, begin: (value: T) => CallHandle, receiver: FailureReceiver) {
+  constructor(
+    ready: Promise<T>,
+    begin: (value: T) => CallHandle,
+    receiver: FailureReceiver,
+    onCancel: () => void,
+  ) {
     super()
+    this.#onCancel = onCancel
     const fail = (error: unknown): void => {
       if (this.cancelled) return
       const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
@@ -29,6 +37,11 @@ class DeferredCall<T> extends CallAdapter {
       this.attach(begin(value))
       if (this.#isPaused) this.call?.pause()
     }, fail)
+  }
+
+  override cancel(): void {
+    super.cancel()
+    this.#onCancel()
   }
 
   override pause(): void {
