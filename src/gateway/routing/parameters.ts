@@ -52,7 +52,6 @@ const AUDIO_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   'language',
   'response_format',
   'timestamp_granularities',
-  'unlisted',
   'is_session_loose',
 ])
 
@@ -130,6 +129,9 @@ export function missingParameter(endpoint: ModelEndpoint, request: RoutedRequest
     if (name === 'extra') {
       const untaken = Object.keys(value as JsonObject).find((extra) => !takesExtra(endpoint, extra))
       if (untaken !== undefined) return untaken
+    } else if (name === 'unlisted') {
+      const [first] = value as readonly string[]
+      if (first !== undefined) return first
     } else if (name === 'output_config') {
       // Effort belongs to the thinking, which has a member of its own.
       if ((value as JsonObject).format != null && !isListed(endpoint, 'response_format')) return name

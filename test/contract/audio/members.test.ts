@@ -3,6 +3,7 @@ import tap, { test } from 'tap'
 import { sentForm } from '../../support/clients/sent-form.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
 import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
+import { eventually } from '../../support/timing/eventually.js'
 
 const upstream = await mockUpstream(tap)
 const other = await mockUpstream(tap)
@@ -35,6 +36,11 @@ const server = await startGateway({
       'acme/voice': {
         output_modalities: ['speech'],
         supported_parameters: ['speed'],
+        endpoints: [{ provider: 'first' }],
+      },
+      'acme/led': {
+        output_modalities: ['speech'],
+        supported_parameters: ['instructions'],
         endpoints: [{ provider: 'first' }],
       },
       'acme/monotone': { output_modalities: ['speech'], endpoints: [{ provider: 'first' }] },
@@ -249,4 +255,39 @@ test('members of speech that nobody listed, and speed where it is not supported,
     'voice',
     'response_format',
   ])
+})
+
+test('the end user and the session of a call stand in its ledger row and in the line of its failure, and reach no provider', async (t) => {
+  const who = { user: 'audio-user-7', session_id: 'audio-session-7' }
+  const read = async (id: string | null): Promise<Json> =>
+    (await (await server.get(`/generation?id=${id}`, MANAGEMENT_KEY)).json()) as Json
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  const heard = await server.post('/audio/transcriptions', form(who), { key: MANAGEMENT_KEY })
+  t.match(await read(heard.headers.get('x-generation-id')), {
+    data: { external_user: who.user, session_id: who.session_id },
+  })
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  const spoken = await speak(who)
+  await spoken.text()
+  t.match(await read(spoken.headers.get('x-generation-id')), {
+    data: { external_user: who.user, session_id: who.session_id },
+  })
+  upstream.script = (peer) => peer.reset()
+  t.equal((await transcribe(inline(who))).status, 502)
+  await eventually(() => server.log().includes(who.user))
+  for (const { body, rawHeaders } of upstream.requests)
+    t.notMatch(body + rawHeaders.join(' '), /audio-(user|session)-7/)
+})
+
+test('an endpoint must list the parameters that a caller requires, and nothing of the gateway’s own', async (t) => {
+  const required = { provider: { require_parameters: true } }
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  for (const body of [inline({ keyterms: ['a'], ...required, session_id: 's' }), inline(required)])
+    t.equal((await transcribe(body)).status, 200)
+  for (const more of [{ prompt: 'names' }, { zz: 1 }])
+    t.equal((await transcribe(inline({ ...more, ...required }))).status, 404)
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  t.equal((await speak({ speed: 2, ...required })).status, 200)
+  t.equal((await speak({ speed: 2, instructions: 'calm', ...required })).status, 404)
+  t.equal((await speak({ model: 'acme/led', instructions: 'calm', ...required })).status, 200)
 })

@@ -51,7 +51,9 @@ export const CHAT_PARAMETERS = [
 export type ChatParameter = (typeof CHAT_PARAMETERS)[number]
 
 /** Parameters of audio requests; an endpoint has those that its configuration names. */
-const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
+const AUDIO_PARAMETERS = [
+  ...['speed', 'instructions', 'diarize', 'keyterms', 'prompt', 'chunking_strategy'],
+] as const
 
 const NAMED_PARAMETERS = [...CHAT_PARAMETERS, ...AUDIO_PARAMETERS] as const
 
