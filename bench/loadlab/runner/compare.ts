@@ -1,5 +1,5 @@
 /** `npm run bench -- compare`: every installed tool, in random order, against the server that knows the truth. */
-import { coresOfOthers, FOREIGN_LIMIT } from '../../../src/lab/verdict/evidence.js'
+import { coresOfOthers, foreignLimit } from '../../../src/lab/verdict/evidence.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import { renderRequest, resolveDestination } from '../../harness/http/requests.js'
 import { describeMachine, describeSource, systemLimits } from '../../harness/machine/machine.js'
@@ -182,12 +182,14 @@ function runOrder({ rounds, planned }: ComparisonPlan): string[][] {
 
 /** Programs outside of the comparison make tools look slow and late: the report has to say so first. */
 function busyWarnings(repetitions: readonly Repetition[]): string[] {
-  const foreign = repetitions.map(({ truth, report }) => coresOfOthers(truth, report) ?? 0)
-  const disturbed = foreign.filter((cores) => cores > FOREIGN_LIMIT)
+  const disturbed = repetitions.flatMap(({ truth, report }) => {
+    const cores = coresOfOthers(truth, report) ?? 0
+    return cores > foreignLimit(truth) ? [cores] : []
+  })
   if (disturbed.length === 0) return []
   const most = Math.max(...disturbed).toFixed(2)
   return [
-    `the machine was busy: other programs used its cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} cores; what depends on that is not judged, run again on a quiet machine`,
+    `the machine was busy: other programs used its cores in ${disturbed.length} of ${repetitions.length} repetitions, up to ${most} cores; what depends on that is not judged, run again on a quiet machine`,
   ]
 }
 

@@ -26,7 +26,7 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
     /** Cores that programs other than server and tool kept busy meanwhile; null where that is unknown. */
     foreignCores,
     /** What depends on the machine says nothing then. */
-    busy: foreignCores !== null && foreignCores > FOREIGN_LIMIT,
+    busy: foreignCores !== null && foreignCores > foreignLimit(truth),
     /** Requests that the tool can have under way: connections times pipelining. */
     capacity: report.connections * (report.pipelining ?? 1),
     /** Arrivals per second that the tool, or else its user, declared; null for a closed loop at its own pace. */
@@ -64,8 +64,12 @@ export function gatherEvidence(truth: RunSummary, series: readonly SeriesStep[],
   }
 }
 
-/** Beyond it programs outside of a run make server and tool look slow and late. */
-export const FOREIGN_LIMIT = 0.1
+/**
+ * Cores beyond which programs outside of a run make server and tool look slow and late: a twentieth of the machine, because
+ * on one with cores to spare they are given others.
+ */
+export const foreignLimit = ({ environment }: RunSummary): number =>
+  Math.max(2, Number(environment.cores ?? 2)) / 20
 
 /** A tool that does not tell what it used itself cannot be told from the others. */
 export function coresOfOthers(

@@ -3,9 +3,9 @@ import type { SeriesStep } from '../run-summary.js'
 import { countMatching, sumOf } from '../sums.js'
 import {
   type CheckFinding,
-  FOREIGN_LIMIT,
   fail,
   failWhenQuiet,
+  foreignLimit,
   pass,
   type ReportEvidence,
   skip,
@@ -67,9 +67,9 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
 }
 
 /** V17: who else used the cores? */
-export function checkMachine({ foreignCores, busy }: ReportEvidence): CheckFinding {
+export function checkMachine({ truth, foreignCores, busy }: ReportEvidence): CheckFinding {
   if (foreignCores === null) return skip('what other programs used is not known')
-  const reason = `other programs used ${formatRatio(foreignCores)} cores while it ran, where ${FOREIGN_LIMIT} is the limit`
+  const reason = `other programs used ${formatRatio(foreignCores)} cores while it ran, where ${formatRatio(foreignLimit(truth))} is the limit`
   return busy ? warn(`the machine was busy: ${reason}`) : pass(reason)
 }
 

@@ -151,10 +151,12 @@ test('the control listener', async (t) => {
     })
     const { status, json } = await ask('POST', `/lab/v1/runs/${id}/client`, report)
     t.equal(status, 200)
-    t.equal(json.checks.length, 16)
+    t.equal(json.checks.length, 17)
+    t.equal(json.checks.at(-1).id, 'V17')
     t.type(json.validity, 'string')
     const { json: again } = await ask('GET', `/lab/v1/runs/${id}`)
     t.equal(again.verdict.verdict, json.verdict)
+    t.ok(again.others.cores >= 0 && again.others.seconds > 0, 'it knows what other programs used')
     const { json: list } = await ask('GET', '/lab/v1/runs')
     t.match(list.runs[0], { id, tool: 'test', verdict: json.verdict })
     for (const [change, field] of [

@@ -92,6 +92,12 @@ test('a tool that spins while it waits is not taken for another program', async 
   t.equal(resultOf(judged(heldRun({ foreign: BUSY }), spinning), 'V17'), 'ok')
 })
 
+test('on a machine with cores to spare others may use more before they disturb', async (t) => {
+  const many = { ...heldRun({ foreign: BUSY }), environment: { cores: 32 } }
+  t.match(judged(many, lateTool(3.3)), { verdict: 'latency invalid' })
+  t.match(judged({ ...many, environment: { cores: 16 } }, lateTool(3.3)), { verdict: 'valid' })
+})
+
 test('a rate at its own pace is said to be what the others left', async (t) => {
   const report = reportOf({ done: 1600, durationS: 8, cpuShare: 0.2 })
   const verdict = judged(runOf({ seconds: 8, arrivals: 1600, foreign: BUSY }), report)
