@@ -529,6 +529,11 @@ const BAD_OPTIONS = [
   ['another model', { first: { model: 'dearer' } }],
   ['a form of answer', { first: { response_format: 'srt' } }],
   ['a person', { first: { user: 'alice' } }],
+  ['a person by another name', { first: { customer_id: 'alice' } }],
+  ['state', { first: { assistant_id: 'a-1' } }],
+  ['the model as a list', { first: { 'model[]': 'dearer' } }],
+  ['the model in other letters', { first: { Model: 'dearer' } }],
+  ['the model with a blank', { first: { 'model ': 'dearer' } }],
   ['something in the account', { first: { file_id: 'file-1' } }],
   ['something in the account, deep within', { first: { a: [{ file_id: 'file-1' }] } }],
 ] as const

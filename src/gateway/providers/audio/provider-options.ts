@@ -1,16 +1,18 @@
 /** What a caller says to one provider alone: `provider.options`, a map of objects by provider (contract/gateway 2.7). */
 import { Fault } from '../../../base/fault.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
+import { isNeverPassed } from '../../formats/extra-members.js'
 import { asObject, type JsonObject } from '../../formats/json-values.js'
 import { refuseAccountReference } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
 
-/** What changes the form of the answer, and what names a person, or state in the operator's account. */
+/** What changes the form of the answer, or is told to nobody. */
 const REFUSED: ReadonlySet<string> = new Set([
-  ...['model', 'response_format', 'stream', 'stream_format'],
-  ...['user', 'safety_identifier', 'user_profile_id', 'workspace_id', 'session_id', 'metadata', 'store'],
-  ...['conversation', 'previous_response_id', 'thread'],
+  ...['model', 'response_format', 'stream', 'stream_format', 'session_id', 'metadata'],
 ])
+
+/** Any other would be a name to some servers that we have not seen. */
+const NAME = /^\w[\w.-]{0,99}(?:\[\])?$/
 
 /**
  * The members for the provider that is asked; or the fault that names one which is not a caller's to set. `own`: what
@@ -23,8 +25,8 @@ export function optionsFor(
   const { slug } = endpoint.provider
   const options = asObject(asObject(request.provider?.options)?.[slug]) ?? {}
   for (const name in options) {
-    const plain = name.replace(/\[\]$/, '')
-    if (!REFUSED.has(plain) && !own.has(plain)) continue
+    const plain = name.replace(/\[\]$/, '').toLowerCase()
+    if (NAME.test(name) && !REFUSED.has(plain) && !own.has(plain) && !isNeverPassed(plain)) continue
     const note = `provider.options.${slug}.${name} is not supported: the request itself says it, or it names a person or state`
     return new Fault('bad-request', { note, metadata: { error_type: 'invalid_request' } })
   }
