@@ -104,3 +104,15 @@ test('what cannot be called is refused by name', async (t) => {
   const long = JSON.stringify({ path: 'x'.repeat(70_000) })
   t.match(refusalOf(userRequest(`call: read ${long}`, { tools })), /more than 65536 characters/)
 })
+
+test('the word within a line, or behind too many others, asks for nothing', async (t) => {
+  const [[first]] = loop(userRequest('Please call: read {"path":"a"}', { tools })) as [[Called]]
+  t.strictSame(first, ['read', first[1]], 'named in the text')
+  t.not(first[1], '{"path":"a"}')
+  const words = `${'call: 1\n'.repeat(1_000)}call: read {"path":"a"}`
+  t.not((loop(userRequest(words, { tools })) as [[Called]])[0][0][1], '{"path":"a"}')
+  t.strictSame(loop(userRequest('\tcall: stop {} \r\ncall: read {"path":"a"}\r\n', { tools })), [
+    [['stop', '{}']],
+    [['read', '{"path":"a"}']],
+  ])
+})

@@ -5,37 +5,37 @@ import { currentTurn, textOfContent } from './current-turn.js'
 
 /** The end of the word that announces a schema, in any case of its first letter. */
 const WORD = 'chema'
-/** How many of these words are looked at: prompts may hold any number. */
-const MAX_WORDS = 256
 /** Most characters before the word in which JSON is named, between it and the schema, and of the schema. */
 const REACH = 200
 const MAX_SCHEMA = 65_536
+/** Characters of one text that are looked at closely: a prompt may hold any number of schemas, one in another. */
+const MAX_LOOKED_AT = 4 * MAX_SCHEMA
 
 /**
  * The schema by which the prompt asks for JSON, or null. System messages and what the user asks now are read, and of
  * several schemas the last one counts: the others are examples.
  */
 export function findPromptSchema(messages: readonly ChatMessage[]): SchemaObject | null {
-  const rules = messages.filter(isRule).map(({ content }) => textOfContent(content))
-  return [...rules, currentTurn(messages).text].reduce<SchemaObject | null>(
-    (found, text) => findSchema(text) ?? found,
-    null,
-  )
-}
-
-function isRule({ role }: ChatMessage): boolean {
-  return role === 'system' || role === 'developer'
+  let found: SchemaObject | null = null
+  for (const { role, content } of messages) {
+    if (role === 'system' || role === 'developer') found = findSchema(textOfContent(content)) ?? found
+  }
+  return findSchema(currentTurn(messages).text) ?? found
 }
 
 function findSchema(text: string): SchemaObject | null {
   let found: SchemaObject | null = null
+  let left = MAX_LOOKED_AT
   let at = text.indexOf(WORD)
-  for (let seen = 0; at >= 0 && seen < MAX_WORDS; seen++) {
+  while (at >= 0 && left > 0) {
     const from = at + WORD.length
-    const object = objectBehind(text, from)
-    if (object !== null && asksForJson(text, from) && describesValue(object.value)) found = object.value
+    const gap = text.slice(from, from + REACH).indexOf('{')
+    const end = gap < 0 ? null : endOfObject(text, from + gap)
+    left -= REACH + (gap < 0 ? 0 : (end ?? from + gap + MAX_SCHEMA) - from)
+    const object = end === null ? null : parsedObject(text.slice(from + gap, end))
+    if (object !== null && asksForJson(text, from) && describesValue(object)) found = object
     // Within an object the word means something else.
-    at = text.indexOf(WORD, object?.end ?? from)
+    at = text.indexOf(WORD, object === null || end === null ? from : end)
   }
   return found
 }
@@ -44,17 +44,6 @@ function findSchema(text: string): SchemaObject | null {
 function asksForJson(text: string, to: number): boolean {
   const words = text.slice(Math.max(0, to - REACH), to)
   return /json/i.test(words) && !/(?:input|parameters?)[ _-]?schema$/i.test(words)
-}
-
-interface FoundObject {
-  readonly value: SchemaObject
-  /** The place behind it. */
-  readonly end: number
-}
-
-function objectBehind(text: string, from: number): FoundObject | null {
-  const gap = text.slice(from, from + REACH).indexOf('{')
-  return gap < 0 ? null : objectAt(text, from + gap)
 }
 
 function describesValue(object: SchemaObject): boolean {
@@ -68,19 +57,16 @@ function describesValue(object: SchemaObject): boolean {
   )
 }
 
-/** The JSON object that begins at `start`; null when what stands there is none. */
-function objectAt(text: string, start: number): FoundObject | null {
-  const end = endOfObject(text, start)
-  if (end === null) return null
+function parsedObject(text: string): SchemaObject | null {
   try {
-    const value: unknown = JSON.parse(text.slice(start, end))
-    return isObject(value) ? { value, end } : null
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
   } catch {
     return null
   }
 }
 
-/** The place behind the brace that closes the one at `start`. */
+/** The place behind the brace that closes the one at `start`; null where that is too far away, or nowhere. */
 function endOfObject(text: string, start: number): number | null {
   const last = Math.min(text.length, start + MAX_SCHEMA)
   let depth = 0
