@@ -127,6 +127,8 @@ export interface RowWhy {
   readonly referer: string | null
   readonly agent: string | null
   readonly title: string | null
+  /** What caches have saved, in nano-dollars; less than 0 where writing to them cost more. */
+  readonly cacheDiscount: number
   /** As the request has them. */
   readonly metadata: Readonly<Record<string, string>> | null
   readonly trace: Readonly<Record<string, unknown>> | null
@@ -135,7 +137,7 @@ export interface RowWhy {
 /** Of rows that say nothing of it. */
 export const NOTHING_TOLD: RowWhy = Object.freeze({
   ...{ configVersion: null, priceVersion: null, region: null, queueMs: 0, connectMs: 0, admitMs: 0 },
-  ...{ candidates: [], unlisted: 0, attempts: [] },
+  ...{ candidates: [], unlisted: 0, attempts: [], cacheDiscount: 0 },
   ...{ user: null, referer: null, agent: null, title: null, metadata: null, trace: null },
 })
 

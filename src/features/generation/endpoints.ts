@@ -152,6 +152,7 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     is_byok: false,
     data_region: dataRegion(why.region),
     external_user: why.user,
+    cache_discount: why.cacheDiscount === 0 ? null : nanosToDollars(why.cacheDiscount),
     http_referer: why.referer,
     user_agent: why.agent,
     api_type: detail.api === '' ? null : detail.api,

@@ -2,6 +2,7 @@
 import type { RowAttempt, RowCandidate, RowWhy } from '../../store/ledger-store.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
+import { cacheDiscount, pricesInForce } from '../pricing/price.js'
 import type { Plan, PlanTrace } from '../routing/plan.js'
 import type { Attempt, Generation } from '../run/generation.js'
 
@@ -34,9 +35,18 @@ export function rowWhy(generation: Generation<RoutedRequest>): RowWhy {
     referer: textOf(client.referer),
     agent: textOf(client.agent),
     title: textOf(client.title),
+    cacheDiscount: savedByCaches(generation, endpoint),
     metadata: (request as Pick<ChatRequest, 'metadata'>).metadata ?? null,
     trace: request.trace ?? null,
   }
+}
+
+function savedByCaches(
+  { consumption, serviceTier }: Generation<RoutedRequest>,
+  { prices }: ModelEndpoint,
+): number {
+  if (consumption === null) return 0
+  return cacheDiscount(consumption.usage, pricesInForce(prices, serviceTier), consumption.cost)
 }
 
 /** One call that answered, or none: the row tells as much. */

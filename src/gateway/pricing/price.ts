@@ -110,6 +110,15 @@ export function chargeableCost(usage: Usage, prices: PriceList): CallCost | null
   }
 }
 
+/**
+ * What caches have saved of a cost, in nano-dollars; less than 0 where writing to them cost more than they gave back.
+ */
+export function cacheDiscount(usage: Usage, prices: PriceList, { total }: CallCost): number {
+  if (usage.cached === 0 && usage.cacheWrite === 0) return 0
+  const uncached = { ...usage, cached: 0, cacheWrite: 0, details: { ...usage.details, cacheWrite1h: 0 } }
+  return (chargeableCost(uncached, prices)?.total ?? total) - total
+}
+
 /** Figures that overlap count as nothing, not less. */
 function atLeast0(tokens: number): number {
   return tokens > 0 ? tokens : 0

@@ -263,6 +263,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   /** What was generated before the end is consumed, whether or not the caller has read it. */
   #close(outcome: InferenceOutcome): void {
     this.#silenced = true
+    this.#generation.serviceTier = this.#totals.serviceTier
     if (this.#generation.served === null || this.#chargeReported()) void this.#settle(outcome)
     else {
       this.#estimate()

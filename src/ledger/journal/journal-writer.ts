@@ -16,9 +16,9 @@ interface JournalWriterOptions {
 const SEGMENT_BYTES = 16 * 1024 * 1024
 /** Room that is made at a time. */
 const ALLOCATION = Buffer.alloc(1024 * 1024)
-/** Least room for the calls that are open; each writes one more line, of a few hundred bytes. */
+/** Least room for the calls that are open; each writes one more line, of a few hundred bytes where its caller labels it little. */
 const SPARE_BYTES = 128 * 1024
-const BYTES_PER_OPEN_CALL = 1024
+const BYTES_PER_OPEN_CALL = 2048
 /** How long the disk is left alone after it has refused. */
 const RETRY_MS = 250
 /** How long a line may wait that no answer waits for. */

@@ -16,7 +16,7 @@ export function encodeWhy(why: RowWhy, quote: (text: string | null) => string): 
   const user = why.user === null ? 'null' : JSON.stringify(why.user)
   const caller = `${user},${quote(why.referer)},${quote(why.agent)},${quote(why.title)}`
   const words = `${metadata === null ? NONE : JSON.stringify(metadata)},${trace === null ? NONE : JSON.stringify(trace)}`
-  return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words}]`
+  return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words},${why.cacheDiscount}]`
 }
 
 function encodeCandidate({ provider, model, place, chance, why }: RowCandidate) {
@@ -36,6 +36,7 @@ type EncodedWhy = readonly [
   ...caller: [string | null, string | null, string | null, string | null],
   metadata: RowWhy['metadata'] | 0,
   trace: RowWhy['trace'] | 0,
+  cacheDiscount: number,
 ]
 
 /** `value`: as parsed from a line; undefined where that is of before. */
@@ -43,12 +44,12 @@ export function decodeWhy(value: unknown): RowWhy {
   if (value === undefined) return NOTHING_TOLD
   const [configVersion, priceVersion, region, queueMs, connectMs, admitMs, thought, unlisted, made, ...rest] =
     value as EncodedWhy
-  const [user, referer, agent, title, metadata, trace] = rest
+  const [user, referer, agent, title, metadata, trace, cacheDiscount] = rest
   const candidates = thought === NONE ? [] : thought
   const attempts = made === NONE ? [] : made
   return {
     ...{ configVersion, priceVersion, region, queueMs, connectMs, admitMs, unlisted },
-    ...{ user, referer, agent, title },
+    ...{ user, referer, agent, title, cacheDiscount },
     candidates: candidates.map(([provider, model, place, chance, ...why]) => ({
       ...{ provider, model, place, chance, why },
     })),

@@ -2,8 +2,9 @@
 import { test } from 'tap'
 import { closedLedgerEntry } from '../../../src/gateway/accounting/ledger-rows.js'
 import { rowWhy } from '../../../src/gateway/accounting/row-why.js'
-import type { ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import type { ChatRequest, RoutedRequest, Usage } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
+import { costOf, pricesInForce } from '../../../src/gateway/pricing/price.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
 import { encodeClosedLine } from '../../../src/store/ledger/row-text.js'
@@ -15,6 +16,7 @@ import {
   catalogOf,
   PRICES,
   ScriptedProvider,
+  usage,
 } from '../../support/providers/scripted-provider.js'
 
 const SLUGS = Array.from({ length: 40 }, (_, at) => `slug-${at}`)
@@ -54,7 +56,7 @@ test('where there was nothing to choose a row says who asked, by which prices, a
     ...{ queueMs: 2, connectMs: 7, admitMs: 3 },
     ...{ candidates: [], unlisted: 0, attempts: [] },
     ...{ user: 'somebody', referer: CLIENT.referer, agent: CLIENT.agent, title: CLIENT.title },
-    ...{ metadata: { team: 'search' }, trace: { trace_id: 'x' } },
+    ...{ metadata: { team: 'search' }, trace: { trace_id: 'x' }, cacheDiscount: 0 },
   })
   t.end()
 })
@@ -108,6 +110,30 @@ test('how often each is drawn is what the chances say', (t) => {
       Math.abs(count / times - chances.get(provider)!) < 0.015,
       `${provider} ${count} ${chances.get(provider)}`,
     )
+  t.end()
+})
+
+test('what caches have saved is told at the prices of the tier that served', (t) => {
+  const discount = (more: Partial<Usage>, served: string | null = null): number => {
+    const generation = generationOf({})
+    const flex = { ...PRICES, inputCacheRead: 250_000_000 }
+    const list = { ...PRICES, inputCacheRead: 100_000_000, inputCacheWrite: 1_250_000_000 }
+    const prices = { ...list, inputCacheWrite1h: 2_000_000_000, tiers: { flex } }
+    generation.served = { ...generation.plan.endpoints[0]!, prices }
+    generation.serviceTier = served
+    const used = usage(1000, 0, more)
+    const cost = costOf(used, pricesInForce(prices, served))
+    generation.consumption = { usage: used, cost, estimated: false, guessed: false }
+    return rowWhy(generation).cacheDiscount
+  }
+  t.equal(discount({}), 0)
+  t.equal(discount({ cached: 400 }), 400 * 900)
+  t.equal(discount({ cached: 400 }, 'flex'), 400 * 750)
+  t.equal(discount({ cacheWrite: 400 }), -400 * 250)
+  t.equal(
+    discount({ cacheWrite: 400, details: { cacheWrite1h: 100, webSearches: 1 } }),
+    -300 * 250 - 100 * 1000,
+  )
   t.end()
 })
 

@@ -54,6 +54,7 @@ const why: fc.Arbitrary<LedgerRow['detail']['why']> = fc.record({
   referer: fc.option(words),
   agent: fc.option(words),
   title: fc.option(words),
+  cacheDiscount: fc.integer(),
   metadata: fc.option(fc.dictionary(words, words, { maxKeys: 3, noNullPrototype: true })),
   trace: fc.option(fc.dictionary(words, fc.jsonValue(), { maxKeys: 3, noNullPrototype: true })),
 })
