@@ -23,3 +23,16 @@ test('the list of decisions has number, date and title of each page', async (t) 
     t.ok(list.includes(`| [${number}](${page}) | ${date} | ${title} |`), `${number} ${date} ${title}`)
   }
 })
+
+test('the page of clients names the versions that the tests run', async (t) => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    devDependencies: Record<string, string>
+  }
+  // An alias holds the name and the version of what it stands for.
+  const installed = Object.entries(devDependencies).map(([name, version]) =>
+    version.startsWith('npm:') ? version.slice('npm:'.length) : `${name}@${version}`,
+  )
+  const rows = [...readFileSync('docs/guide/clients.md', 'utf8').matchAll(/^\| `(\S+)` \| (\d\S*) \|/gm)]
+  t.ok(rows.length >= 14)
+  for (const [, name, version] of rows) t.ok(installed.includes(`${name}@${version}`), `${name} ${version}`)
+})
