@@ -15,7 +15,7 @@ import { TOY_FIGURES, toolPlace, toyRun, toyVariant } from './toy-tool.js'
 const installed = (...names: string[]): InstalledTool[] =>
   TOOLS.filter(({ name }) => names.includes(name)).map((tool) => ({ tool, version: '1', program: tool.name }))
 
-const HERE = installed('sluice-drive', 'autocannon', 'wrk')
+const HERE = installed('drive', 'autocannon', 'wrk')
 const EVERY = TOOLS.filter(({ variants }) => variants.length > 0).map((tool) => ({
   tool,
   version: '1',

@@ -96,7 +96,7 @@ export const driveStream: ToolVariant = {
 }
 
 export const drive = defineTool({
-  name: DRIVER_NAME,
+  name: 'drive',
   probe: `${DRIVER_NAME} ${DRIVER_VERSION}`,
   command: command('constant', ['--lab-headers']),
   parse: parseDrive,
