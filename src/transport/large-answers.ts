@@ -10,7 +10,7 @@ const OWED_BEYOND = 100
 /** What is made of a body costs about as much later, when it is written for a provider, as reading it. */
 const LATER_WORK = 2
 /** Nobody waits longer for what it owes, in milliseconds. */
-const MOST_OWED_MS = 5_000
+const MOST_OWED_MS = 10_000
 /** How often it is looked whether small calls still come, in milliseconds. */
 const LOOK_AGAIN_MS = 100
 
