@@ -75,7 +75,7 @@ export async function findSetupProblem(
     )
     const missing = scenarios.flatMap(({ models }) => models).find(({ id }) => !known.has(id))
     if (missing === undefined) return null
-    return `the gateway at ${gateway.url} does not know ${missing.id}; configure it with what sluice drill --print-config prints`
+    return `the gateway at ${gateway.url} does not know ${missing.id}; configure it with what npx sluice drill --print-config prints`
   } finally {
     caller.close()
   }

@@ -196,7 +196,7 @@ test('a gateway that is not configured for it, or does not take the key, is a se
   t.equal(unknown.code, 1)
   t.match(
     unknown.stderr,
-    'does not know drill/s01; configure it with what sluice drill --print-config prints',
+    'does not know drill/s01; configure it with what npx sluice drill --print-config prints',
   )
   const refused = await runDrill(t, words, { SLUICE_API_KEY: 'sk-some-other-key-01234567890123456789' })
   t.equal(refused.code, 1)
