@@ -148,7 +148,7 @@ function countInference(
   outcome: InferenceOutcome,
 ): void {
   const { consumption, startedAt, firstEventAt } = generation
-  stats.record(generation.model, generation.providerSlug, outcome.kind, {
+  stats.record(generation.modelEntry, generation.providerSlug, outcome.kind, {
     ms: performance.now() - startedAt,
     firstMs: firstEventAt === 0 ? 0 : firstEventAt - startedAt,
     promptTokens: consumption?.usage.prompt ?? 0,
@@ -156,7 +156,7 @@ function countInference(
     costNanos: consumption?.cost.total ?? 0,
   })
   for (const { endpoint, lost } of generation.attempts)
-    stats.recordAttempt(endpoint.model.id, endpoint.provider.slug, lost)
+    stats.recordAttempt(endpoint.model.entryId, endpoint.provider.slug, lost)
 }
 
 function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {

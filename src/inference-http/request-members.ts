@@ -28,15 +28,15 @@ export const cacheControl = nameSchema(
   z.object({ type: z.literal('ephemeral'), ...optional({ ttl: z.enum(['5m', '1h']) }) }),
 )
 
-const MODEL_ID = /^[~@A-Za-z0-9][\w.@~+-]*\/[A-Za-z0-9][\w.@~+-]*(?::[\w.-]+)?$/
+const MODEL_ID = /^[~@A-Za-z0-9][\w.:/@~+-]*$/
 const LONGEST_MODEL_ID = 256
 
-/** `vendor/name` with an optional `:variant`. */
+/** `vendor/name`, also with a `:variant`, or any name of the configuration (contract/decisions 51). */
 export const modelId = stringWithRule(
   (id) =>
     id.length <= LONGEST_MODEL_ID && MODEL_ID.test(id)
       ? null
-      : 'must be a model id of the form vendor/name or vendor/name:variant',
+      : 'must be the id of a model: letters, digits and . _ : / @ + ~ -',
   MODEL_ID.source,
 ).meta({ maxLength: LONGEST_MODEL_ID })
 

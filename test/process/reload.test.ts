@@ -70,6 +70,10 @@ test('SIGHUP brings a new file to every worker, without ending one of them', asy
     await allSay(t, url, models.join())
     t.match(server.logged(ARRIVED).at(-1), { level: 30, workers: 3, models: models.length, providers: 1 })
   }
+  await reload(fileOf(['a/one', '"b/*"'], 'aliases: { gpt-4o: a/one, other: b/two }\n'))
+  await allSay(t, url, 'a/one,b/*,gpt-4o,other')
+  await reload(fileOf(['a/one'], 'aliases: { gpt-4o: a/one }\n'))
+  await allSay(t, url, 'a/one,gpt-4o')
   t.same(server.children(), before)
   t.equal(server.stdout.split('sluice listening').length, 2, 'readiness is not said again')
 })
@@ -77,7 +81,7 @@ test('SIGHUP brings a new file to every worker, without ending one of them', asy
 test('a bad file is refused whole, every fault is named, and the old one goes on', async (t) => {
   const { server, write, reload } = startWith(t, fileOf(['a/one']), 2)
   const { url } = await server.ready()
-  write(`${fileOf(['a/two', 'bad'])}\nbody_limit: canary-value\nnonsense: canary-value\n`)
+  write(`${fileOf(['a/two', 'bad id'])}\nbody_limit: canary-value\nnonsense: canary-value\n`)
   server.signal('SIGHUP')
   await eventually(() => server.logged('configuration refused: the old one goes on').length === 1)
   await allSay(t, url, 'a/one')
@@ -87,7 +91,7 @@ test('a bad file is refused whole, every fault is named, and the old one goes on
     [
       /^50 .*sluice\.yaml: body_limit: must be an integer$/,
       /^50 .*sluice\.yaml: nonsense: there is no such setting$/,
-      /^50 .*sluice\.yaml: models\.bad: must be vendor\/name/,
+      /^50 .*sluice\.yaml: models\.bad id: must be a name/,
     ],
   )
   t.equal(faults.length, 3)

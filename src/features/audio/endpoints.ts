@@ -6,6 +6,7 @@ import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
 import type { SpeechRequest, Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
+import { findModel } from '../../gateway/routing/variants.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
@@ -130,7 +131,7 @@ const OPTIONAL_ABILITIES = ['diarize', 'keyterms'] as const
 
 /** What no endpoint of the model can do is refused before anybody is asked (contract/gateway 6.1). */
 function requireSupportedOptions(catalog: Catalog, request: TranscriptionRequest): void {
-  const model = catalog.model(request.model)
+  const model = findModel(catalog, request.model)
   if (model === null) return
   for (const name of OPTIONAL_ABILITIES) {
     const asked = request[name]
@@ -143,7 +144,7 @@ function requireSupportedOptions(catalog: Catalog, request: TranscriptionRequest
 
 /** Models that do not say which voices they have leave the judgement to their provider. */
 function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest): void {
-  const voices: Model['supportedVoices'] = catalog.model(id)?.supportedVoices ?? null
+  const voices: Model['supportedVoices'] = findModel(catalog, id)?.supportedVoices ?? null
   if (voices !== null && !voices.includes(voice))
     throw invalidInput(['body', 'voice'], `must be one of ${voices.join(', ')}`)
 }

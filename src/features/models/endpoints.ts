@@ -91,7 +91,7 @@ export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): 
         : serializedJsonReply(200, lists.page(catalog(), path, query, call.query), VARY),
   })
   const find = (id: string): Model => {
-    const model = catalog().model(id)
+    const model = catalog().listed(id)
     if (model === null) throw NOT_FOUND
     return model
   }
@@ -128,8 +128,7 @@ export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): 
       summary: 'Count the models',
       query: FilterQuery,
       replies: { 200: { description: 'How many models there are', schema: ModelCount } },
-      handle: ({ query }) =>
-        jsonReply(200, { data: { count: filterModels(catalog().models, query).length } }),
+      handle: ({ query }) => jsonReply(200, { data: { count: filterModels(catalog().list, query).length } }),
     }),
     operation('read_model', 'GET /api/v1/model/{author}/{slug}', {
       summary: 'Read one model',
@@ -192,8 +191,8 @@ class ModelLists {
     return messagesModelPage(this.#found(catalog, { ...query, sort: query.sort ?? 'newest' }), query)
   }
 
-  #found({ models }: Catalog, query: ModelListQuery): readonly Model[] {
-    return sortModels(filterModels(models, query), query.sort, this.#health)
+  #found({ list }: Catalog, query: ModelListQuery): readonly Model[] {
+    return sortModels(filterModels(list, query), query.sort, this.#health)
   }
 
   /** @param raw the query as sent, for the link to the next page */

@@ -1,6 +1,6 @@
 /** Models, endpoints and providers as the models operations answer them (contract/gateway 11.1 and 11.2). */
 import { z } from 'zod'
-import type { Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
+import type { ListedModel, Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { recordEncoder } from '../../http/answers.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -40,6 +40,10 @@ export const ModelBody = nameSchema(
     object: z.literal('model'),
     owned_by: z.string(),
     canonical_slug: z.string(),
+    alias_target: z
+      .object({ slug: z.string(), name: z.string() })
+      .optional()
+      .meta({ description: 'The model that this is a further name of.' }),
     name: z.string(),
     created: z.int(),
     description: z.string(),
@@ -143,13 +147,16 @@ type WireModel = z.output<typeof ModelBody>
 type WireEndpoint = z.output<typeof EndpointBody>
 
 /** A model; prices and limits are those of the endpoint that is tried first. */
-export function modelBody(model: Model): WireModel {
+export function modelBody(model: ListedModel): WireModel {
   const first = model.endpoints[0]!
   return {
     id: model.id,
     object: 'model',
     owned_by: vendorOfModel(model),
-    canonical_slug: model.id,
+    canonical_slug: (model.aliasOf ?? model).id,
+    ...(model.aliasOf !== undefined && {
+      alias_target: { slug: model.aliasOf.id, name: model.aliasOf.name },
+    }),
     name: model.name,
     created: model.created,
     description: model.description,

@@ -1,6 +1,8 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
 import type { MessagesApi, Provider } from '../providers/port/provider.js'
+import { isPrefixEntry, restBehind } from './configuration/models.js'
+import { aliasTarget } from './configuration/references.js'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from './configuration.js'
 
 export type { PriceList, Prices } from './configuration/prices.js'
@@ -30,6 +32,14 @@ export interface Model extends Omit<ModelConfig, 'endpoints' | 'inputModalities'
   readonly inputModalities: readonly string[]
   readonly outputModalities: readonly string[]
   readonly endpoints: readonly ModelEndpoint[]
+  /** Id of the entry it falls under (`openai/*`), else its own. Names figures, which must not grow with what callers write. */
+  readonly entryId: string
+}
+
+/** What the list of models shows: a model, a prefix, or a further name of a model. */
+export interface ListedModel extends Model {
+  /** The model that a further name stands for. */
+  readonly aliasOf?: Model
 }
 
 export interface CatalogProvider
@@ -47,9 +57,14 @@ export interface CatalogProvider
 
 /** Frozen. A reload makes a new one; calls under way keep the one they began with. */
 export interface Catalog {
+  /** By its id, by a further name, or by the longest prefix of the id that has an entry. */
   model(id: string): Model | null
-  /** By id. */
+  /** As `model`, under the name that was asked for. */
+  listed(id: string): ListedModel | null
+  /** By id; prefixes are among them, further names are not. */
   readonly models: readonly Model[]
+  /** By id, with the further names. */
+  readonly list: readonly ListedModel[]
   /** By slug. */
   readonly providers: readonly CatalogProvider[]
   /** Of the configuration. */
@@ -86,13 +101,66 @@ export function buildCatalog(
   const models = config.models
     .map((model) => toCatalogModel(model, config, bySlug))
     .sort((one, other) => compareCodeUnits(one.id, other.id))
-  const byId = new Map(models.map((model) => [model.id, model]))
+  const find = modelFinder(models, config.aliases)
+  const further = Object.keys(config.aliases).map((alias): ListedModel => {
+    const aliasOf = find(alias)
+    if (aliasOf === null) throw new TypeError(`the alias ${alias} names no model`)
+    return Object.freeze({ ...aliasOf, id: alias, aliasOf })
+  })
+  const list = [...models, ...further].sort((one, other) => compareCodeUnits(one.id, other.id))
+  const listed = new Map(list.map((model) => [model.id, model]))
   return Object.freeze({
-    model: (id: string) => byId.get(id) ?? null,
+    model: find,
+    listed: (id: string) => listed.get(id) ?? find(id),
     models: Object.freeze(models),
+    list: Object.freeze(list),
     providers: Object.freeze(providers),
     version: config.version,
   })
+}
+
+/** Models under prefixes that are kept; the one that was made first goes first. */
+const MOST_KEPT = 1_000
+
+function modelFinder(
+  models: readonly Model[],
+  aliases: GatewayConfig['aliases'],
+): (id: string) => Model | null {
+  const byId = new Map(models.filter(({ id }) => !isPrefixEntry(id)).map((model) => [model.id, model]))
+  const prefixes = models
+    .filter(({ id }) => isPrefixEntry(id))
+    .sort((one, other) => other.id.length - one.id.length)
+  const made = new Map<string, Model>()
+  const find = (id: string): Model | null => {
+    const known = byId.get(id) ?? made.get(id)
+    if (known !== undefined) return known
+    for (const entry of prefixes) {
+      const rest = restBehind(entry.id, id)
+      if (rest === null) continue
+      const model = modelUnderPrefix(entry, id, rest)
+      if (made.size >= MOST_KEPT) made.delete(made.keys().next().value!)
+      made.set(id, model)
+      return model
+    }
+    return null
+  }
+  for (const alias of Object.keys(aliases)) {
+    const target = find(String(aliasTarget(aliases, alias)))
+    if (target !== null) byId.set(alias, target)
+  }
+  return find
+}
+
+/** What is known of its endpoints' health is known of the entry, so it stays as little as the configuration is. */
+function modelUnderPrefix(entry: Model, id: string, rest: string): Model {
+  const endpoints: ModelEndpoint[] = []
+  const model: Model = Object.freeze({ ...entry, id, name: id, endpoints })
+  for (const endpoint of entry.endpoints) {
+    const upstreamModel = endpoint.upstreamModel.replace('*', () => rest)
+    endpoints.push(Object.freeze({ ...endpoint, model, upstreamModel }))
+  }
+  Object.freeze(endpoints)
+  return model
 }
 
 /** By code unit, which is the same everywhere. */
@@ -107,7 +175,7 @@ function toCatalogModel(
 ): Model {
   const endpoints: ModelEndpoint[] = []
   const { endpoints: configured, ...rest } = config
-  const model: Model = Object.freeze({ ...rest, endpoints })
+  const model: Model = Object.freeze({ ...rest, endpoints, entryId: config.id })
   const taken = new Map<string, number>()
   for (const { provider: slug, supportedParameters, serviceTiers, ...endpoint } of configured) {
     const provider = bySlug.get(slug)

@@ -19,6 +19,7 @@ import {
   flag,
   integerBetween,
   milliseconds,
+  modelEntryId,
   modelId,
   operationName,
   slug,
@@ -38,6 +39,8 @@ export interface GatewayConfig {
   readonly providers: Readonly<Record<string, ProviderConfig>>
   /** The ready-made simulated models included. Ids are unique. */
   readonly models: readonly ModelConfig[]
+  /** Further names of models, each with the id or the further name it stands for. None leads back to itself. */
+  readonly aliases: Readonly<Record<string, string>>
   /** Who may call an operation, where the configuration says so (contract/decisions 3). By name of the operation. */
   readonly permissions: Readonly<Record<string, 'key' | 'management'>>
   readonly routing: RoutingConfig
@@ -112,8 +115,11 @@ function gatewayFileKeys(simulation: SimulatorConfigPart) {
   return {
     providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
     models: z
-      .record(modelId, modelSchemaWith(simulation.behaviour))
-      .describe('What callers can name, by vendor/name.'),
+      .record(modelEntryId, modelSchemaWith(simulation.behaviour))
+      .describe(
+        'What callers can name, by id. An id with a `*` at its end (`openai/*`) is every model whose id begins so; the longest such id counts.',
+      ),
+    aliases: z.record(modelId, modelId).describe('Further names of models: `gpt-4o: acme/large`.'),
     permissions: z
       .record(operationName, permission)
       .describe('Operations that any key may call, or management keys only.'),
@@ -135,6 +141,7 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
   const schema = z.object({
     providers: keys.providers.default({}),
     models: keys.models.default({}),
+    aliases: keys.aliases.default({}),
     permissions: keys.permissions.default({}),
     simulated_models: keys.simulated_models.default(true),
     routing: routing.prefault({}),
@@ -151,7 +158,7 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
     const checked = schema.safeParse(file, { error: schemaIssueMessage })
     const faults = [
       ...(checked.success ? [] : describeSchemaIssues(checked.error)),
-      ...referenceFaults(file, environment),
+      ...referenceFaults(file, environment, simulation.models),
     ]
     if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
     const { data } = checked
@@ -161,6 +168,7 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
     const gateway: GatewayConfig = {
       providers,
       models: resolveModels({ ...ownModels, ...data.models }, providers, simulation),
+      aliases: data.aliases,
       permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
       routing: data.routing,
       version: hash('sha256', JSON.stringify(data), 'hex').slice(0, VERSION_CHARS),

@@ -5,6 +5,7 @@ import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js
 import { unmetDemand } from './parameters.js'
 import { exclusionReason, missingModality, notFoundFault, unknownProviders } from './preferences.js'
 import { type RankTrace, type RoutingState, rankEndpoints } from './rank.js'
+import { findModel, type NamedModel, withVariantSort } from './variants.js'
 
 export type { RoutingState } from './rank.js'
 
@@ -58,10 +59,18 @@ export function planFor(
   }
   const unknown = isAbsent(provider) ? [] : unknownProviders(catalog, provider)
   const trace = preview ?? newPlanTrace()
-  const endpoints = partitionEndpoints(models, request).flatMap((group) => {
+  const endpoints = partitionEndpoints(models, request).flatMap(({ endpoints: group, sort }) => {
     const session = sessionName(request, caller, group)
     const allowed = filterAllowed(group, request, serves, trace)
-    return rankEndpoints(allowed, request, caller, session, state, trace, preview !== null)
+    return rankEndpoints(
+      allowed,
+      withVariantSort(request, sort),
+      caller,
+      session,
+      state,
+      trace,
+      preview !== null,
+    )
   })
   if (endpoints.length === 0) {
     const known =
@@ -90,6 +99,8 @@ function noEndpointNote(
   request: RoutedRequest,
   serves: (endpoint: ModelEndpoint) => boolean,
 ): string {
+  if (models.every(({ endpoints }) => endpoints.length === 0))
+    return `No endpoint of ${requested.replace(/:free$/, '')} is free`
   const able = models.flatMap(({ endpoints }) => endpoints.filter(serves))
   if (able.length === 0) return `Model ${requested} does not serve this kind of call`
   if (models.every((model) => missingModality(model, request) !== null))
@@ -104,26 +115,29 @@ function isAbsent(provider: ProviderPreferences | null | undefined): provider is
   return provider === undefined || provider === null
 }
 
-function requestedModels(catalog: Catalog, request: RoutedRequest): Model[] {
+function requestedModels(catalog: Catalog, request: RoutedRequest): NamedModel[] {
   if (request.models === undefined)
-    return [catalog.model(request.model!) ?? throwModelMissing(request.model!)]
+    return [findModel(catalog, request.model!) ?? throwModelMissing(request.model!)]
   const names = new Set(request.models)
   // The model itself comes first, wherever the list names it again.
   const all = request.model === undefined ? names : new Set([request.model, ...names])
-  return Array.from(all, (name) => catalog.model(name) ?? throwModelMissing(name))
+  return Array.from(all, (name) => findModel(catalog, name) ?? throwModelMissing(name))
 }
 
 function throwModelMissing(name: string): never {
   throw notFoundFault(`Model ${name} does not exist`)
 }
 
-/** Groups that are arranged apart: each model's endpoints, or all of them where the caller wants no partition. */
+/**
+ * Groups that are arranged apart: each model's endpoints, or all of them where the caller wants no partition; the
+ * variant of the first model sorts them then.
+ */
 function partitionEndpoints(
-  models: readonly Model[],
+  models: readonly NamedModel[],
   request: RoutedRequest,
-): readonly (readonly ModelEndpoint[])[] {
-  const groups = models.map(({ endpoints }) => endpoints)
-  return partitionMode(request) === 'none' ? [groups.flat()] : groups
+): readonly Pick<NamedModel, 'endpoints' | 'sort'>[] {
+  if (partitionMode(request) !== 'none') return models
+  return [{ ...models[0]!, endpoints: models.flatMap(({ endpoints }) => endpoints) }]
 }
 
 /** `route` is the older word for it (contract/gateway 2.1). */

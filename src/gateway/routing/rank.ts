@@ -193,7 +193,7 @@ function thresholdRank(
   }
 }
 
-/** `exacto` asks for quality, of which nothing is known here: the order of the configuration stays. */
+/** `exacto` asks for quality: the endpoints as the configuration prefers them. */
 function sortRank(by: string, context: RankContext): RankFunction {
   const { health, now } = context
   const addFigure = (endpoint: ModelEndpoint, what: string, value: number | null): void =>
@@ -217,6 +217,12 @@ function sortRank(by: string, context: RankContext): RankFunction {
         const speed = health.of(endpoint).throughput.quantile(0.5, now)
         addFigure(endpoint, 'median tokens per second', speed)
         return speed === null ? Number.NEGATIVE_INFINITY : -speed
+      }
+    case 'context':
+      return (endpoint) => {
+        const length = endpoint.contextLength ?? endpoint.model.contextLength ?? 0
+        addFigure(endpoint, 'context length', length)
+        return -length
       }
     default:
       return () => 0

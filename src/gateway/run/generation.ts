@@ -132,6 +132,11 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     return (this.served ?? this.plan.endpoints[0]!).model.id
   }
 
+  /** The entry of the catalogue it falls under, for figures. */
+  get modelEntry(): string {
+    return (this.served ?? this.plan.endpoints[0]!).model.entryId
+  }
+
   /** Short name of the provider that answers. */
   get providerSlug(): string {
     return (this.served ?? this.plan.endpoints[0]!).provider.slug

@@ -242,8 +242,8 @@ function metricLabels(generation: Generation<RoutedRequest>): Attributes {
   return {
     'gen_ai.operation.name': operationNameOf(generation.operation),
     'gen_ai.provider.name': generation.providerSlug,
-    'gen_ai.request.model': generation.plan.requested,
-    'gen_ai.response.model': generation.model,
+    'gen_ai.request.model': generation.plan.endpoints[0]!.model.entryId,
+    'gen_ai.response.model': generation.modelEntry,
   }
 }
 

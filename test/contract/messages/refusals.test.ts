@@ -28,7 +28,7 @@ const BAD_BODIES: readonly (readonly [what: string, body: unknown, named: RegExp
   ['no max_tokens', body({ max_tokens: undefined }), /^max_tokens: is required/],
   ['no messages', body({ messages: undefined }), /^messages: is required/],
   ['no model', body({ model: undefined }), /^model: is required/],
-  ['a malformed model', body({ model: 'nonsense' }), /^model: /],
+  ['a malformed model', body({ model: 'non sense' }), /^model: /],
   ['four fallbacks', body({ fallbacks: fallbacks(4) }), /^fallbacks: must have at most 3/],
   [
     'fallbacks with models',

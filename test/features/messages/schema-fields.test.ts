@@ -16,7 +16,7 @@ const ROWS: readonly Row[] = [
     ['a/b', 'a/b:free'],
     [undefined, ': is required'],
     [null, ': '],
-    ['nonsense', ': must be a model id'],
+    ['non sense', ': must be the id of a model'],
   ],
   ['messages', [], [undefined, ': is required'], [[], ': must have at least 1'], [null, ': '], [{}, ': ']],
   [
@@ -56,7 +56,7 @@ const ROWS: readonly Row[] = [
   ['user', ['', text(256)], [text(257), ': must have at most 256'], [7, ': ']],
   ['session_id', ['', text(256)], [text(257), ': must have at most 256'], [7, ': ']],
   ['trace', [{}, { trace_id: 'a', extra: { b: 1 } }], [{ trace_id: 7 }, '.trace_id: '], ['a', ': ']],
-  ['models', [[], ['a/b']], [['x'], '.0: '], ['a/b', ': ']],
+  ['models', [[], ['a/b']], [['x '], '.0: '], ['a/b', ': ']],
   [
     'fallbacks',
     [null, [], models(3)],
@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
     [[{}], '.0.model: is required'],
     [[{ model: 'a/b', max_tokens: 1 }], '.0: has a member that is not allowed'],
     [['a/b'], '.0: '],
-    [[{ model: 'x' }], '.0.model: '],
+    [[{ model: 'x ' }], '.0.model: '],
   ],
   ['provider', [null, { only: ['x'], extra: 1 }], [{ sort: 'speed' }, '.sort: '], [7, ': ']],
   ['route', [null, 'fallback', 'sort'], ['x', ': ']],

@@ -132,6 +132,40 @@ test('the plan remembers what was asked and how many endpoints there were', asyn
   t.equal(plan.total, 3)
 })
 
+test('names of providers that do not exist have no effect, and the plan tells them', async (t) => {
+  for (const [provider, served, unknown] of [
+    [{ order: ['nobody', 'private', 'cheap/fp8'] }, ['private', 'dear', 'cheap'], ['nobody', 'cheap/fp8']],
+    [{ ignore: ['nobody', 'dear'] }, ['cheap', 'private'], ['nobody']],
+    [{ only: ['nobody', 'cheap'] }, ['cheap'], ['nobody']],
+    [{ order: ['cheap/int8'] }, ['cheap', 'dear', 'private'], []],
+  ] as const) {
+    const plan = planOf(asked({ provider } as Partial<ChatRequest>))
+    t.strictSame(
+      plan.endpoints.map((endpoint) => endpoint.provider.slug),
+      served,
+      JSON.stringify(provider),
+    )
+    t.strictSame(plan.unknownProviders, unknown, JSON.stringify(provider))
+  }
+})
+
+test('a variant orders the endpoints of its model, and contradicts no other wish', async (t) => {
+  const of = (model: string, more: Partial<ChatRequest> = {}) =>
+    planOf(asked({ model, ...more })).endpoints.map(({ provider }) => provider.slug)
+  t.strictSame(of('acme/one:floor'), ['cheap', 'private', 'dear'])
+  t.strictSame(of('acme/one:exacto'), ['dear', 'cheap', 'private'], 'as the configuration prefers them')
+  t.strictSame(of('acme/one:floor', { provider: { order: ['dear'] } }), ['dear', 'cheap', 'private'])
+  t.strictSame(of('acme/one:floor', { provider: { sort: 'price' } }), ['cheap', 'private', 'dear'])
+  t.throws(() => of('acme/one:floor', { provider: { sort: 'latency' } }), new Fault('invalid-input'))
+  const note = 'No endpoint of acme/one is free'
+  t.throws(
+    () => of('acme/one:free'),
+    new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } }),
+  )
+  t.strictSame(of('acme/two', { models: ['acme/one:exacto'] }), ['cheap', 'dear', 'cheap', 'private'])
+  t.equal(planOf(asked({ model: 'acme/one:nitro' })).requested, 'acme/one:nitro')
+})
+
 test('without `model` the first of `models` is what was asked for', async (t) => {
   const { model: _, ...rest } = asked({ models: ['acme/two', 'acme/one'] })
   t.equal(planOf(rest).requested, 'acme/two')

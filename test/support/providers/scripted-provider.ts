@@ -153,9 +153,12 @@ export function catalogOf(
     return entry
   }
   const built = Object.entries(models).map(([id, wishes]) => modelOf(id, wishes, entryOf))
+  const model = (id: string): Model | null => built.find((each) => each.id === id) ?? null
   return {
-    model: (id) => built.find((model) => model.id === id) ?? null,
+    model,
+    listed: model,
     models: built,
+    list: built,
     providers: [...providers.values()],
     version: 'c0ffee',
   }
@@ -172,6 +175,7 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
     inputModalities: ['text'],
     outputModalities: ['text'],
     categories: [],
+    entryId: id,
     supportedVoices: null,
     knowledgeCutoff: null,
     huggingFaceId: null,

@@ -89,7 +89,9 @@ const endpointSchemaWith = (behaviour: z.ZodType) =>
     .strictObject({
       provider: slug.describe('A provider of this file, or the built-in sim.'),
       upstream_model: orNull(
-        nonEmptyText(200).describe('Name of the model at the provider; its id when absent.'),
+        nonEmptyText(200).describe(
+          'Name of the model at the provider; its id when absent. Of an entry with a `*` the `*` stands for what callers write there; when absent it is what follows the last slash.',
+        ),
       ),
       prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
       context_length: orNull(tokens),
@@ -149,6 +151,22 @@ interface EndpointDefaults {
   readonly parametersOf: (provider: string) => readonly string[]
 }
 
+/** Whether an entry stands for all models whose ids begin so. */
+export function isPrefixEntry(id: string): boolean {
+  return id.endsWith('*')
+}
+
+/** What an id has in the place of the entry's `*`; null when it does not fall under it. */
+export function restBehind(entry: string, id: string): string | null {
+  const length = entry.length - 1
+  return id.length > length && id.startsWith(entry.slice(0, -1)) ? id.slice(length) : null
+}
+
+/** `openai/*` is whatever stands for the `*`, and `openai/gpt-4o*` begins with `gpt-4o` there as well. */
+function defaultUpstreamName(id: string): string {
+  return isPrefixEntry(id) ? id.slice(id.lastIndexOf('/') + 1) : id
+}
+
 /** A checked entry as configuration. */
 export function toModelConfig(
   id: string,
@@ -164,7 +182,7 @@ export function toModelConfig(
     endpoints: endpoints.map(({ prices, simulation, ...endpoint }) => ({
       ...endpoint,
       ...prices,
-      upstreamModel: endpoint.upstreamModel ?? id,
+      upstreamModel: endpoint.upstreamModel ?? defaultUpstreamName(id),
       contextLength: endpoint.contextLength ?? rest.contextLength,
       maxCompletionTokens: endpoint.maxCompletionTokens ?? maxCompletionTokens,
       supportedParameters:

@@ -3,6 +3,7 @@
  * of the schemas and not after them; whatever has the wrong type is the schemas' business.
  */
 import { AUDIO_SERVICES, type AudioServiceKind } from './audio-services.js'
+import { isPrefixEntry, restBehind } from './models.js'
 import { formatConfigPath, type GatewayConfigFault } from './problems.js'
 import { CREDENTIAL, VARIABLE_NAME } from './values.js'
 
@@ -32,13 +33,18 @@ export function usesBuiltInModels(file: RawConfig): boolean {
 }
 
 /** Every contradiction between entries, and between the file and the environment. */
-export function referenceFaults(file: RawConfig, environment: EnvironmentVariables): GatewayConfigFault[] {
+export function referenceFaults(
+  file: RawConfig,
+  environment: EnvironmentVariables,
+  builtInModels: RawConfig,
+): GatewayConfigFault[] {
   const providers = Object.entries(asRecord(file.providers))
   const models = Object.entries(asRecord(file.models))
   return [
     ...providers.flatMap(([slug, entry]) => credentialFaults(slug, asRecord(entry), environment)),
     ...builtInFaults(file),
     ...models.flatMap(([id, model]) => endpointFaults(file, id, asRecord(model))),
+    ...aliasFaults(file, builtInModels),
   ]
 }
 
@@ -112,10 +118,42 @@ function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayC
     const twin = `${provider} ${upstream ?? id}`
     if (seen.has(twin)) faults.push(faultAt(place, 'repeats an endpoint of this model'))
     seen.add(twin)
+    if (!isPrefixEntry(id) && typeof upstream === 'string' && upstream.includes('*'))
+      faults.push(faultAt([...place, 'upstream_model'], 'has a * that stands for nothing: the id has none'))
     if (isRemote(kind) && simulation !== undefined)
       faults.push(faultAt([...place, 'simulation'], 'is for providers of kind simulated only'))
   }
   return faults
+}
+
+/** A name that means two things, or nothing. */
+function aliasFaults(file: RawConfig, builtInModels: RawConfig): GatewayConfigFault[] {
+  const aliases = asRecord(file.aliases)
+  const models = { ...(usesBuiltInModels(file) ? builtInModels : {}), ...asRecord(file.models) }
+  const prefixes = Object.keys(models).filter(isPrefixEntry)
+  const isModel = (id: string): boolean =>
+    Object.hasOwn(models, id) || prefixes.some((prefix) => restBehind(prefix, id) !== null)
+  return Object.keys(aliases).flatMap((alias): GatewayConfigFault[] => {
+    const place = ['aliases', alias]
+    if (Object.hasOwn(models, alias)) return [faultAt(place, 'is the id of a model')]
+    if (usesBuiltInModels(file) && alias.startsWith(`${BUILT_IN_SLUG}/`))
+      return [faultAt(place, `ids of ${BUILT_IN_SLUG}/ are reserved, unless simulated_models is false`)]
+    const target = aliasTarget(aliases, alias)
+    if (target === null) return [faultAt(place, 'leads back to itself')]
+    return typeof target !== 'string' || isModel(target) ? [] : [faultAt(place, 'names no model')]
+  })
+}
+
+/** What a name stands for in the end; null when it leads back to itself. */
+export function aliasTarget(aliases: RawConfig, alias: string): unknown {
+  const passed = new Set<unknown>()
+  let name: unknown = alias
+  while (typeof name === 'string' && Object.hasOwn(aliases, name)) {
+    if (passed.has(name)) return null
+    passed.add(name)
+    name = aliases[name]
+  }
+  return name
 }
 
 /** Null when there is no such provider. */

@@ -28,16 +28,20 @@ export const slug = z
     'must be a short name of lower-case letters, digits and hyphens, 64 characters at most',
   )
 
-const ID_PART = '[A-Za-z0-9][A-Za-z0-9._-]*'
+const ID = '[A-Za-z0-9~@][A-Za-z0-9._:/@+~-]*'
+const OF_WHAT = 'letters, digits and . _ : / @ + ~ -'
 
-/** `vendor/name`, with a variant after a colon where there is one. */
+/** As callers name it: `vendor/name`, `vendor/name:variant`, or any other name (contract/decisions 51). */
 export const modelId = z
   .string()
   .max(200, 'must have at most 200 characters')
-  .regex(
-    new RegExp(`^${ID_PART}/${ID_PART}(?::${ID_PART})?$`),
-    'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens',
-  )
+  .regex(new RegExp(`^${ID}$`), `must be a name of ${OF_WHAT}`)
+
+/** A model's id, or with a `*` at its end what the ids of many begin with. */
+export const modelEntryId = z
+  .string()
+  .max(200, 'must have at most 200 characters')
+  .regex(new RegExp(`^(?:${ID}\\*?|\\*)$`), `must be a name of ${OF_WHAT}, or such a beginning and a *`)
 
 /** Name of an operation, as in statistics and in the OpenAPI document. */
 export const operationName = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be the name of an operation')

@@ -1,0 +1,57 @@
+/** What the variant behind a model's id asks for (contract/gateway 2.1). */
+import { invalidInput } from '../../base/fault.js'
+import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+
+/** A model as a request names it. */
+export interface NamedModel extends Model {
+  /** By what its variant sorts the endpoints. */
+  readonly sort?: string
+}
+
+/** Variants that are another word for `provider.sort`; `context` has no such word. */
+const SORTS: Readonly<Record<string, string>> = {
+  nitro: 'throughput',
+  floor: 'price',
+  exacto: 'exacto',
+  extended: 'context',
+}
+
+const REFUSED: Readonly<Record<string, string>> = {
+  online: 'searches the web, which is not served yet: take the model without it',
+  thinking: 'is not served: ask with `reasoning`, on messages with `thinking`',
+}
+
+/**
+ * The model of that name; null when there is none. What the catalogue has wins over a variant: `acme/large:free` may
+ * have an entry of its own, and under a prefix all that stands in the place of the `*` is the provider's name. Throws
+ * `invalid-input` for a variant that is known and not served.
+ */
+export function findModel(catalog: Catalog, name: string): NamedModel | null {
+  return catalog.model(name) ?? findVariant(catalog, name)
+}
+
+function findVariant(catalog: Catalog, name: string): NamedModel | null {
+  const colon = name.lastIndexOf(':')
+  const variant = name.slice(colon + 1)
+  const model = colon < 0 ? null : catalog.model(name.slice(0, colon))
+  if (model === null) return null
+  if (Object.hasOwn(REFUSED, variant))
+    throw invalidInput(['body', 'model'], `the variant :${variant} ${REFUSED[variant]}`)
+  if (variant === 'free') return { ...model, endpoints: model.endpoints.filter(isFree) }
+  return Object.hasOwn(SORTS, variant) ? { ...model, sort: SORTS[variant]! } : null
+}
+
+function isFree({ prices: { tiers: _, version: __, ...prices } }: ModelEndpoint): boolean {
+  return Object.values(prices).every((price) => price === null || price === 0)
+}
+
+/** The request with the order that a variant asks for. Throws `invalid-input` when the request asks for another one. */
+export function withVariantSort(request: RoutedRequest, sort: string | undefined): RoutedRequest {
+  if (sort === undefined) return request
+  const asked = request.provider?.sort
+  const by = typeof asked === 'string' ? asked : asked?.by
+  if (by !== undefined && by !== null && by !== sort)
+    throw invalidInput(['body', 'model'], 'its variant contradicts provider.sort')
+  return { ...request, provider: { ...request.provider, sort } }
+}
