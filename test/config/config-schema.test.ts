@@ -45,7 +45,7 @@ const BAD: readonly object[] = [
   { providers: { a: { kind: 'simulated', base_url: 'http://x' } } },
   { providers: { a: { kind: 'openai' } } },
   { models: { 'acme/large': {} } },
-  { models: { acme: { endpoints: [{ provider: 'sim' }] } } },
+  { models: { '/acme': { endpoints: [{ provider: 'sim' }] } } },
   { models: { 'acme/large': { endpoints: [] } } },
   { models: { 'acme/large': { endpoints: [{ provider: 'sim', quantization: 'fp7' }] } } },
   { permissions: { transcription: 'anyone' } },

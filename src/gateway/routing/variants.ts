@@ -13,12 +13,12 @@ export interface NamedModel extends Model {
 const SORTS: Readonly<Record<string, string>> = {
   nitro: 'throughput',
   floor: 'price',
-  exacto: 'exacto',
   extended: 'context',
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
   online: 'searches the web, which is not served yet: take the model without it',
+  exacto: 'asks for quality, about which nothing is known here',
   thinking: 'is not served: ask with `reasoning`, on messages with `thinking`',
 }
 

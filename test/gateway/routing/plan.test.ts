@@ -153,7 +153,6 @@ test('a variant orders the endpoints of its model, and contradicts no other wish
   const of = (model: string, more: Partial<ChatRequest> = {}) =>
     planOf(asked({ model, ...more })).endpoints.map(({ provider }) => provider.slug)
   t.strictSame(of('acme/one:floor'), ['cheap', 'private', 'dear'])
-  t.strictSame(of('acme/one:exacto'), ['dear', 'cheap', 'private'], 'as the configuration prefers them')
   t.strictSame(of('acme/one:floor', { provider: { order: ['dear'] } }), ['dear', 'cheap', 'private'])
   t.strictSame(of('acme/one:floor', { provider: { sort: 'price' } }), ['cheap', 'private', 'dear'])
   t.throws(() => of('acme/one:floor', { provider: { sort: 'latency' } }), new Fault('invalid-input'))
@@ -162,7 +161,7 @@ test('a variant orders the endpoints of its model, and contradicts no other wish
     () => of('acme/one:free'),
     new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } }),
   )
-  t.strictSame(of('acme/two', { models: ['acme/one:exacto'] }), ['cheap', 'dear', 'cheap', 'private'])
+  t.strictSame(of('acme/two', { models: ['acme/one:floor'] }), ['cheap', 'cheap', 'private', 'dear'])
   t.equal(planOf(asked({ model: 'acme/one:nitro' })).requested, 'acme/one:nitro')
 })
 
