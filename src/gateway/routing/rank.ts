@@ -193,7 +193,6 @@ function thresholdRank(
   }
 }
 
-/** `exacto` asks for quality: the endpoints as the configuration prefers them. */
 function sortRank(by: string, context: RankContext): RankFunction {
   const { health, now } = context
   const addFigure = (endpoint: ModelEndpoint, what: string, value: number | null): void =>
