@@ -22,20 +22,6 @@ import type { ProviderApi } from '../providers/port/provider.js'
  */
 type EventClass = 'bookkeeping' | 'lifecycle' | 'content'
 
-/** What has been heard of an answer so far. */
-export interface StreamTotals {
-  /** The provider's figures, once they have come. */
-  usage: Usage | null
-  /** In which tier the provider says that it serves; `fast` where it says that of its speed. */
-  serviceTier: string | null
-  /** Of the first choice. */
-  finish: AnswerFinish | null
-  /** Pictures in the answer. */
-  images: number
-  /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
-  readonly sample: OutputSample
-}
-
 /** Stateless; one frozen object per format. */
 export interface InferenceFormat<R extends RoutedRequest, E, A> {
   readonly name: InferenceOperation
@@ -133,6 +119,28 @@ export class TextSample {
 export class OutputSample {
   readonly content = new TextSample()
   readonly reasoning = new TextSample()
+}
+
+/** What has been heard of an answer so far. */
+export class StreamTotals {
+  /** The provider's figures, once they have come. */
+  usage: Usage | null = null
+  /** In which tier the provider says that it serves; `fast` where it says that of its speed. */
+  serviceTier: string | null = null
+  /** Of the first choice. */
+  finish: AnswerFinish | null = null
+  /** Pictures in the answer. */
+  images = 0
+  /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
+  readonly sample = new OutputSample()
+
+  /** What a failed attempt told about itself belongs to no answer. */
+  forget(): void {
+    this.usage = null
+    this.serviceTier = null
+    this.finish = null
+    this.images = 0
+  }
 }
 
 /** What is counted of a request. */

@@ -3,8 +3,13 @@ import { NEVER_ABORTED } from '../../base/cancellation.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
-import type { CountTexts, EstimatedUsage, InferenceFormat, StreamTotals } from '../metering/format.js'
-import { OutputSample } from '../metering/format.js'
+import {
+  type CountTexts,
+  type EstimatedUsage,
+  type InferenceFormat,
+  type OutputSample,
+  StreamTotals,
+} from '../metering/format.js'
 import { guessUsage } from '../pricing/reservation.js'
 import type {
   CallHandle,
@@ -22,8 +27,6 @@ import { lostCostOf } from './rescue.js'
 /** Events without content that an attempt may bring before they count as an answer. */
 const MOST_HELD = 1_000
 
-const NOTHING_HEARD = { usage: null, serviceTier: null, finish: null, images: 0 } as const
-
 /** A provider whose caller has gone may work on and bill it all the same. */
 const ABANDONED = { class: 'maybe-processed' } as const
 
@@ -37,7 +40,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   readonly #ports: RunPorts
   readonly #listener: StreamListener<R, E, A>
   readonly #attempts: Attempts<R>
-  readonly #totals: StreamTotals = { ...NOTHING_HEARD, sample: new OutputSample() }
+  readonly #totals = new StreamTotals()
   /** From the admission to the settlement. */
   #admission: Admission | null = null
   /** Lifecycle events of an attempt that has no content yet. */
@@ -204,8 +207,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       return
     }
     const lost = this.#lostCost(failure)
-    // What a failed attempt told about itself belongs to no answer.
-    Object.assign(this.#totals, NOTHING_HEARD)
+    this.#totals.forget()
     this.#held = null
     this.#attempts.continueAfter(failure, lost)
   }

@@ -98,6 +98,21 @@ for (const [name, more, expected] of ORDERS) {
   })
 }
 
+test('a dearest price is also one of a request and of a picture', async (t) => {
+  const wishes = [
+    { slug: 'pictures', prices: { ...PRICES, inputImage: 5_000_000 } },
+    { slug: 'fees', prices: { ...PRICES, request: 5_000_000 } },
+  ]
+  const catalog = catalogOf({ 'acme/one': wishes }, () => new ScriptedProvider())
+  const left = (max_price: Record<string, string | number>): string[] => {
+    const request = { model: 'acme/one', messages: [], provider: { max_price, sort: 'price' } } as ChatRequest
+    const { endpoints } = planFor(catalog, request, CALLER, producesText, SITUATION)
+    return endpoints.map(({ provider }) => provider.slug)
+  }
+  t.same(left({ image: '0.004' }), ['fees'])
+  t.same(left({ image: 0.005, request: 0.004 }), ['pictures'])
+})
+
 const REFUSED = [
   ['an unknown model', { model: 'acme/none' }, /acme\/none does not exist/],
   ['an unknown fallback model', { models: ['acme/none'] }, /acme\/none does not exist/],
