@@ -100,15 +100,6 @@ const IN_MESSAGES: readonly (readonly [what: string, body: object, field: RegExp
     answered([{ type: 'document', source: { type: 'content', content: [{ type: 'image', source: file }] } }]),
     /messages\.2\.content\.0\.content\.0\.source/,
   ],
-  [
-    'a file in what a provider’s tool has answered',
-    said({
-      type: 'code_execution_tool_result',
-      tool_use_id: 's1',
-      content: { type: 'code_execution_result', content: [{ type: 'code_execution_output', file_id: 'f' }] },
-    }),
-    /messages\.1\.content\.0/,
-  ],
 ]
 
 for (const [what, body, field] of IN_MESSAGES) {
@@ -134,6 +125,20 @@ const ONLY_THEIRS: readonly (readonly [what: string, body: object, field: string
     'files of a tool',
     { tools: [{ type: 'code_run_1', environment: { file_ids: ['f'] } }] },
     'tools.0.environment.file_ids',
+  ],
+  [
+    'file in what a tool of its own has answered',
+    said({
+      type: 'code_execution_tool_result',
+      tool_use_id: 's1',
+      content: { type: 'code_execution_result', content: [{ type: 'code_execution_output', file_id: 'f' }] },
+    }),
+    'messages.1.content.0.content.content.0.file_id',
+  ],
+  [
+    'file in a kind of block that nobody knows',
+    user({ type: 'brand_new', file_id: 'f' }),
+    'messages.0.content.0.file_id',
   ],
 ]
 
@@ -174,6 +179,21 @@ for (const [what, body, field] of IN_CHAT) {
     }
   })
 }
+
+test('an OpenAI-compatible server is told what a tool has answered, without the ids of its files', async (t) => {
+  const before = openAi.requests.length
+  const output = { type: 'code_execution_output', file_id: 'canary-id' }
+  const result = { type: 'code_execution_result', stdout: 'done', content: [output] }
+  const asked = await askMessages(server, {
+    model: 'acme/other',
+    max_tokens: 50,
+    ...said({ type: 'code_execution_tool_result', tool_use_id: 's1', content: result }),
+  })
+  t.equal(asked.status, 200, asked.text)
+  const { body } = openAi.requests.splice(before)[0]!
+  t.match(body, 'done')
+  t.notMatch(body, 'canary-id')
+})
 
 test('an OpenAI-compatible server is sent no id in open members', async (t) => {
   const bodies: readonly (readonly [object, string])[] = [

@@ -69,14 +69,15 @@ export class MediaInliner {
     this.#format = format
   }
 
-  /** Whether the server could not read the body as it is. */
+  /** Whether the server could not read the body as it is. Hot: asked of every call. */
   hasLinks({ messages }: Members): boolean {
     if (!Array.isArray(messages)) return false
-    return objectsIn(messages).some(({ content }) => this.#isLinked(content))
+    for (const { content } of messages as readonly JsonObject[])
+      if (typeof content !== 'string' && this.#isLinked(content)) return true
+    return false
   }
 
   #isLinked(content: unknown): boolean {
-    if (!Array.isArray(content)) return false
     return objectsIn(content).some((part) => this.#linkIn(part) !== null || this.#isLinked(part.content))
   }
 
