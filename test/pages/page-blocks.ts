@@ -1,7 +1,7 @@
 /** The blocks of a Markdown page that a reader can run, as a reader takes them: commands, programs, configurations. */
 
 /** A command, and what the page shows of its output; `''` where it shows nothing. */
-export interface PageCommand {
+interface PageCommand {
   readonly line: number
   readonly command: string
   readonly printed: string

@@ -11,7 +11,7 @@ interface ShellOutcome {
 }
 
 /** The repository a reader has cloned. */
-export interface Clone {
+interface Clone {
   /** Its folder. */
   readonly root: string
   /** What `npx sluice` runs. */
