@@ -26,24 +26,25 @@ export function findPromptSchema(messages: readonly ChatMessage[]): SchemaObject
 function findSchema(text: string): SchemaObject | null {
   let found: SchemaObject | null = null
   let left = MAX_LOOKED_AT
-  let at = text.indexOf(WORD)
-  while (at >= 0 && left > 0) {
+  for (let at = text.indexOf(WORD); at >= 0 && left > 0; ) {
     const from = at + WORD.length
-    const gap = text.slice(from, from + REACH).indexOf('{')
+    const announced = whatIsAnnounced(text, from)
+    const gap = announced === null ? -1 : text.slice(from, from + REACH).indexOf('{')
     const end = gap < 0 ? null : endOfObject(text, from + gap)
     left -= REACH + (gap < 0 ? 0 : (end ?? from + gap + MAX_SCHEMA) - from)
     const object = end === null ? null : parsedObject(text.slice(from + gap, end))
-    if (object !== null && asksForJson(text, from) && describesValue(object)) found = object
+    if (object !== null && announced === 'answer' && describesValue(object)) found = object
     // Within an object the word means something else.
     at = text.indexOf(WORD, object === null || end === null ? from : end)
   }
   return found
 }
 
-/** Whether the words up to a place announce the schema of an answer: an input schema describes a tool. */
-function asksForJson(text: string, to: number): boolean {
+/** What the words up to a place announce: the schema of an answer, or of what a tool takes. */
+function whatIsAnnounced(text: string, to: number): 'answer' | 'tool' | null {
   const words = text.slice(Math.max(0, to - REACH), to)
-  return /json/i.test(words) && !/(?:input|parameters?)[ _-]?schema$/i.test(words)
+  if (/(?:input|parameters?)[ _-]?schema$/i.test(words)) return 'tool'
+  return /json/i.test(words) ? 'answer' : null
 }
 
 function describesValue(object: SchemaObject): boolean {
