@@ -230,6 +230,11 @@ export class MultipartFields {
     return values[0]
   }
 
+  /** The values of a field as they came. */
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? []
+  }
+
   /**
    * The values of a list (contract/decisions 28): its parts may repeat, carry brackets or not (`name`, `name[]`), and
    * a part with commas is split on them. Empty when there is none; empty pieces and outer spaces go.

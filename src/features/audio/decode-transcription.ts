@@ -7,10 +7,12 @@ import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/au
 import type { HttpCall } from '../../http/endpoint.js'
 import { parseJsonBody, readBySchema, readWholeBody } from '../../http/input.js'
 import { type FormFile, type MultipartFields, readFileForm } from '../../http/multipart.js'
+import { routingContradiction } from '../../inference-http/request-members.js'
+import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
 import type { Spool, SpooledBytes } from '../../store/spool.js'
 import { decodeBase64, extensionOf, formatMismatch, formatOfBytes, formatOfMediaType } from './audio-file.js'
 import { FetchedAudio } from './fetched-audio.js'
-import { audioUrl, TranscriptionForm, TranscriptionIn, unlistedNames } from './schema.js'
+import { audioUrl, TranscriptionIn } from './schema.js'
 
 /** A request and the bytes that were put aside for it. */
 interface ReceivedTranscription {
@@ -55,9 +57,8 @@ async function receiveJson(arrival: TranscriptionArrival): Promise<ReceivedTrans
   const json = parseJsonBody(await readWholeBody(call.incoming!), call.header('content-type'))
   if (json instanceof ValidationIssue) throw new Fault('invalid-input', { issues: [json] })
   const { input_audio: audio, ...body } = readValid(TranscriptionIn, json)
-  const unlisted = unlistedNames(Object.keys(body), TranscriptionIn.shape)
   const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio, arrival)
-  const request = transcriptionRequest(body, unlisted, source, arrival.sessionId)
+  const request = transcriptionRequest(body, source, arrival.sessionId)
   return { request, discard: () => discardFetched(source) }
 }
 
@@ -76,9 +77,7 @@ async function receiveForm(arrival: TranscriptionArrival): Promise<ReceivedTrans
     const { body, sourceUrl } = readFormFields(fields)
     const source =
       file === null ? formUrlSource(sourceUrl, arrival) : uploadedSource(spooled!, file, sourceUrl)
-    const names = new Set(fields.names.map((name) => name.replace(/\[\]$/, '')))
-    const unlisted = unlistedNames([...names], TranscriptionForm.shape)
-    const request = transcriptionRequest(body, unlisted, source, sessionId)
+    const request = transcriptionRequest(body, source, sessionId)
     return {
       request,
       discard: () => {
@@ -208,6 +207,7 @@ const FIELD_READERS: Readonly<Record<string, FieldReader>> = {
   chunking_strategy: objectOrText,
   stream: flag,
   provider: object,
+  providers: object,
   trace: object,
 }
 
@@ -220,8 +220,20 @@ function readFormFields(fields: MultipartFields) {
   if (sourceUrl !== undefined && !audioUrl.safeParse(sourceUrl).success) {
     throw invalidInput(['body', 'source_url'], 'must be an http or https URL of at most 8000 characters')
   }
-  const given = Object.fromEntries(values.filter(([, value]) => value !== undefined))
-  return { body: readValid(FormSchema, given), sourceUrl }
+  const given = values.filter(([, value]) => value !== undefined)
+  const body = readValid(FormSchema, Object.fromEntries([...furtherFields(fields), ...given]))
+  return { body, sourceUrl }
+}
+
+/** The fields that nobody here knows: texts, and lists of them where they repeat or carry brackets. */
+function furtherFields(fields: MultipartFields): (readonly [string, string | readonly string[]])[] {
+  const names = new Set(fields.names.map((name) => name.replace(/\[\]$/, '')))
+  const further = [...names].filter((name) => name !== 'source_url' && !Object.hasOwn(FIELD_READERS, name))
+  return further.map((name) => {
+    const marked = fields.all(`${name}[]`)
+    const all = [...fields.all(name), ...marked]
+    return [name, marked.length > 0 || all.length > 1 ? all : all[0]!]
+  })
 }
 
 /** The value of a schema. Throws all that the input breaks. */
@@ -243,31 +255,27 @@ function parseObject(value: string): object | undefined {
 
 // ── Rules that join fields ──────────────────────────────────────────────────
 
+const NAMES = memberNames(FormSchema, ['stream'])
+
 function transcriptionRequest(
   body: z.output<typeof FormSchema>,
-  unlisted: readonly string[],
   audio: AudioSource,
   sessionId: string,
 ): TranscriptionRequest {
-  const { model, response_format = 'json' } = body
-  if (body.diarize === true && response_format !== 'verbose_json') {
+  const { provider, providers, diarize, language, session_id, response_format = 'json' } = body
+  const issue = routingContradiction({ provider: provider ?? null, providers: providers ?? null })
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  if (diarize === true && response_format !== 'verbose_json')
     failForField(['diarize'], 'needs response_format verbose_json')
+  const members = {
+    ...sortMembers(body, NAMES),
+    response_format,
+    language: language?.toLowerCase(),
+    session_id: session_id ?? (sessionId === '' ? undefined : sessionId),
   }
-  const optional = {
-    ...Object.fromEntries(OPTIONAL_MEMBERS.map((name) => [name, body[name]])),
-    language: body.language?.toLowerCase(),
-    session_id: body.session_id ?? (sessionId === '' ? undefined : sessionId),
-  }
-  const given = Object.entries(optional).filter(([, value]) => value !== undefined && value !== null)
-  const fixed = { model, audio, response_format, unlisted, is_session_loose: true }
-  return { ...fixed, ...Object.fromEntries(given) } as TranscriptionRequest
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null)
+  return { ...Object.fromEntries(given), audio, is_session_loose: true } as unknown as TranscriptionRequest
 }
-
-/** Those that go into the request as they are; null says nothing. */
-const OPTIONAL_MEMBERS = [
-  ...(['temperature', 'timestamp_granularities', 'diarize', 'keyterms', 'prompt'] as const),
-  ...(['chunking_strategy', 'provider', 'user', 'trace'] as const),
-] as const
 
 function failForField(loc: readonly string[], note: string): never {
   throw invalidInput(['body', ...loc], note)

@@ -19,16 +19,10 @@ import {
   wholeReply,
 } from '../../inference-http/inference-reply.js'
 import { routingContradiction, SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
+import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
-import {
-  type SpeechBody,
-  SpeechIn,
-  Transcription,
-  TranscriptionForm,
-  TranscriptionIn,
-  unlistedNames,
-} from './schema.js'
+import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
 import { speechReply } from './speech-reply.js'
 
 const operation = endpointGroup({ tag: 'Audio', dialect })
@@ -86,7 +80,6 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     handle: ({ body, caller }, call) => {
       requireTimeLeft(ports, call)
       const request = decodeSpeech(body, readSessionHeader(call))
-      failOnIssue(routingContradiction(request))
       requireKnownVoice(ports.catalog(), request)
       return speechReply(ports.gateway, request, caller, call)
     },
@@ -104,7 +97,6 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall):
   call.onAbort(discard)
   try {
     requireTimeLeft(ports, call)
-    failOnIssue(routingContradiction(request))
     requireSupportedOptions(ports.catalog(), request)
     return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, request, caller, call)
   } finally {
@@ -149,31 +141,23 @@ function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest
     throw invalidInput(['body', 'voice'], `must be one of ${voices.join(', ')}`)
 }
 
-function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
-  const { response_format = 'pcm', input_references: references, stream_format: streaming } = body
-  if (references !== undefined && references.length > 0)
-    throw invalidInput(['body', 'input_references'], 'is not supported')
-  if (streaming !== undefined && streaming !== 'audio')
-    throw invalidInput(['body', 'stream_format'], 'must be audio')
-  const optional = {
-    ...Object.fromEntries(SPEECH_MEMBERS.map((name) => [name, body[name]])),
-    session_id: body.session_id ?? (sessionId === '' ? undefined : sessionId),
-  }
-  const given = Object.entries(optional).filter(([, value]) => value !== undefined && value !== null)
-  const unlisted = unlistedNames(Object.keys(body), SpeechIn.shape)
-  return {
-    response_format,
-    stream: true,
-    is_session_loose: true,
-    unlisted,
-    ...Object.fromEntries(given),
-  } as unknown as SpeechRequest
-}
+const SPEECH_NAMES = memberNames(SpeechIn, ['input_references', 'stream_format'])
 
-/** Those that go into the request as they are; null says nothing. */
-const SPEECH_MEMBERS = [
-  ...(['model', 'input', 'voice', 'speed', 'instructions', 'provider', 'user', 'trace'] as const),
-] as const
+function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
+  const { provider, providers, session_id, response_format = 'pcm' } = body
+  failOnIssue(routingContradiction({ provider: provider ?? null, providers: providers ?? null }))
+  if (body.input_references !== undefined && body.input_references.length > 0)
+    throw invalidInput(['body', 'input_references'], 'is not supported')
+  if (body.stream_format !== undefined && body.stream_format !== 'audio')
+    throw invalidInput(['body', 'stream_format'], 'must be audio')
+  const members = {
+    ...sortMembers(body, SPEECH_NAMES),
+    response_format,
+    session_id: session_id ?? (sessionId === '' ? undefined : sessionId),
+  }
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null)
+  return { ...Object.fromEntries(given), stream: true, is_session_loose: true } as unknown as SpeechRequest
+}
 
 /** A transcript as the wire has it (contract/gateway 6.3). */
 function encodeTranscript(

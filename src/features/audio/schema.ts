@@ -60,7 +60,11 @@ const notStreamed = unsupportedMember(
   (value) => value === false,
 )
 
-const who = optional({ provider: providerPreferencesWithOptions.nullable(), ...identity })
+const who = optional({
+  provider: providerPreferencesWithOptions.nullable(),
+  providers: providerPreferencesWithOptions.nullable().meta({ description: 'Another word for provider.' }),
+  ...identity,
+})
 
 export const TranscriptionIn = nameSchema(
   'TranscriptionRequest',
@@ -85,17 +89,6 @@ export const TranscriptionIn = nameSchema(
     ...who,
   }),
 )
-
-/** Most names of members nobody listed that a caller is told of, and most characters of one. */
-const MOST_UNLISTED = 32
-const LONGEST_NAME = 64
-
-/** Which of the names no schema of this file lists (contract/decisions 46). */
-export function unlistedNames(names: readonly string[], shape: Readonly<Record<string, unknown>>): string[] {
-  return names
-    .filter((name) => !Object.hasOwn(shape, name) && name.length <= LONGEST_NAME)
-    .slice(0, MOST_UNLISTED)
-}
 
 /** The form, for the document: its fields are read one by one. */
 export const TranscriptionForm = nameSchema(

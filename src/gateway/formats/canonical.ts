@@ -122,8 +122,6 @@ export interface RoutedRequest {
   readonly session_id?: string
   /** The session says what the call belongs to and binds it to no endpoint (contract/decisions 59). */
   readonly is_session_loose?: true
-  /** Names of members of the body that nobody here knows: no provider gets them (contract/decisions 46). */
-  readonly unlisted?: readonly string[]
   readonly user?: string
   /** Further names of the person or the account that a call is for; they go into the pseudonym and nowhere else. */
   readonly account?: string

@@ -129,9 +129,6 @@ export function missingParameter(endpoint: ModelEndpoint, request: RoutedRequest
     if (name === 'extra') {
       const untaken = Object.keys(value as JsonObject).find((extra) => !takesExtra(endpoint, extra))
       if (untaken !== undefined) return untaken
-    } else if (name === 'unlisted') {
-      const [first] = value as readonly string[]
-      if (first !== undefined) return first
     } else if (name === 'output_config') {
       // Effort belongs to the thinking, which has a member of its own.
       if ((value as JsonObject).format != null && !isListed(endpoint, 'response_format')) return name
@@ -153,7 +150,10 @@ export function fitRequest<R extends RoutedRequest>(
   endpoint: ModelEndpoint,
   left: string[],
 ): R {
-  if (operation !== 'chat' && operation !== 'messages') return request
+  if (operation !== 'chat' && operation !== 'messages') {
+    const { extra } = request
+    return extra === undefined ? request : { ...request, extra: fitExtras(extra, endpoint, left) }
+  }
   for (const name in request) {
     if (TEXT_GATEWAY_MEMBERS.has(name) || endpoint.supportedParameters.has(name)) continue
     return fitMembers(request as unknown as JsonObject, operation, endpoint, left) as unknown as R

@@ -266,7 +266,6 @@ export function createProviderCall<R extends RoutedRequest>(
 ): ProviderCall<R> {
   // What an earlier attempt has left out says nothing of this one.
   droppedFields.length = 0
-  if (request.unlisted !== undefined) droppedFields.push(...request.unlisted)
   return {
     request: fitRequest(request, operation, endpoint, droppedFields),
     endpoint,

@@ -8,7 +8,12 @@ import { eventually } from '../../support/timing/eventually.js'
 const upstream = await mockUpstream(tap)
 const other = await mockUpstream(tap)
 
-const provider = (origin: string): object => ({ kind: 'openai', base_url: `${origin}/v1`, breaker: false })
+const provider = (origin: string): object => ({
+  kind: 'openai',
+  base_url: `${origin}/v1`,
+  breaker: false,
+  extra_members: ['vad_filter', 'hotwords', 'accent'],
+})
 const audio_second = '0.0001'
 
 const server = await startGateway({
@@ -241,6 +246,56 @@ test('what OpenAI’s own form has besides is passed on, and what nobody knows i
     ])
     t.same(said.service_metadata.untranslated, ['include', 'zz'])
   }
+})
+
+test('members that the operator lists for a server go there, in forms and in JSON', async (t) => {
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  const further = new FormData()
+  for (const [name, value] of [
+    ['model', 'acme/ears'],
+    ['vad_filter', 'true'],
+    ['hotwords[]', 'Ada, Byron'],
+    ['hotwords[]', 'Lovelace'],
+    ['customer_id', 'alice'],
+  ] as const)
+    further.append(name, value)
+  further.append('file', new Blob([TONE]), 'a.mp3')
+  const json = { vad_filter: true, hotwords: ['Ada, Byron', 'Lovelace'], customer_id: 'alice', thread: 'x' }
+  for (const body of [further, inline(json)]) {
+    const { status, said } = await transcribe(body)
+    t.equal(status, 200, JSON.stringify(said))
+    const { fields } = sentForm(upstream.requests.at(-1)!)
+    t.same(fields.slice(2), [
+      ['vad_filter', 'true'],
+      ['hotwords[]', 'Ada, Byron'],
+      ['hotwords[]', 'Lovelace'],
+    ])
+    t.same(said.service_metadata.untranslated, body === further ? undefined : ['thread'])
+  }
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  t.equal((await speak({ accent: 'soft', wings: 2 })).status, 200)
+  t.match(JSON.parse(upstream.requests.at(-1)!.body), { accent: 'soft' })
+  t.notOk('wings' in JSON.parse(upstream.requests.at(-1)!.body))
+})
+
+test('providers is another word for provider, and both are refused', async (t) => {
+  upstream.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  other.script = (peer) => peer.json({ text: 'hi', duration: 1 })
+  const only = JSON.stringify({ only: ['second'] })
+  const [first, second] = [upstream.requests.length, other.requests.length]
+  t.equal(
+    (await transcribe(inline({ model: 'acme/both-ears', providers: { only: ['second'] } }))).status,
+    200,
+  )
+  t.equal((await transcribe(form({ model: 'acme/both-ears', providers: only }))).status, 200)
+  t.same([upstream.requests.length, other.requests.length], [first, second + 2])
+  const both = form({ model: 'acme/both-ears', providers: only, provider: only })
+  for (const body of [both, inline({ provider: {}, providers: {} }), inline({ providers: { only: 'x' } })]) {
+    const { status, said } = await transcribe(body)
+    t.equal(status, 400)
+    t.match(said.error.message, /providers/)
+  }
+  t.equal((await speak({ provider: {}, providers: {} })).status, 400)
 })
 
 test('members of speech that nobody listed, and speed where it is not supported, are told', async (t) => {

@@ -9,7 +9,7 @@ import { SoundExchange } from '../audio/sound-exchange.js'
 import { nameUnsaid, neverAsked, refuseUnsupported } from '../audio/told-members.js'
 import { playableFile } from '../audio/wav.js'
 import { DocumentExchange } from '../http/provider-exchange.js'
-import type { ProviderServer, WireObject } from '../http/server.js'
+import { addExtraMembers, type ProviderServer, type WireObject } from '../http/server.js'
 import { deferCall } from '../port/deferred-call.js'
 import { type FailureSource, rejectCall } from '../port/failure.js'
 import type {
@@ -51,7 +51,7 @@ function speechBody(call: ProviderCall<SpeechRequest>): WireObject | Fault {
   if (options instanceof Fault) return options
   const hasSpeed = endpoint.supportedParameters.has('speed')
   if (!hasSpeed) nameUnsaid(call, ['speed'])
-  return {
+  const body = {
     ...options,
     model: endpoint.upstreamModel,
     input,
@@ -60,6 +60,7 @@ function speechBody(call: ProviderCall<SpeechRequest>): WireObject | Fault {
     ...(hasSpeed && optionalMember('speed', speed)),
     ...optionalMember('instructions', instructions),
   }
+  return addExtraMembers(body, request)
 }
 
 // ── Transcription ───────────────────────────────────────────────────────────
@@ -77,7 +78,9 @@ export function openAiTranscription(server: ProviderServer): TranscriptionApi {
     complete: (call, receiver) => {
       const options = refuseUnsupported(call) ?? optionsFor(call, TRANSCRIPTION_MEMBERS)
       if (options instanceof Fault) return rejectCall(options, receiver)
-      const fields = [...formFields(call), ...fieldsOf(options, '[]')]
+      const further: WireObject = { ...call.request.extra, ...options }
+      for (const name of TRANSCRIPTION_MEMBERS) delete further[name]
+      const fields = [...formFields(call), ...fieldsOf(further, '[]')]
       const send = (file: AudioFile): CallHandle => {
         const { contentType, length, body } = formBody(fields, playableFile(file))
         const headers = [...bare, 'content-type', contentType, 'content-length', String(length)]
