@@ -5,6 +5,7 @@ import { chatEndpoints } from './features/chat/endpoints.js'
 import { creditEndpoints } from './features/credits/endpoints.js'
 import { docsEndpoints } from './features/docs/endpoints.js'
 import { documentIntroduction } from './features/docs/introduction.js'
+import { embeddingsEndpoints } from './features/embeddings/endpoints.js'
 import { federationAdminEndpoints } from './features/federation-admin/endpoints.js'
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
@@ -106,6 +107,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...practiceEndpoints(ports, practice),
     ...chatEndpoints(ports.inference),
     ...messagesEndpoints(ports.inference),
+    ...embeddingsEndpoints(ports.inference),
     ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),
     ...modelEndpoints(ports.catalog, ports.routing.health),
     ...routingEndpoints({ ...ports.routing, catalog: ports.catalog }),

@@ -185,6 +185,19 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
       output_modalities: ['transcription'],
     },
   ),
+  'sim/embed': chatModel(
+    'Simulated: Embeddings',
+    'Unit vectors that follow from the words: texts that share words lie close together. 256 dimensions, or up to 4,096 as asked.',
+    {},
+    { prompt: '0.00000002' },
+    {
+      context_length: 8192,
+      max_completion_tokens: 8192,
+      supported_parameters: ['dimensions'],
+      input_modalities: ['text'],
+      output_modalities: ['embeddings'],
+    },
+  ),
   ...Object.fromEntries(
     FAULT_MODELS.map(([name, description, fault]) => [
       `sim/fault-${name}`,

@@ -4,6 +4,7 @@ import type { MessagesRequest } from '../gateway/formats/messages.js'
 import type {
   CallHandle,
   CompletionReceiver,
+  EmbeddingsApi,
   FailureReceiver,
   MessagesApi,
   Provider,
@@ -19,6 +20,7 @@ import { digestPrompt } from './answer/prompt-digest.js'
 import { simulatedSpeech, simulatedTranscription } from './audio/audio-apis.js'
 import { type Behaviour, type CompiledBehaviour, compileBehaviour } from './behaviour.js'
 import { constantSampler } from './distribution.js'
+import { simulatedEmbeddings } from './embeddings.js'
 import { type FaultPoint, planningFailure, scheduleFault, UnsupportedRequest } from './faults.js'
 import {
   draftFile,
@@ -62,13 +64,15 @@ export class SimulatedProvider implements Provider {
   readonly #options: SimulatedProviderOptions
   readonly #endpoints = new WeakMap<TargetEndpoint, SimulatedEndpointState>()
   readonly speech: SpeechApi
+  readonly embeddings: EmbeddingsApi
   readonly transcription: TranscriptionApi
 
   constructor(options: SimulatedProviderOptions) {
     this.#options = options
-    const scheduleAudioFault = (call: ProviderCall<RoutedRequest>) => this.#scheduleAudioFault(call)
-    this.speech = simulatedSpeech(scheduleAudioFault)
-    this.transcription = simulatedTranscription(scheduleAudioFault, options.seed)
+    const scheduleTurnFault = (call: ProviderCall<RoutedRequest>) => this.#scheduleTurnFault(call)
+    this.embeddings = simulatedEmbeddings(scheduleTurnFault)
+    this.speech = simulatedSpeech(scheduleTurnFault)
+    this.transcription = simulatedTranscription(scheduleTurnFault, options.seed)
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
@@ -156,7 +160,7 @@ export class SimulatedProvider implements Provider {
     return { call, generator, faults, behaviour, draft }
   }
 
-  #scheduleAudioFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {
+  #scheduleTurnFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {
     const { fault } = this.#behaviourOf(call)
     const calls = this.#stateOf(call.endpoint).calls++
     return scheduleFault(fault, null, calls, call.endpoint.provider.name).fault

@@ -38,7 +38,7 @@ const TAGS = [
     description: 'The third-party messages format, with every model, and its token count.',
   },
   { name: 'Audio', description: 'Speech to text, and text to speech.' },
-  { name: 'Embeddings', description: 'Texts as vectors.' },
+  { name: 'Embeddings', description: 'Texts as vectors, over every server that has such models.' },
   { name: 'Files', description: 'Uploads for requests, and downloads of what models have made.' },
   {
     name: 'Models and routing',

@@ -23,7 +23,7 @@ const ADVICE: readonly (readonly [path: RegExp, sentence: string])[] = [
   [/^\/tags$/, 'use GET /api/v1/models'],
   [/^\/auth\/keys?\b/, 'keys are made with POST /api/v1/keys and a management key'],
   [
-    /^\/(embeddings|images|videos|rerank|moderations|realtime|assistants|threads|fine_tuning|vector_stores|uploads|containers|conversations|skills|presets|guardrails|activity)(\/|$)/,
+    /^\/(images|videos|rerank|moderations|realtime|assistants|threads|fine_tuning|vector_stores|uploads|containers|conversations|skills|presets|guardrails|activity)(\/|$)/,
     'this is not served here; /docs lists what is',
   ],
 ]

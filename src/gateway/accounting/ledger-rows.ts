@@ -23,6 +23,7 @@ const API_NAMES: Readonly<Record<InferenceOperation, string>> = {
   messages: 'completions',
   speech: 'tts',
   transcription: 'stt',
+  embeddings: 'embeddings',
 }
 const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 

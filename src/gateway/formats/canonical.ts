@@ -275,7 +275,7 @@ export interface Completion {
 }
 
 /** What kind of call it is: the format that it is asked and answered in. */
-export type InferenceOperation = 'chat' | 'messages' | 'speech' | 'transcription'
+export type InferenceOperation = 'chat' | 'messages' | 'speech' | 'transcription' | 'embeddings'
 
 /** Why an answer ended: in the words of its format, and in the provider's own where they are known. */
 export interface AnswerFinish {

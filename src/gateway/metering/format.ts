@@ -42,9 +42,12 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
   estimate(request: R, said: OutputSample, count: CountTexts): Promise<EstimatedUsage>
 }
 
-/** Models that only speak or only transcribe have nothing to say to text. */
+/** What is no answer in words. */
+const WORDLESS: ReadonlySet<string> = new Set(['speech', 'transcription', 'embeddings', 'rerank'])
+
+/** Models that only speak, transcribe or embed have nothing to say to text. */
 export function producesText({ model }: ModelEndpoint): boolean {
-  return model.outputModalities.some((modality) => modality !== 'speech' && modality !== 'transcription')
+  return model.outputModalities.some((modality) => !WORDLESS.has(modality))
 }
 
 // ── Counting, where a provider sends no figures ─────────────────────────────

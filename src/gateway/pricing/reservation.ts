@@ -8,6 +8,7 @@ import {
 } from '../formats/audio.js'
 import { type InferenceOperation, NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
+import { type EmbeddingsRequest, embeddingsUsage, inputsOf } from '../formats/embeddings.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
 import { costOf, countPictures, possiblePrices } from './price.js'
 
@@ -57,6 +58,12 @@ export function reservationFor(
         endpoints,
         request,
         maxTranscriptionUsage((request as TranscriptionRequest).audio),
+      )
+    case 'embeddings':
+      return dearestReservation(
+        endpoints,
+        request,
+        embeddingsUsage(countInputTokens(request as EmbeddingsRequest)),
       )
     default:
       return textReservation(request as MeasuredRequest, endpoints)
@@ -183,6 +190,14 @@ function speechReservation(request: SpeechRequest, endpoints: readonly ModelEndp
   })
 }
 
+/** Tokens are known where they were sent, and guessed of texts. */
+function countInputTokens({ input }: EmbeddingsRequest): number {
+  let tokens = 0
+  for (const each of inputsOf(input))
+    tokens += typeof each === 'string' ? Math.ceil(each.length / CHARS_PER_TOKEN) : each.length
+  return tokens
+}
+
 /** Nothing of it depends on how long the answer may be, so there is nothing that would fit instead. */
 function dearestReservation(
   endpoints: readonly ModelEndpoint[],
@@ -236,7 +251,7 @@ export function guessLoss(
   endpoint: ModelEndpoint,
   sample: OutputSample | null,
 ) {
-  if (operation === 'speech' || operation === 'transcription') {
+  if (operation !== 'chat' && operation !== 'messages') {
     const { cost, promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
     return { cost, promptTokens, completionTokens, estimated: true }
   }

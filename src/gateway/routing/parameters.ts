@@ -43,8 +43,8 @@ const TEXT_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   'safeguards',
 ])
 
-/** Of requests that are spoken or heard: what they are about, and how the answer is written down. */
-const AUDIO_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
+/** Of requests that are spoken, heard or embedded: what they are about, and how the answer is written down. */
+const OTHER_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   ...COMMON_GATEWAY_MEMBERS,
   'input',
   'voice',
@@ -53,6 +53,8 @@ const AUDIO_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   'response_format',
   'timestamp_granularities',
   'is_session_loose',
+  'encoding_format',
+  'dimensions',
 ])
 
 // ── What a member asks for ────────────────────────────────────────────────────
@@ -123,7 +125,7 @@ export function unmetDemand(endpoint: ModelEndpoint, request: RoutedRequest): st
 
 /** Name of the first member of a request that says something and that an endpoint does not take, or null. */
 export function missingParameter(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
-  const ours = 'messages' in request ? TEXT_GATEWAY_MEMBERS : AUDIO_GATEWAY_MEMBERS
+  const ours = 'messages' in request ? TEXT_GATEWAY_MEMBERS : OTHER_GATEWAY_MEMBERS
   for (const [name, value] of Object.entries(request)) {
     if (ours.has(name) || asksForNothing(name, value)) continue
     if (name === 'extra') {

@@ -82,6 +82,9 @@ const LLAMA_CPP_MEMBERS = [
   'xtc_threshold',
 ] as const
 
+/** Of embeddings, where servers know for what they are made. */
+const EMBEDDING_MEMBERS = ['input_type', 'truncate'] as const
+
 /** A switch of the reasoning that several hosted models have. */
 const THINKING_MEMBERS = ['thinking'] as const
 
@@ -127,6 +130,7 @@ const OPENAI_COMPATIBLE: ServerTraits = {
       ...VLLM_MEMBERS,
       ...SGLANG_MEMBERS,
       ...LLAMA_CPP_MEMBERS,
+      ...EMBEDDING_MEMBERS,
       ...THINKING_MEMBERS,
     ]),
   ],

@@ -50,12 +50,12 @@ export const CHAT_PARAMETERS = [
 
 export type ChatParameter = (typeof CHAT_PARAMETERS)[number]
 
-/** Parameters of audio requests; an endpoint has those that its configuration names. */
-const AUDIO_PARAMETERS = [
-  ...['speed', 'instructions', 'diarize', 'keyterms', 'prompt', 'chunking_strategy'],
+/** Parameters of other requests; an endpoint has those that its configuration names. */
+const OTHER_PARAMETERS = [
+  ...['speed', 'instructions', 'diarize', 'keyterms', 'prompt', 'chunking_strategy', 'dimensions'],
 ] as const
 
-const NAMED_PARAMETERS = [...CHAT_PARAMETERS, ...AUDIO_PARAMETERS] as const
+const NAMED_PARAMETERS = [...CHAT_PARAMETERS, ...OTHER_PARAMETERS] as const
 
 const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
 

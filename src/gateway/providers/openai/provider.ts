@@ -23,6 +23,7 @@ import { ChunkReader, isDone, parseCompletion } from './answer-reader.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
 import { CHAT_MEDIA } from './chat-media.js'
+import { openAiEmbeddings } from './embeddings.js'
 import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
 
 const PATH = '/chat/completions'
@@ -64,6 +65,7 @@ export function openAiProvider(options: OpenAiOptions): Provider {
   return {
     ...(sealedIds === null ? chat : withSealedAnswers(chat, sealedIds)),
     speech: openAiSpeech(server),
+    embeddings: openAiEmbeddings(server),
     transcription: openAiTranscription(server),
   }
 }

@@ -16,6 +16,7 @@ import type {
   ReasoningEffort,
   RoutedRequest,
 } from '../../formats/canonical.js'
+import type { Embeddings, EmbeddingsRequest } from '../../formats/embeddings.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 
 /**
@@ -132,6 +133,7 @@ export interface ProviderApi<R extends RoutedRequest, E, A> {
 export type ChatApi = ProviderApi<ChatRequest, ChatEvent, Completion>
 export type SpeechApi = ProviderApi<SpeechRequest, SpeechEvent, NoSpeechAnswer>
 export type TranscriptionApi = ProviderApi<TranscriptionRequest, never, Transcript>
+export type EmbeddingsApi = ProviderApi<EmbeddingsRequest, never, Embeddings>
 export type MessagesApi = ProviderApi<MessagesRequest, MessagesEvent, MessagesAnswer>
 
 /** Every provider serves chat; one whose own format is another one translates. */
@@ -140,6 +142,8 @@ export interface Provider extends ChatApi {
   readonly speech?: SpeechApi
   /** Where it transcribes. Its `stream` is never called. */
   readonly transcription?: TranscriptionApi
+  /** Where it embeds. Its `stream` is never called. */
+  readonly embeddings?: EmbeddingsApi
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
   readonly messages?: MessagesApi
   /**
