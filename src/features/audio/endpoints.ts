@@ -73,7 +73,12 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
         description: 'Audio as it is spoken: MP3, or signed 16-bit little-endian samples, mono, 24 kHz',
         schema: { type: 'string', format: 'binary' },
         mediaType: 'audio/*',
-        headers: { ...GENERATION, 'X-Audio-Sample-Rate': 'Samples per second, of pcm.' },
+        headers: {
+          ...GENERATION,
+          'X-Audio-Sample-Rate': 'Samples per second, of pcm.',
+          'X-Service-Untranslated':
+            'Members of the request that the provider was not told, a list in JSON; with X-Service-Metadata: enabled.',
+        },
       },
     },
     faults: FAULTS,

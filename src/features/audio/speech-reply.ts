@@ -6,6 +6,7 @@ import type { Gateway, StreamListener } from '../../gateway/gateway.js'
 import { speechFormat } from '../../gateway/metering/audio-formats.js'
 import { CallAdapter } from '../../gateway/providers/port/provider.js'
 import type { Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../../http/endpoint.js'
 import {
   generationHeaders,
@@ -29,6 +30,24 @@ export function speechReply(
     reply.attach(gateway.stream(speechFormat, generation, reply))
     call.onAbort(() => reply.cancel())
   })
+}
+
+/** Characters of the header that names what was left out. */
+const LONGEST_LIST = 2_000
+
+/** Sound has no place for the routing metadata, so what was left out stands in a header: a list in JSON, in ASCII. */
+function untranslatedHeader(metadata: ServiceMetadata | null): (readonly [string, string])[] {
+  let names = metadata?.untranslated ?? []
+  if (names.length === 0) return []
+  while (names.length > 1 && asciiJson(names).length > LONGEST_LIST) names = names.slice(0, -1)
+  return [['X-Service-Untranslated', asciiJson(names)]]
+}
+
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^ -~]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 class SpeechReply
@@ -93,6 +112,7 @@ class SpeechReply
     return [
       ['Content-Type', isPcm ? 'audio/pcm' : 'audio/mpeg'],
       ...generationHeaders(this.#generation, this.#call),
+      ...untranslatedHeader(requestedMetadata(this.#generation, this.#call)),
       ...(isPcm ? [['X-Audio-Sample-Rate', SAMPLE_RATE] as const] : []),
     ]
   }

@@ -298,6 +298,19 @@ test('providers is another word for provider, and both are refused', async (t) =
   t.equal((await speak({ provider: {}, providers: {} })).status, 400)
 })
 
+test('speech names what was left out in a header, in ASCII and bounded, for who asks', async (t) => {
+  upstream.script = (peer) => peer.answer(200, 'sound', { 'content-type': 'audio/mpeg' })
+  const body = { model: 'acme/monotone', input: 'hello', voice: 'ada', speed: 2 }
+  const ask = (more: object, headers = METADATA) =>
+    server.post('/audio/speech', { ...body, ...more }, { key: API_KEY, headers })
+  const read = (reply: Response) => JSON.parse(reply.headers.get('x-service-untranslated') ?? 'null')
+  t.same(read(await ask({ 'ü\r\nx: y': 1 })), ['ü\r\nx: y', 'speed'])
+  const many = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`${at}${'m'.repeat(60)}`, 1]))
+  const told = read(await ask(many))
+  t.ok(told.length > 20 && told.length < 40)
+  t.equal(read(await ask({}, {} as typeof METADATA)), null)
+})
+
 test('members of speech that nobody listed, and speed where it is not supported, are told', async (t) => {
   upstream.script = (peer) => peer.reset()
   const body = { model: 'acme/monotone', input: 'hello', voice: 'ada', speed: 2, zz: 1 }
