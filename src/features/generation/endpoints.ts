@@ -34,7 +34,7 @@ const Attempt = z.object({
   model: z.string(),
   status: z.int().meta({ description: 'What the provider answered with; 0 when it did not.' }),
   error: text,
-  latency: z.int().nullable().meta({ description: 'Milliseconds to its answer, or to its failure.' }),
+  latency: z.int().meta({ description: 'Milliseconds to its answer, or to its failure.' }),
 })
 
 const Candidate = z.object({
@@ -226,14 +226,15 @@ function encodeCandidate({ provider, model, place, chance, why }: RowCandidate):
 
 /** A row that lists none had one attempt, which answered, or none at all. */
 function encodeAttempts({ detail, outcome }: LedgerRow): z.infer<typeof Attempt>[] {
-  const { model, provider, attempts, why, firstEventMs } = detail
+  const { model, provider, attempts, why, firstEventMs, durationMs } = detail
   if (why.attempts.length > 0) {
     return why.attempts.map(({ provider: provider_name, model: of, status, fault: error, durationMs }) => {
       return { provider_name, model: of, status, error, latency: durationMs }
     })
   }
   if (attempts !== 1 || outcome === 'failed') return []
-  return [{ provider_name: provider, model, status: 200, error: null, latency: firstEventMs }]
+  const latency = firstEventMs ?? durationMs
+  return [{ provider_name: provider, model, status: 200, error: null, latency }]
 }
 
 function encodeLostAttempt(lost: LostAttemptRow): z.infer<typeof LostAttempt> {
