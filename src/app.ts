@@ -26,6 +26,7 @@ import {
   serviceEndpoints,
   statsEndpoint,
 } from './features/service/endpoints.js'
+import { type StartPorts, startEndpoints } from './features/start/endpoints.js'
 import type { FederationAdmin } from './federation/admin/ports.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
@@ -57,13 +58,18 @@ export interface AppPorts {
   readonly federationAdmin: FederationAdmin
   readonly files: FilePorts
   readonly scim: ScimPorts
+  readonly start: StartPorts
 }
 
 /** Every endpoint of the service, its own document included. */
 export function appEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[] {
   const described = featureEndpoints(ports, practice)
   // Made at the first request: it takes a tenth of a second, which every start of a worker would pay otherwise.
-  return [...described, ...docsEndpoints(() => JSON.stringify(openApiOf(described)))]
+  return [
+    ...described,
+    ...docsEndpoints(() => JSON.stringify(openApiOf(described))),
+    ...startEndpoints(ports.start, ports.catalog),
+  ]
 }
 
 /** The document alone. */

@@ -28,6 +28,7 @@ import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
 import { pooledKeyDerivation } from './pool-tasks.js'
 import { composeRouting } from './routing.js'
+import { startPorts } from './start-page.js'
 import type { WorkerSettings } from './worker-context.js'
 
 export type ComposedWorker = ReturnType<typeof composeWorker>
@@ -158,7 +159,7 @@ function composeParts(settings: WorkerSettings) {
 }
 
 function endpointPorts(
-  { config, worker, collect }: WorkerSettings,
+  { config, worker, collect, listeningUrl }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
   const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
@@ -201,5 +202,6 @@ function endpointPorts(
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
     scim: { scim: store.scim, accounts: store.accounts, clock },
+    start: startPorts(config, config.publicUrl || listeningUrl),
   }
 }

@@ -105,7 +105,7 @@ const SENT: readonly SentRequest[] = [
   sent('hash', 422, 'POST /api/v1/hash', 4, 'null'),
   sent('report', 200, 'GET /api/v1/report?items=1', 12),
   sent('unmatched', 404, 'GET /api/v1/nope', 21),
-  sent('unmatched', 404, 'POST /', 6, '{}'),
+  sent('unmatched', 404, 'POST /nothing', 6, '{}'),
   sent('unmatched', 405, 'PATCH /api/v1/items', 8),
 ]
 
