@@ -360,3 +360,35 @@ test('bad limits and credits are refused with the name of the field', async (t) 
   t.equal((await api(management, 'POST', '/credits', { amount: 1 })).status, 403)
   t.equal((await api(API_KEY, 'GET', '/credits')).status, 403)
 })
+
+const MESSAGES = [{ role: 'user', content: 'hi' }]
+const PCM = { data: Buffer.alloc(3_200).toString('base64'), format: 'pcm' }
+const ASKED = {
+  '/chat/completions': { model: EXACT, messages: MESSAGES, metadata: { team: 'search' } },
+  '/messages': { model: EXACT, messages: MESSAGES, max_tokens: 4 },
+  '/audio/speech': { model: 'sim/speech', voice: 'alba', input: 'hi' },
+  '/audio/transcriptions': { model: 'sim/transcribe', input_audio: PCM },
+}
+
+for (const [path, body] of Object.entries(ASKED)) {
+  test(`for whom a call of ${path} was, and what its caller says of it, is kept with it`, async (t) => {
+    const who = { user: 'somebody', session_id: 'their session', trace: { trace_id: 'nightly', build: 7 } }
+    const response = await fetch(`${server.apiUrl}${path}`, {
+      method: 'POST',
+      headers: {
+        ...{ Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+        ...{ 'User-Agent': 'tests/1', Referer: 'https://app.example.com', 'X-Service-Title': 'An app' },
+      },
+      body: JSON.stringify({ ...body, ...who }),
+    })
+    await response.arrayBuffer()
+    t.equal(response.status, 200)
+    const id = response.headers.get('x-generation-id')
+    const { json } = await api(MANAGEMENT_KEY, 'GET', `/generation?id=${id}`)
+    t.match(json.data, {
+      ...{ external_user: 'somebody', session_id: 'their session', user_agent: 'tests/1' },
+      ...{ http_referer: 'https://app.example.com', title: 'An app', trace: who.trace },
+      metadata: 'metadata' in body ? { team: 'search' } : null,
+    })
+  })
+}
