@@ -21,6 +21,7 @@ const ADVICE: readonly (readonly [path: RegExp, sentence: string])[] = [
     'translations are not served; POST /api/v1/audio/transcriptions writes down what is said in its own language',
   ],
   [/^\/tags$/, 'use GET /api/v1/models'],
+  [/^\/embeddings\/models$/, 'use GET /api/v1/models?output_modalities=embeddings'],
   [/^\/auth\/keys?\b/, 'keys are made with POST /api/v1/keys and a management key'],
   [
     /^\/(images|videos|rerank|moderations|realtime|assistants|threads|fine_tuning|vector_stores|uploads|containers|conversations|skills|presets|guardrails|activity)(\/|$)/,
