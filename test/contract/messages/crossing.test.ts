@@ -142,3 +142,67 @@ test('figures of a messages server that cannot be true are neither charged nor t
     }
   }
 })
+
+test('JSON of any shape, marks and the wish to cache reach a messages server, and the caller is told what was lost', async (t) => {
+  const { server, theirs } = await crossing(t)
+  const breakpoint = { prompt_cache_breakpoint: { mode: 'explicit' } }
+  for (const stream of [false, true]) {
+    const marked = await askChat(
+      server,
+      {
+        model: 'acme/theirs',
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'x', ...breakpoint }] }],
+        response_format: { type: 'json_object' },
+        prompt_cache_options: { mode: 'explicit', ttl: '1h' },
+        stream,
+      },
+      { 'X-Service-Metadata': 'enabled' },
+    )
+    const told = stream ? marked.events().at(-2) : marked.json()
+    t.strictSame(told.service_metadata.untranslated, ['response_format.type'])
+    t.match(JSON.parse(theirs.requests.at(-1)!.body), {
+      system: /one JSON object/,
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+        },
+      ],
+    })
+    // Whoever marks nothing gets the breakpoints that the server needs.
+    const managed = { messages: ASKED, cache_control: { type: 'ephemeral' }, stream }
+    await askChat(server, { model: 'acme/theirs', ...managed })
+    const cached = [{ type: 'text', text: CANARY_PROMPT, cache_control: { type: 'ephemeral' } }]
+    t.match(JSON.parse(theirs.requests.at(-1)!.body), { messages: [{ role: 'user', content: cached }] })
+    await askMessages(server, { model: 'acme/theirs', max_tokens: 9, ...managed })
+    t.match(JSON.parse(theirs.requests.at(-1)!.body), { messages: [{ role: 'user', content: cached }] })
+    t.notOk(Object.hasOwn(JSON.parse(theirs.requests.at(-1)!.body), 'cache_control'))
+  }
+})
+
+test('blocks of any kind go back to a messages server, and to a chat server in words', async (t) => {
+  const { server, theirs, openAi } = await crossing(t)
+  const content = [
+    { type: 'mcp_tool_use', id: 'm1', name: 'echo', server_name: 'lab', input: { a: 1 } },
+    { type: 'mcp_tool_result', tool_use_id: 'm1', is_error: false, content: [{ type: 'text', text: 'one' }] },
+    { type: 'kind_of_next_year', it: { holds: ['something'] } },
+  ]
+  const history = [...ASKED, { role: 'assistant', content }, ...ASKED]
+  for (const stream of [false, true]) {
+    const body = { max_tokens: 50, messages: history, stream }
+    t.equal((await askMessages(server, { model: 'acme/theirs', ...body })).status, 200)
+    t.strictSame(JSON.parse(theirs.requests.at(-1)!.body).messages[1].content, content)
+    const metadata = { 'X-Service-Metadata': 'enabled' }
+    const crossed = await askMessages(server, { model: 'acme/other', ...body }, metadata)
+    const told = stream ? crossed.events().at(-1) : crossed.json()
+    t.strictSame(told.service_metadata.untranslated, [
+      'messages.mcp_tool_use',
+      'messages.mcp_tool_result',
+      'messages.kind_of_next_year',
+    ])
+    t.strictSame(JSON.parse(openAi.requests.at(-1)!.body).messages[1].content, [
+      { type: 'text', text: '[echo] {"a":1}' },
+      { type: 'text', text: 'one' },
+    ])
+  }
+})
