@@ -4,7 +4,8 @@ import type { HeaderList, HttpCall, Reply } from '../transport/exchange.js'
 export type Cors = ReturnType<typeof createCors>
 
 /** Headers a page may read beyond the few that are always safe. */
-const EXPOSED = 'Location, Retry-After, Server-Timing, X-Generation-Id, X-Items-Scanned, X-Request-Id'
+const EXPOSED =
+  'Location, Retry-After, Server-Timing, X-Audio-Sample-Rate, X-Generation-Id, X-Items-Scanned, X-Request-Id, X-Service-Untranslated'
 const PREFLIGHT_SECONDS = '600'
 
 /** Rules for a list of origins; `*` lets every page in. */
