@@ -118,3 +118,16 @@ test('a streamed transcript is refused by name, not answered with nothing', asyn
   t.ok(error instanceof OpenAI.BadRequestError)
   t.match(String(error), /stream: /)
 })
+
+test('who has no credits left is told where to look, and the link leads there', async (t) => {
+  const made = await server.post('/keys', { name: 'poor', limit: 0 }, { key: MANAGEMENT_KEY })
+  const { key } = (await made.json()) as { key: string }
+  const messages = [{ role: 'user' as const, content: 'Hi.' }]
+  const error = await failureOf(clientOf(key).chat.completions.create({ model: 'sim/instant', messages }))
+  t.ok(error instanceof OpenAI.APIError)
+  t.match(error, { status: 402, message: /Insufficient credits/ })
+  const [link = ''] = /http:\/\/\S*\/credits/.exec(String(error)) ?? []
+  const page = await fetch(link, { headers: { Accept: 'text/html' } })
+  t.equal(page.status, 200)
+  t.match(page.headers.get('content-type'), /^text\/html/)
+})
