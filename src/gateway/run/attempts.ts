@@ -191,6 +191,11 @@ export class Attempts<R extends RoutedRequest> {
 
   /** The answer is complete. `tokens` of it came within `ms`; 0 where that says nothing of the endpoint. */
   complete(tokens: number, ms: number): void {
+    // A whole answer that broke off after some words is told as it is; its endpoint has failed all the same.
+    if (this.#generation.finish?.reason === 'error') {
+      this.failMidAnswer(brokenAnswerFailure(this.#endpoint))
+      return
+    }
     this.#ports.health.recordEnd(this.#endpoint, this.#permit, tokens, ms)
     this.#permit = REFUSED
   }
@@ -253,6 +258,12 @@ export function emptyAnswerFailure({ provider }: ModelEndpoint): ProviderFailure
     class: 'maybe-processed',
     status: 200,
   }
+}
+
+function brokenAnswerFailure({ provider }: ModelEndpoint): ProviderFailure {
+  const metadata = { error_type: 'provider_unavailable', provider_name: provider.name } as const
+  const fault = new Fault('provider-failed', { metadata, detail: 'a whole answer that broke off' })
+  return { fault, class: 'maybe-processed', status: 200 }
 }
 
 // ── What a provider is told ────────────────────────────────────────────────────

@@ -122,6 +122,9 @@ test('an answer that breaks off with an error is no success', async (t) => {
     finish_reason: 'error',
     error: { code: 503, message: String, metadata: { error_type: 'provider_overloaded' } },
   })
+  const body = { model: 'acme/other', messages: ASKED }
+  const { service_metadata } = (await askChat(server, body, { 'X-Service-Metadata': 'enabled' })).json()
+  t.match(service_metadata.endpoints.available, [{ selected: false }], 'its endpoint has failed')
   const stream = (await chat({ stream: true })).events()
   t.match(stream.at(-2), { error: { code: 503 }, choices: [{ finish_reason: 'error' }] })
   t.notOk(
