@@ -177,7 +177,10 @@ function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQuery {
 
 const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })
 /** Keys of callers for providers are not kept by this server, so no caller has one. */
-const NO_OWN_KEY = invalidInput(['query', 'provider'], 'needs a key of your own for this provider')
+const NO_OWN_KEY = invalidInput(
+  ['query', 'provider'],
+  'needs a key of your own for this provider, and none can be kept here yet: without it the files of this server are meant',
+)
 
 /**
  * The workspace that was asked for, or the caller's default one: a management key's is the organization's first.

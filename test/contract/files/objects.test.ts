@@ -225,7 +225,10 @@ test('parameters that cannot be are 400, ids that cannot be are 404, no credenti
   const cases: [string, string][] = [
     ['?workspace_id=here', 'workspace_id: must be a UUID'],
     ['?provider=google', 'provider: must be one of openai, anthropic'],
-    ['?provider=openai', 'provider: needs a key of your own for this provider'],
+    [
+      '?provider=openai',
+      'provider: needs a key of your own for this provider, and none can be kept here yet: without it the files of this server are meant',
+    ],
     ['?limit=0', 'limit: must be at least 1'],
     ['?limit=1001', 'limit: must be at most 1000'],
     ['?limit=x', 'limit: must be an integer'],
