@@ -14,7 +14,7 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
   const served = generation.failed ? null : generation.served
   return {
     requested: plan.requested,
-    strategy: namesSeveralModels(generation.request) ? ('fallback' as const) : ('direct' as const),
+    strategy: strategyOf(generation),
     region: served?.region ?? null,
     summary: routingSummary(plan.endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
@@ -41,7 +41,13 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
   }
 }
 
-/** One model was named, or a list of them of which the first that answers does. */
+/** How the model was found: as one of a list, by a further name of it, or by its own, with a variant or without. */
+function strategyOf({ plan, request }: Generation<RoutedRequest>): 'fallback' | 'alias' | 'direct' {
+  if (namesSeveralModels(request)) return 'fallback'
+  const { id } = plan.endpoints[0]!.model
+  return plan.requested === id || plan.requested.startsWith(`${id}:`) ? 'direct' : 'alias'
+}
+
 function namesSeveralModels({ model, models }: RoutedRequest): boolean {
   return (
     models !== undefined &&

@@ -243,6 +243,19 @@ test('prices become integers, and stay the texts they were', async (t) => {
   })
 })
 
+test('endpoints without prices of their own have those of the model', async (t) => {
+  const endpoints = [
+    { provider: 'local' },
+    { provider: 'local', upstream_model: 'x', prices: { completion: 2 } },
+  ]
+  const model = modelOf(withModel({ prices: { prompt: 1 }, endpoints }))
+  t.match(model.endpoints, [
+    { prices: { prompt: 1e15, completion: 0 }, pricing: { prompt: '1', completion: '0' } },
+    { prices: { prompt: 0, completion: 2e15 }, pricing: { prompt: '0', completion: '2' } },
+  ])
+  t.notOk('prices' in model)
+})
+
 test('a tier has the prices it names, and the others are those of all answers', async (t) => {
   const of = (prices: Json) => modelOf(withEndpoint({ prices })).endpoints[0]!
   const base = { prompt: '0.000004', completion: '0.00001', web_search: '0.01' }

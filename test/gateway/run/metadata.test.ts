@@ -104,6 +104,17 @@ test('the region is that of the endpoint that answers, and a place in a trace th
   t.notOk('untranslated' in told(undefined, { model: 'm/one', trace: { trace_id: 'mine' } }))
 })
 
+test('a further name of a model is told as one, a variant is not', async (t) => {
+  const named = (requested: string) => {
+    const { request, plan } = generationOf({ model: 'm/two' })
+    const generation = new Generation('gen-x', request, CALLER, { ...plan, requested }, 1000, 100)
+    return serviceMetadata(generation, 1).strategy
+  }
+  t.equal(named('m/two'), 'direct')
+  t.equal(named('m/two:nitro'), 'direct')
+  t.equal(named('two'), 'alias')
+})
+
 test('a single endpoint is direct, and models of a fallback are told by their own names', async (t) => {
   t.match(told(undefined, { model: 'm/two' }), {
     strategy: 'direct',

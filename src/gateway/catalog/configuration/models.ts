@@ -93,7 +93,9 @@ const endpointSchemaWith = (behaviour: z.ZodType) =>
           'Name of the model at the provider; its id when absent. Of an entry with a `*` the `*` stands for what callers write there; when absent it is what follows the last slash.',
         ),
       ),
-      prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
+      prices: pricesSchema
+        .optional()
+        .describe('Dollars per token, and per request; the prices of the model when absent.'),
       context_length: orNull(tokens),
       max_completion_tokens: orNull(tokens),
       quantization: orNull(z.enum(QUANTIZATIONS)),
@@ -113,6 +115,9 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
       name: nonEmptyText(200).optional(),
       description: nonEmptyText(10_000).optional(),
       created: integerBetween(0, 10_000_000_000).default(0).describe('Unix seconds.'),
+      prices: pricesSchema
+        .prefault({})
+        .describe('Of its endpoints that have none of their own; free when absent.'),
       context_length: orNull(tokens),
       max_completion_tokens: orNull(tokens),
       categories: z.array(nonEmptyText(64)).default([]).describe('What `GET /models?category=` finds it by.'),
@@ -173,7 +178,15 @@ export function toModelConfig(
   entry: z.output<ReturnType<typeof modelSchemaWith>>,
   { simulationOf, parametersOf }: EndpointDefaults,
 ) {
-  const { name, description, endpoints, supportedParameters, maxCompletionTokens, ...rest } = entry
+  const {
+    name,
+    description,
+    endpoints,
+    prices: shared,
+    supportedParameters,
+    maxCompletionTokens,
+    ...rest
+  } = entry
   return {
     ...rest,
     id,
@@ -181,7 +194,7 @@ export function toModelConfig(
     description: description ?? '',
     endpoints: endpoints.map(({ prices, simulation, ...endpoint }) => ({
       ...endpoint,
-      ...prices,
+      ...(prices ?? shared),
       upstreamModel: endpoint.upstreamModel ?? defaultUpstreamName(id),
       contextLength: endpoint.contextLength ?? rest.contextLength,
       maxCompletionTokens: endpoint.maxCompletionTokens ?? maxCompletionTokens,
