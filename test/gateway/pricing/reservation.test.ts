@@ -103,7 +103,7 @@ test('a transcription is set aside by the longest recording that its bytes may h
     [bytes(8_000, 'mp3'), 2],
     [bytes(1, 'ogg'), 1],
     [bytes(1_000_000_000, 'mp3'), 7_200],
-    [{ kind: 'url', format: 'mp3' }, 600],
+    [{ kind: 'url', format: 'mp3', file: null }, 600],
   ] as const) {
     t.equal(heard(audio).cost, seconds * perSecond)
     t.equal(heard(audio).promptTokens, 0)
