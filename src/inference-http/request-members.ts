@@ -8,6 +8,7 @@ import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { STATE_MEMBERS } from '../gateway/formats/extra-members.js'
 import {
+  boundedInteger,
   boundedNumber,
   boundedString,
   limitOpenValue,
@@ -20,6 +21,7 @@ import {
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
 import { countCodePoints } from '../http/params.js'
+import { plugin } from './plugins.js'
 
 export const SESSION_HEADER = 'x-session-id'
 
@@ -109,7 +111,7 @@ export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-export const stopCondition = nameSchema(
+const stopCondition = nameSchema(
   'StopCondition',
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('step_count_is'), step_count: safeInteger() }),
@@ -119,6 +121,24 @@ export const stopCondition = nameSchema(
     z.object({ type: z.literal('finish_reason_is'), reason: boundedString(1, 256) }),
   ]),
 )
+
+/**
+ * Members of a loop of tools that the gateway would run, and of plugins: their shape is checked, and the document says
+ * that they are refused (contract/decisions 10).
+ */
+export const unserved = {
+  plugins: z.array(plugin).meta({
+    description:
+      'None is carried out by this version: a plugin is refused with 400 unless it says `enabled: false`.',
+  }),
+  stop_server_tools_when: z
+    .array(stopCondition)
+    .min(1)
+    .meta({ description: 'Refused with 400: this version runs no tools that a condition could stop.' }),
+  max_tool_calls: boundedInteger(1, 30).meta({
+    description: 'Refused with 400: this version runs no tools that could be counted.',
+  }),
+}
 
 // ── Who serves a call (contract/gateway 2.7) ──────────────────────────────────
 

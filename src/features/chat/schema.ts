@@ -17,7 +17,6 @@ import {
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { effort, message, textPart } from './schema-messages.js'
 import { tool, toolChoice } from './schema-tools.js'
@@ -96,12 +95,13 @@ const reasoning = {
 }
 
 const tools = {
-  tools: z.array(tool),
+  tools: z.array(tool).meta({
+    description:
+      'Functions of the caller. Tools that the gateway would run (`service:…`, web search) are known and refused with 400: this version runs none.',
+  }),
   tool_choice: toolChoice,
   parallel_tool_calls: flag,
-  stop_server_tools_when: z.array(shared.stopCondition).min(1),
-  max_tool_calls: boundedInteger(1, 30),
-  plugins: z.array(plugin),
+  ...shared.unserved,
 }
 
 const routing = {

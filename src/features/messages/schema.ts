@@ -18,7 +18,6 @@ import {
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { block, cached, systemBlock, textBlock, tool, toolChoice } from './schema-blocks.js'
 
@@ -173,9 +172,7 @@ const fallback = z.strictObject({ model: shared.modelId })
 const others = {
   ...shared.routing,
   fallbacks: z.array(fallback).max(MOST_FALLBACKS).nullable(),
-  plugins: z.array(plugin),
-  stop_server_tools_when: z.array(shared.stopCondition).min(1),
-  max_tool_calls: boundedInteger(1, 30),
+  ...shared.unserved,
   ...shared.identity,
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),

@@ -2,7 +2,7 @@
 import { NO_USAGE, type RoutedRequest, type Usage } from './canonical.js'
 
 /** A text, a list of texts, the tokens of a text, or a list of those. */
-export type EmbeddingsInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[]
+type EmbeddingsInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[]
 
 /** A validated request. */
 export interface EmbeddingsRequest extends RoutedRequest {

@@ -74,7 +74,7 @@ test('the document refuses what breaks a type or a bound', async (t) => {
   for (const body of [
     {},
     { model: 'a/b', messages: [] },
-    withMembers({ model: 'a' }),
+    withMembers({ model: '' }),
     withMembers({ temperature: 2.1 }),
     withMembers({ max_tokens: 0 }),
     withMembers({ top_k: '5' }),
@@ -94,4 +94,22 @@ test('the document refuses what breaks a type or a bound', async (t) => {
     withPart({ type: 'smell' }),
   ])
     t.notOk(rules.takesBody('chat', body), JSON.stringify(body).slice(0, 120))
+})
+
+test('the document says of what is known and not carried out that it is refused', async (t) => {
+  const { properties } = document.components.schemas.ChatRequest as unknown as {
+    readonly properties: Readonly<Record<string, { readonly description?: string }>>
+  }
+  for (const name of ['plugins', 'tools', 'stop_server_tools_when', 'max_tool_calls'])
+    t.match(properties[name]?.description, /refused with 400/i, name)
+  for (const name of [
+    'web_search_options',
+    'n',
+    'store',
+    'background',
+    'conversation',
+    'mcp_servers',
+    'preset',
+  ])
+    t.match(properties[name]?.description, /^Not carried out by this version: /, name)
 })
