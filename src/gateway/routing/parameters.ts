@@ -115,12 +115,21 @@ const DEMANDS = ['tools', 'tool_choice', 'response_format', 'logprobs', 'structu
 export function unmetDemand(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
   if (!('messages' in request)) return null
   const asked = request as unknown as JsonObject
+  if (isPlain(asked)) return null
   for (const name of DEMANDS) {
     const value = asked[name]
     if (value !== undefined && !isListed(endpoint, name) && !asksForNothing(name, value)) return name
   }
   const output = asked.output_config as { readonly format?: unknown } | null | undefined
   return output?.format != null && !isListed(endpoint, 'response_format') ? 'response_format' : null
+}
+
+/** Asks for words and nothing else, as most requests do. Names are written out: looking them up one by one costs more. */
+function isPlain(asked: JsonObject): boolean {
+  if (asked.tools !== undefined || asked.tool_choice !== undefined || asked.logprobs !== undefined)
+    return false
+  if (asked.response_format !== undefined || asked.structured_outputs !== undefined) return false
+  return asked.output_config === undefined
 }
 
 /** Name of the first member of a request that says something and that an endpoint does not take, or null. */
