@@ -6,7 +6,7 @@ const MOST_KEPT = 32
 /**
  * Blocks that grow and shrink. The engine gives a buffer back when it next collects, and collects whenever many bytes of
  * buffers were made: 10 ms and more for each few bodies. A block loses its memory as soon as its body is needed no
- * more, and the same object serves the next one.
+ * more, and its address space serves the next one.
  */
 export class BodyBlocks {
   /** By the most bytes that a block can hold; few values, those of the routes. */
@@ -20,12 +20,16 @@ export class BodyBlocks {
     return block
   }
 
-  /** Nobody reads the block any more: every view of it is empty from now on. */
+  /**
+   * Nobody reads the block any more: every view of it is empty from now on, and for good. A view of a block that only
+   * shrinks would see the next body in it, which is another caller's; so a new object takes the address space over.
+   */
   giveBack(block: ArrayBuffer): void {
     block.resize(0)
-    const most = block.maxByteLength
+    const empty = structuredClone(block, { transfer: [block] })
+    const most = empty.maxByteLength
     const free = this.#free.get(most)
-    if (free === undefined) this.#free.set(most, [block])
-    else if (free.length < MOST_KEPT) free.push(block)
+    if (free === undefined) this.#free.set(most, [empty])
+    else if (free.length < MOST_KEPT) free.push(empty)
   }
 }

@@ -84,8 +84,8 @@ class FaultyRouteCalls {
 
   async #answerLater(call: HttpCall, decision: FaultDecision, echo: boolean): Promise<Reply> {
     const { held, slowed } = this.#registry
-    // Route and transport let go of the body when the turn is over.
-    const { body } = call
+    // The transport lets go of the body when the turn is over, and of the bytes of a large one.
+    const body = new Uint8Array(call.body)
     if (decision.heldUntil > 0) {
       this.#countFault(call, 'hold')
       await held.wait(decision.heldUntil)

@@ -110,6 +110,17 @@ test('faults of answers', async (t) => {
     t.match(JSON.parse(reply.text), { name: 'held' })
   })
 
+  await t.test('a held call keeps a large body, while another body takes its place', async (t) => {
+    await server.fault({ kind: 'hold', op: 'chat_completions', forMs: 500 })
+    const [held, other] = [await connection(t, server), await connection(t, server)]
+    await held.send(chat('a'.repeat(2 * 2 ** 20), 3))
+    // All but the end of it, so that it lies in memory when the held one is answered.
+    await other.send(chat('b'.repeat(3 * 2 ** 20), 3).subarray(0, -100))
+    const reply = await held.read()
+    t.equal(reply.status, 200, reply.text.slice(0, 200))
+    t.equal(tokensIn(reply.text), 3)
+  })
+
   await t.test('beyond the bound of a hold calls get 503, and the run is marked', async (t) => {
     const run = await server.begin()
     await server.fault({ kind: 'hold', forMs: 300, maxHeld: 2 })
