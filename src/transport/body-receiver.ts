@@ -184,8 +184,10 @@ export class BodyReceiver implements FlowControl, PacedSender {
       return
     }
     this.#take(chunk, last)
-    if (!last || !exchange.isReading()) return
-    if (this.#length >= 0) {
+    if (!last || exchange.isOver()) return
+    // There was no room for the last piece.
+    if (!exchange.isReading()) exchange.onUnwantedPiece(last)
+    else if (this.#length >= 0) {
       // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
       if (exchange.bytesIn !== this.#length) this.#res.close()
       else this.#finish()

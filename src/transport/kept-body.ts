@@ -3,6 +3,7 @@ import type { FaultKind } from '../base/fault.js'
 import type { BodyBlocks } from './body-blocks.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { NO_BYTES } from './native-call.js'
+import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** The first room of a body that comes in pieces; each further one is twice as large. */
 const FIRST_ROOM = 1024
@@ -10,11 +11,12 @@ const FIRST_ROOM = 1024
  * A complete body from this size on counts until its call is over: what is made of it is as large as itself. And it
  * lies in a block that is given back at once, where its length is known from the beginning.
  */
-const LARGE_BODY = 2 ** 20
+const BLOCK_BYTES = 2 ** 20
 
 /**
  * Grows as bytes come, whatever length was declared, and holds them in one buffer: pieces of a few bytes each would
- * take many times their size. A body that comes in one piece is handed on in the same turn, so it is not counted.
+ * take many times their size. A body that comes in one piece and does not wait for a turn is handed on at once, so it is
+ * not counted.
  */
 export class KeptBody {
   readonly #call: HttpCall
@@ -35,7 +37,7 @@ export class KeptBody {
     this.#call = call
     this.#route = route
     this.#blocks = blocks
-    this.#isDeclaredLarge = length > LARGE_BODY
+    this.#isDeclaredLarge = length > BLOCK_BYTES
     this.#most = length < 0 ? route.bodyLimit : length
   }
 
@@ -49,7 +51,7 @@ export class KeptBody {
       // Out of a slab: a block of memory for each of them costs three times as much, and this one is soon done with.
       if (size > 0) this.#bytes = Buffer.from(new Uint8Array(chunk))
       this.#size = size
-      return null
+      return isCounted && size >= LARGE_BODY_BYTES ? this.charge() : null
     }
     const room = size > this.#bytes.byteLength ? this.#roomFor(size) : this.#bytes.byteLength
     const refusal = isCounted ? this.charge(room) : null
@@ -70,22 +72,27 @@ export class KeptBody {
     return refusal
   }
 
-  /** The complete body. A large one is good until `free`. */
+  /** The complete body. A large one is good, and counts, until `free`: it waits for its turn. */
   whole(): Uint8Array {
     const whole = this.#bytes.subarray(0, this.#size)
-    if (this.#block === null && this.#size < LARGE_BODY) this.close()
+    if (this.#block === null && this.#size < LARGE_BODY_BYTES) this.close()
     return whole
   }
 
   /** Nothing is made of it any more. */
   close(): void {
-    this.free()
+    this.#freeBytes()
     this.#account?.close()
     this.#account = null
   }
 
-  /** Its bytes are needed no more; what was made of them is on the account until `close`. */
+  /** Its bytes are needed no more; what was made of many is on the account until `close`. */
   free(): void {
+    if (this.#size < BLOCK_BYTES) this.close()
+    else this.#freeBytes()
+  }
+
+  #freeBytes(): void {
     this.#bytes = NO_BYTES
     if (this.#block !== null) this.#blocks.giveBack(this.#block)
     this.#block = null
@@ -104,7 +111,7 @@ export class KeptBody {
     }
     const before = this.#bytes.subarray(0, this.#size)
     // A body without an account has no bound of number, and each block takes mappings of the process.
-    if (this.#account !== null && (this.#isDeclaredLarge || room > LARGE_BODY)) {
+    if (this.#account !== null && (this.#isDeclaredLarge || room > BLOCK_BYTES)) {
       this.#block = this.#blocks.take(room, Math.max(room, this.#route.bodyLimit))
       this.#bytes = new Uint8Array(this.#block)
     } else {

@@ -33,6 +33,8 @@ export class LargeAnswers {
   readonly #owedUntil = new Map<string, number>()
   readonly #smallCalls: SmallCalls
   #scheduled = false
+  /** Until the next look at callers who all owe time. */
+  #timer: NodeJS.Timeout | null = null
 
   constructor(smallCalls: SmallCalls) {
     this.#smallCalls = smallCalls
@@ -43,11 +45,14 @@ export class LargeAnswers {
     const line = this.#waiting.get(caller)
     if (line === undefined) this.#waiting.set(caller, [call])
     else line.push(call)
+    // This one may owe nothing.
+    if (line === undefined && this.#timer !== null) this.#unschedule(this.#timer)
     this.#schedule()
   }
 
   readonly #step = (): void => {
     this.#scheduled = false
+    this.#timer = null
     const now = performance.now()
     const isShared = this.#smallCalls.areComing(now)
     // Who is answered goes behind the others.
@@ -83,6 +88,12 @@ export class LargeAnswers {
     const now = performance.now()
     const until = Math.min(...[...this.#waiting.keys()].map((caller) => this.#owedUntil.get(caller) ?? 0))
     if (until <= now || !this.#smallCalls.areComing(now)) setImmediate(this.#step)
-    else setTimeout(this.#step, Math.min(until - now, LOOK_AGAIN_MS))
+    else this.#timer = setTimeout(this.#step, Math.min(until - now, LOOK_AGAIN_MS))
+  }
+
+  #unschedule(timer: NodeJS.Timeout): void {
+    clearTimeout(timer)
+    this.#timer = null
+    this.#scheduled = false
   }
 }

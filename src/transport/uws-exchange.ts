@@ -214,6 +214,8 @@ export class UwsExchange extends NativeCall implements BodyOwner, LargeCall {
   // ── Deadlines and the end ─────────────────────────────────────────────────
 
   override settle(aborted: boolean): void {
+    // A call that waits for its turn is kept until then.
+    this.body = NO_BYTES
     this.#receiver?.onSettled()
     super.settle(aborted)
   }

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { LargeAnswers } from '../../src/transport/large-answers.js'
 import { SmallCalls } from '../../src/transport/small-calls.js'
+import { turn } from '../support/clients/raw-http.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** A call whose answer computes for `ms`. */
@@ -40,6 +41,22 @@ test('while there are small calls a caller whose body took long waits, and other
   smallCalls.arrived(Number.NEGATIVE_INFINITY, 0)
   await eventually(() => answered.length === 5)
   t.equal(answered[4], 'a2', 'when nobody else is there nothing is owed')
+})
+
+test('who owes nothing does not wait for one who does', async (t) => {
+  const smallCalls = new SmallCalls()
+  smallCalls.arrived(Number.POSITIVE_INFINITY, 0)
+  const answers = new LargeAnswers(smallCalls)
+  const answered: string[] = []
+  answers.add('a', call(answered, 'a1', 50))
+  await eventually(() => answered.length === 1)
+  answers.add('a', call(answered, 'a2'))
+  await turn()
+  answers.add('b', call(answered, 'b1'))
+  await turn()
+  t.same(answered, ['a1', 'b1'], 'in the turn that follows')
+  smallCalls.arrived(Number.NEGATIVE_INFINITY, 0)
+  await eventually(() => answered.length === 3)
 })
 
 test('a call that nobody waits for any more takes no turn', async (t) => {
