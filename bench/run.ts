@@ -108,9 +108,6 @@ async function runCommand(args: readonly string[]): Promise<number> {
   throw new UsageError(`there is no '${first}'; there are ${Object.keys(LAB_COMMANDS).join(', ')}`)
 }
 
-// A reader who has gone wants no more; that is no failure.
-process.stdout.on('error', () => process.exit(0))
-
 runCommand(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {

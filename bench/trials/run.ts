@@ -144,7 +144,7 @@ async function main(): Promise<number> {
   }
 }
 
-// A reader who has gone wants no more; that is no failure.
+// Findings are printed as they come: a reader who has gone wants no more of them; that is no failure.
 process.stdout.on('error', () => process.exit(0))
 
 process.exit(await main())
