@@ -7,6 +7,7 @@ import { KeptBody } from './kept-body.js'
 import type { LargeBodies } from './large-bodies.js'
 import { NO_BYTES } from './native-call.js'
 import type { PacedSender, ReadingBudget } from './reading-budget.js'
+import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** The call, as far as its body concerns it. */
 export interface BodyOwner extends HttpCall {
@@ -54,6 +55,8 @@ export class BodyReceiver implements FlowControl, PacedSender {
   readonly #exchange: BodyOwner
   /** As declared; -1 when the body comes in chunks. */
   readonly #length: number
+  /** As far as is known. */
+  readonly #isLarge: boolean
   #lastCame = false
   /** Why the sender is held back: a sum of the reasons. */
   #holds = 0
@@ -71,6 +74,7 @@ export class BodyReceiver implements FlowControl, PacedSender {
     this.#route = route
     this.#reading = reading
     this.#length = length
+    this.#isLarge = length < 0 || length >= LARGE_BODY_BYTES
     this.#kept = route.readsBody === true ? new KeptBody(exchange, route, blocks, length) : null
     exchange.setWaiting(true)
     this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null
@@ -168,7 +172,7 @@ export class BodyReceiver implements FlowControl, PacedSender {
     const exchange = this.#exchange
     if (exchange.isOver()) return
     exchange.bytesIn += chunk.byteLength
-    this.#reading.spend(this, chunk.byteLength, last)
+    if (this.#isLarge) this.#reading.spend(this, chunk.byteLength, last)
     if (last) {
       this.#lastCame = true
       // It may have been held back in this very turn, and the connection goes on behind this call.

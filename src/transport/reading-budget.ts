@@ -2,7 +2,7 @@
 import { FairQueue } from '../base/fair-queue.js'
 import type { SmallCalls } from './small-calls.js'
 
-/** A smaller piece belongs to no large body, or to one that comes slowly. */
+/** A smaller piece belongs to a body that comes slowly. */
 const LARGE_PIECE = 16 * 1024
 /** What may come in a turn before senders are held back. */
 const TURN_BYTES = 2 ** 20
@@ -15,6 +15,11 @@ const PIECE_BYTES = 512 * 1024
 const BYTES_PER_MS = 1_000_000
 /** While there are small calls they have so many times the time of large bodies. */
 const SHARE_OF_SMALL_CALLS = 20
+/**
+ * Small calls are given no longer at a time, in milliseconds: new senders, who cannot be held back before they have sent
+ * something, would make it ever longer, and whoever is held back would wait for ever.
+ */
+const MOST_WAIT_MS = 100
 
 /** A sender of a large body. */
 export interface PacedSender {
@@ -53,7 +58,7 @@ export class ReadingBudget {
     this.#smallCalls = smallCalls
   }
 
-  /** A piece of a body came. Its sender may be held back before this returns, unless it was the last piece. */
+  /** A piece of a large body came. Its sender may be held back before this returns, unless it was the last piece. */
   spend(sender: PacedSender, bytes: number, last: boolean): void {
     if (bytes < LARGE_PIECE) return
     this.#read += bytes
@@ -70,7 +75,7 @@ export class ReadingBudget {
     this.#read = 0
     this.#waits = this.#held.size > 0
     if (!this.#waits) return
-    if (this.#smallCalls.areComing(performance.now())) setTimeout(this.#letGo, ms)
+    if (this.#smallCalls.areComing(performance.now())) setTimeout(this.#letGo, Math.min(ms, MOST_WAIT_MS))
     else this.#letGo()
   }
 

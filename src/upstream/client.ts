@@ -152,6 +152,7 @@ class ConnectionPool implements CallOwner {
     const connection = this.mayServe(caller) ? (this.idle.pop() ?? this.openAnother()) : null
     if (connection !== null) {
       this.serve(connection, call)
+      if (this.waiting.size > 0) this.startWaiting()
       return
     }
     const calls = this.waiting.get(caller)
@@ -244,6 +245,13 @@ class ConnectionPool implements CallOwner {
     const { caller } = call.request
     const calls = this.waiting.get(caller)
     if (calls?.delete(call) === true && calls.size === 0) this.waiting.delete(caller)
+  }
+
+  /** The more connections are in use, the more may one caller hold: who waited for that goes on. */
+  private startWaiting(): void {
+    if (this.idle.length === 0 && this.serving.size >= this.limits.connections) return
+    const next = this.nextWaiting()
+    if (next !== null) this.start(next)
   }
 
   private nextWaiting(): OngoingUpstreamCall | null {

@@ -1,7 +1,11 @@
+import type { HttpResponse } from 'uWebSockets.js'
 import { test } from 'tap'
+import { type BodyOwner, BodyReceiver } from '../../src/transport/body-receiver.js'
+import { LargeBodies } from '../../src/transport/large-bodies.js'
 import { ReadingBudget } from '../../src/transport/reading-budget.js'
 import { SmallCalls } from '../../src/transport/small-calls.js'
 import { turn } from '../support/clients/raw-http.js'
+import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const PIECE = 512 * 1024
@@ -91,4 +95,56 @@ test('whoever has left meanwhile takes nobody’s turn', async (t) => {
   for (const one of gone) one.over = true
   await eventually(() => sender.released === 1)
   t.ok(gone.every(({ released }) => released === 0))
+})
+
+test('however much came in a turn, whoever is held back is let go soon', async (t) => {
+  const smallCalls = new SmallCalls()
+  smallCalls.arrived(Number.POSITIVE_INFINITY, 0)
+  const budget = new ReadingBudget(smallCalls)
+  const sender = new Sender('a')
+  const { setTimeout } = globalThis
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
+  budget.spend(new Sender('b'), 1_000 * PIECE, true)
+  budget.spend(sender, PIECE, false)
+  await turn()
+  const [timer] = timers()
+  t.ok(Number(timer!.args[1]) <= 100)
+  await eventually(() => sender.released === 1)
+})
+
+test('a small body is never held back, however many large ones come', async (t) => {
+  const largeBodies = new LargeBodies()
+  for (const [length, pauses] of [
+    [200 * 1024, 0],
+    [300 * 1024, 1],
+    [-1, 1],
+  ] as const) {
+    let paused = 0
+    let onData: (chunk: ArrayBuffer, last: boolean) => void = () => {}
+    const res = {
+      onData: (handler: typeof onData) => {
+        onData = handler
+      },
+      pause: () => paused++,
+      resume: () => {},
+    }
+    const owner = {
+      isOver: () => paused > 0,
+      isReading: () => false,
+      setWaiting: () => {},
+      onUnwantedPiece: () => {},
+    }
+    const route = testRoute(new Ledger(), 'POST', '/', () => jsonReply(200, {}), { bodyLimit: 2 ** 20 })
+    largeBodies.reading.spend(new Sender('b'), 2 * PIECE, true)
+    new BodyReceiver(
+      res as unknown as HttpResponse,
+      owner as unknown as BodyOwner,
+      route,
+      largeBodies,
+      length,
+    )
+    onData(new ArrayBuffer(100 * 1024), false)
+    t.equal(paused, pauses, `${length} bytes`)
+    await turn()
+  }
 })

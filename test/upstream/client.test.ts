@@ -193,6 +193,23 @@ test('the last tenth of the connections is for callers who hold less than half o
   t.equal(mock.requests[20]!.body, 'greedy')
 })
 
+test('who waits because of how many it holds goes on as soon as it may, not when a connection comes free', async (t) => {
+  const { mock, call } = await upstreamBench(t)
+  const limits = { connections: 40, keepAliveMs: 10_000 }
+  for (let n = 0; n < 18; n++) for (const caller of ['a', 'b']) call({ limits, caller, body: caller })
+  call({ limits, caller: 'a', body: 'waits' })
+  await eventually(() => mock.requests.length === 36)
+  call({ limits, caller: 'c', body: 'c' })
+  await eventually(() => mock.requests.length === 38)
+  t.same(
+    mock.requests
+      .slice(36)
+      .map(({ body }) => body)
+      .sort(),
+    ['c', 'waits'],
+  )
+})
+
 test('a waiting call goes on when the connection it waits for breaks', async (t) => {
   const { call } = await upstreamBench(t, (peer, request) =>
     request.body === 'bad' ? peer.reset() : peer.answer(200, 'x'),
