@@ -162,10 +162,11 @@ class ConnectionPool implements CallOwner {
 
   /**
    * Whether the caller may have another connection, if there is one. Whoever has them may keep them for minutes, so the
-   * last ones are kept for those who have few (contract/decisions 64).
+   * last ones are kept for those who have few (contract/decisions 64). Calls that are nobody's never wait for that.
    */
   private mayServe(caller: string): boolean {
     return (
+      caller === '' ||
       this.inUse < this.limits.connections * (1 - KEPT_FOR_OTHERS) ||
       (this.held.get(caller) ?? 0) * 2 < this.inUse
     )

@@ -68,7 +68,7 @@ export interface UpstreamRequest {
   readonly body: string | Uint8Array | StreamedRequestBody | null
   readonly timeouts: PhaseTimeouts
   readonly limits: ConnectionPoolLimits
-  /** On whose account it takes a connection: an organization's id; `''` for nobody's. */
+  /** On whose account it takes a connection: an organization's id; `''` where whoever calls shares them out. */
   readonly caller: string
   /** `performance.now()` beyond which the call is late, also within `totalMs`; Infinity for none. */
   readonly deadlineAt: number

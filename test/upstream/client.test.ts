@@ -193,6 +193,12 @@ test('the last tenth of the connections is for callers who hold less than half o
   t.equal(mock.requests[20]!.body, 'greedy')
 })
 
+test('calls that are nobody’s have all connections: whoever makes them shares them', async (t) => {
+  const { mock, call } = await upstreamBench(t)
+  for (let n = 0; n < 20; n++) call({ limits: { connections: 20, keepAliveMs: 10_000 }, caller: '' })
+  t.equal(await eventually(() => mock.requests.length === 20), true)
+})
+
 test('who waits because of how many it holds goes on as soon as it may, not when a connection comes free', async (t) => {
   const { mock, call } = await upstreamBench(t)
   const limits = { connections: 40, keepAliveMs: 10_000 }
