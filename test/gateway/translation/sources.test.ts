@@ -134,3 +134,11 @@ test('an annotation of no text is named', async (t) => {
     t.same(call.droppedFields, ['answer.annotations'])
   }
 })
+
+test('as many results as an answer can hold', async (t) => {
+  const content = Array.from({ length: 200_000 }, () => ({ url: 'a' }))
+  const block = { type: 'web_search_tool_result', tool_use_id: 's1', content }
+  const { provider } = await anthropicBench(t, speaking({ content: [block, SEARCHED[0]!] }))
+  const whole = await completion(provider, providerCall())
+  t.equal(whole.choices[0]!.message.annotations?.length, 200_000)
+})

@@ -183,10 +183,10 @@ interface SplitBlock {
 
 function splitIntoDeltas({ type, text, thinking, signature, citations, input }: ContentBlock): SplitBlock {
   if (type === 'text' && typeof text === 'string') {
-    const deltas: ContentBlock[] = [{ type: 'text_delta', text }]
-    if (!Array.isArray(citations)) return { empty: { text: '' }, deltas }
-    deltas.push(...citations.map((citation) => ({ type: 'citations_delta', citation })))
-    return { empty: { text: '', citations: [] }, deltas }
+    const delta: ContentBlock = { type: 'text_delta', text }
+    if (!Array.isArray(citations)) return { empty: { text: '' }, deltas: [delta] }
+    const cited = citations.map((citation) => ({ type: 'citations_delta', citation }))
+    return { empty: { text: '', citations: [] }, deltas: [delta, ...cited] }
   }
   if (type === 'thinking' && typeof thinking === 'string') {
     const deltas: ContentBlock[] = [{ type: 'thinking_delta', thinking }]

@@ -172,6 +172,13 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
     this.receiver.onFailure(failure)
   }
 
+  /** The receiver, which must not, has thrown at the end: who waits is told of it, and the log as well. */
+  protected failDefective(cause: unknown): never {
+    const fault = new Fault('internal', { cause })
+    this.receiver.onFailure({ fault, class: 'maybe-processed', status: this.#status })
+    throw cause
+  }
+
   /** What is left to do or to tell before the receiver hears of a failure. */
   protected beforeFailure(): void {}
 
@@ -227,7 +234,11 @@ export class DocumentExchange<A> extends ProviderExchange<CompletionReceiver<A>,
 
   protected override onAnswer(answer: A): void {
     this.finish()
-    this.receiver.onEnd(answer)
+    try {
+      this.receiver.onEnd(answer)
+    } catch (error) {
+      this.failDefective(error)
+    }
   }
 }
 
@@ -336,7 +347,11 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
   #end(): void {
     if (this.over) return
     this.finish()
-    this.receiver.onEnd()
+    try {
+      this.receiver.onEnd()
+    } catch (error) {
+      this.failDefective(error)
+    }
   }
 
   protected override beforeFailure(): void {

@@ -56,22 +56,23 @@ function toAssistantMessage(
   let reasoning = ''
   const details: ReasoningDetail[] = []
   const calls: ToolCall[] = []
-  const annotations: JsonObject[] = []
+  // In lists: one block of a server may hold more than a call takes arguments.
+  const annotations: JsonObject[][] = []
   for (const block of content) {
-    annotations.push(...resultAnnotations(block, text.length))
+    annotations.push(resultAnnotations(block, text.length))
     switch (block.type) {
       case 'text': {
         const start = text.length
-        text += String(block.text ?? '')
-        annotations.push(...toAnnotations(asList(block.citations), start, text.length, translation))
+        text += nonEmptyText(block.text) ?? ''
+        annotations.push(toAnnotations(asList(block.citations), start, text.length, translation))
         break
       }
       case 'thinking':
-        reasoning += String(block.thinking ?? '')
+        reasoning += nonEmptyText(block.thinking) ?? ''
         details.push(toTextDetail(block, details.length))
         break
       case 'redacted_thinking':
-        details.push(encryptedDetail(details.length, String(block.data ?? '')))
+        details.push(encryptedDetail(details.length, nonEmptyText(block.data) ?? ''))
         break
       case 'tool_use':
         calls.push(toToolCall(block))
@@ -80,6 +81,7 @@ function toAssistantMessage(
         translation.dropKind('answer', block)
     }
   }
+  const cited = annotations.flat()
   return {
     role: 'assistant',
     content: text === '' ? null : text,
@@ -87,7 +89,7 @@ function toAssistantMessage(
     ...(reasoning === '' ? {} : { reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(cited.length === 0 ? {} : { annotations: cited }),
   }
 }
 
@@ -98,9 +100,9 @@ function toTextDetail({ thinking, signature }: ContentBlock, index: number): Rea
 
 function toToolCall({ id, name, input }: ContentBlock): ToolCall {
   return {
-    id: String(id),
+    id: nonEmptyText(id) ?? '',
     type: 'function',
-    function: { name: String(name), arguments: JSON.stringify(input ?? {}) },
+    function: { name: nonEmptyText(name) ?? '', arguments: JSON.stringify(input ?? {}) },
   }
 }
 
@@ -183,7 +185,7 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
         break
       case 'redacted_thinking':
         this.#emitDelta({
-          reasoning_details: [encryptedDetail(this.#reasonings++, String(block.data ?? ''))],
+          reasoning_details: [encryptedDetail(this.#reasonings++, nonEmptyText(block.data) ?? '')],
         })
         break
       case 'tool_use':
@@ -205,25 +207,25 @@ export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent
   }
 
   #emitToolCall({ id, name }: ContentBlock): void {
-    const called = { name: String(name), arguments: '' }
+    const called = { name: nonEmptyText(name) ?? '', arguments: '' }
     this.#emitDelta({
-      tool_calls: [{ index: this.#calls++, id: String(id), type: 'function', function: called }],
+      tool_calls: [{ index: this.#calls++, id: nonEmptyText(id) ?? '', type: 'function', function: called }],
     })
   }
 
   #readBlockDelta(delta: ContentBlock): void {
     switch (delta.type) {
       case 'text_delta':
-        if (delta.text !== '') this.#emitText(String(delta.text))
+        if (nonEmptyText(delta.text) !== undefined) this.#emitText(delta.text as string)
         break
       case 'input_json_delta':
-        this.#emitArguments(String(delta.partial_json ?? ''))
+        this.#emitArguments(nonEmptyText(delta.partial_json) ?? '')
         break
       case 'thinking_delta':
-        if (delta.thinking !== '') this.#emitThought(String(delta.thinking))
+        if (nonEmptyText(delta.thinking) !== undefined) this.#emitThought(delta.thinking as string)
         break
       case 'signature_delta': {
-        const signature = String(delta.signature ?? '')
+        const signature = nonEmptyText(delta.signature) ?? ''
         this.#emitDelta({ reasoning_details: [textDetail(this.#reasonings - 1, { signature })] })
         break
       }

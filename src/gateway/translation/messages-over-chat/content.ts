@@ -52,7 +52,7 @@ export function markAtEnd(parts: readonly ContentPart[], mark: unknown): readonl
 }
 
 function text(words: unknown): ContentPart {
-  return { type: 'text', text: String(words ?? '') }
+  return { type: 'text', text: nonEmptyText(words) ?? '' }
 }
 
 function dropCitations({ citations }: ContentBlock, translation: Translation): void {
@@ -75,7 +75,7 @@ function toWords(block: ContentBlock, translation: Translation): readonly Conten
 }
 
 function wordsOf({ type, name, input, content, ...rest }: ContentBlock): string {
-  if (type.endsWith('tool_use')) return `[${String(name)}] ${JSON.stringify(input ?? {})}`
+  if (type.endsWith('tool_use')) return `[${nonEmptyText(name) ?? ''}] ${JSON.stringify(input ?? {})}`
   if (!type.endsWith('_tool_result')) return contentText([{ type, content, ...rest }])
   const results = Array.isArray(content) ? content : [content]
   return results

@@ -71,7 +71,7 @@ function addUserBlocks(said: ChatMessage[], blocks: readonly ContentBlock[], tra
   const rest: ContentPart[] = []
   blocks.forEach((block, at) => {
     if (block.type === 'tool_result') said.push(toToolMessage(block, translation.at(at)))
-    else rest.push(...toParts(block, translation.at(at)))
+    else for (const part of toParts(block, translation.at(at))) rest.push(part)
   })
   if (rest.length > 0 || blocks.length === 0) said.push({ role: 'user', content: rest })
 }
@@ -116,7 +116,7 @@ function toAssistantMessage(
       details.push(detail)
       reasoning += nonEmptyText(block.thinking) ?? ''
     } else if (block.type === 'tool_use') calls.push(toToolCall(block, translation))
-    else parts.push(...toAssistantParts(block, translation.at(at)))
+    else for (const part of toAssistantParts(block, translation.at(at))) parts.push(part)
   })
   const alone = details.length === 0 && calls.length === 0
   return {

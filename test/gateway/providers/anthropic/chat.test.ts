@@ -2,6 +2,7 @@ import { test } from 'tap'
 import type { ModelEndpoint } from '../../../../src/gateway/catalog/catalog.js'
 import type { ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import { DEFAULT_MAX_TOKENS } from '../../../../src/gateway/translation/chat-over-messages/request.js'
+import { assembledCompletion } from '../../../support/clients/chat-assembled.js'
 import { textBlock } from '../../../support/clients/messages-face-calls.js'
 import { completed, completion, providerCall, streamed } from '../../../support/clients/openai-calls.js'
 import {
@@ -66,4 +67,33 @@ test('failures are those of the provider, before the first event and after it', 
     class: 'maybe-processed',
   })
   t.same(cut.told, ['delta', 'failed'])
+})
+
+test('members that should be texts and are none say nothing', async (t) => {
+  const odd = { toString: 1, valueOf: 1 }
+  const content = [
+    { type: 'text', text: odd },
+    { type: 'thinking', thinking: odd },
+    { type: 'redacted_thinking', data: odd },
+    { type: 'tool_use', id: odd, name: odd, input: {} },
+    textBlock('Hello you'),
+  ]
+  const { mock, provider } = await anthropicBench(t, speaking({ content }))
+  const { message } = (await completion(provider)).choices[0]!
+  t.equal(message.content, 'Hello you')
+  const deltas = ['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta'].map((type) => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type, text: odd, thinking: odd, signature: odd, partial_json: odd },
+  }))
+  const events = wireEvents(HELLO)
+  events.splice(
+    events.findIndex(({ type }) => type === 'content_block_delta'),
+    0,
+    ...deltas,
+  )
+  mock.script = breakingOff(events)
+  const stream = streamed(provider)
+  t.equal(await stream.end.opened, 'ended')
+  t.equal(assembledCompletion(stream.events).choices[0]!.message.content, 'Hello you')
 })

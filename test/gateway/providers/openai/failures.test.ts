@@ -1,10 +1,14 @@
 /** Answers that are none in this format; how calls fail whatever the format is tested beside. */
 import { test } from 'tap'
+import type { ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
+import { openAiBench, providerCall } from '../../../support/clients/openai-calls.js'
+import { testClient } from '../../../support/clients/upstream-calls.js'
 import { chunk } from '../../../support/data/chat-answers.js'
 import { BROKEN, checkFailure, overloaded } from '../../../support/providers/expected-failures.js'
 import type { Script } from '../../../support/providers/mock-upstream.js'
 import { OPENAI } from '../../../support/providers/provider-formats.js'
 import { eventually } from '../../../support/timing/eventually.js'
+import { gate } from '../../../support/timing/gate.js'
 
 const DOCUMENTS: Readonly<Record<string, object>> = {
   'no choices': { choices: [] },
@@ -40,4 +44,27 @@ test('an event of type error is one, also without a member that says so', async 
   })
   checkFailure(t, await failure('stream'), overloaded('maybe-processed'))
   await eventually(() => client.inFlight() === 0)
+})
+
+test('who waits is told of the end also where whoever takes it is defective', async (t) => {
+  const defects: unknown[] = []
+  const upstream = testClient(t, { onDefect: (error) => void defects.push(error) })
+  const { mock, provider } = await openAiBench(
+    t,
+    (peer) => peer.json({ choices: [{ message: { content: 'x' }, finish_reason: 'stop' }] }),
+    { upstream },
+  )
+  const cause = new TypeError('a defect')
+  const onEnd = () => {
+    throw cause
+  }
+  const whole = gate<ProviderFailure>()
+  provider.complete(providerCall(), { onEnd, onFailure: whole.open })
+  t.match(await whole.opened, { fault: { kind: 'internal' }, class: 'maybe-processed' })
+  mock.script = (peer) => peer.stream([chunk({ content: 'x' }), chunk({}, 'stop')])
+  const live = gate<ProviderFailure>()
+  provider.stream(providerCall(), { onEvent: () => {}, onFlush: () => {}, onEnd, onFailure: live.open })
+  t.match(await live.opened, { fault: { kind: 'internal' }, class: 'maybe-processed' })
+  await eventually(() => (defects.length === 2 ? true : null))
+  t.same(defects, [cause, cause])
 })
