@@ -54,6 +54,8 @@ const FILES: Readonly<Record<string, readonly [type: string, bytes: string]>> = 
   '/a.mp4': ['application/octet-stream', 'film'],
   '/a.wav': ['audio/wav', 'sound'],
   '/a.html': ['text/html', '<p>'],
+  '/about-pdf.txt': ['text/plain', 'A file begins with %PDF-1.4'],
+  '/half': ['application/pdf', `%PDF-${'x'.repeat(40_000)}`],
   '/large': ['application/pdf', `%PDF-${'x'.repeat(70_000)}`],
 }
 const files = (peer: Peer, { path }: MockRequest): void => {
@@ -110,6 +112,11 @@ test('all of them to one that fetches nothing, each address once', async (t) => 
   t.notMatch(web.requests.at(-1)!.rawHeaders.join(' '), /authorization|sk-sluice/i)
 })
 
+test('what is said to be a text is one, whatever it speaks of', async (t) => {
+  t.equal((await chat('acme/blind', [file('about-pdf.txt')])).status, 200)
+  t.match(sent(openAi)[0].file.file_data, /^data:text\/plain;base64,/)
+})
+
 test('a messages server fetches for itself unless its operator says otherwise', async (t) => {
   const before = web.requests.length
   const blocks = [
@@ -164,6 +171,11 @@ const REFUSED: readonly (readonly [what: string, parts: object[], said: RegExp])
     'files that are too large together',
     [file('large'), file('large?2')],
     /larger than 100000 bytes together/,
+  ],
+  [
+    'one file that is too large as often as it is named',
+    [file('half'), file('half'), file('half')],
+    /messages\.0\.content\.2 .*larger than 100000 bytes together/,
   ],
   [
     'too many addresses',

@@ -118,14 +118,18 @@ export class MediaInliner {
     })
     if (wanted.size > MOST_LINKS)
       throw unusable('messages', `hold more than ${MOST_LINKS} addresses of files`)
-    const budget = { left: this.#inlining.maxBytes, held }
+    const budget = new MediaBudget(this.#inlining.maxBytes, held)
     const fetched = await Promise.all(
       [...wanted.values()].map((one) => this.#fetch(one, one.place, call, budget, caller)),
     )
     const media = new Map(fetched.map((medium) => [medium.url, medium]))
     return mapParts(body, (part, place) => {
       const link = this.#linkIn(part)
-      return link === null ? part : this.#format.inline(part, media.get(link.url)!, place)
+      if (link === null) return part
+      const medium = media.get(link.url)!
+      // What is named again is fetched once and sent again.
+      if (!wanted.delete(link.url)) budget.spend(medium.bytes.length, place)
+      return this.#format.inline(part, medium, place)
     })
   }
 
@@ -133,16 +137,13 @@ export class MediaInliner {
     { kind, url }: LinkedMedium,
     place: string,
     { caller: { organizationId }, deadlineAt }: ProviderCall<RoutedRequest>,
-    budget: { left: number; readonly held: HeldMedia },
+    budget: MediaBudget,
     caller: Cancellation,
   ): Promise<FetchedMedium> {
     const { maxBytes, fetchFile } = this.#inlining
     const pieces: Buffer[] = []
     const write = (piece: Uint8Array): void => {
-      budget.left -= piece.byteLength
-      if (budget.left < 0)
-        throw unusable(place, `cannot be used: files are larger than ${maxBytes} bytes together`)
-      if (!budget.held.take(piece.byteLength)) throw NO_ROOM
+      budget.spend(piece.byteLength, place)
       pieces.push(Buffer.from(piece))
     }
     if (!URL.canParse(url)) throw unusable(place, 'cannot be used: it is no address', kind)
@@ -153,7 +154,7 @@ export class MediaInliner {
     const bytes = Buffer.concat(pieces)
     if (bytes.length === 0) throw unusable(place, 'cannot be used: it is empty', kind)
     const told = outcome.contentType.split(';', 1)[0]!.trim().toLowerCase()
-    const mediaType = detectType(bytes) ?? (UNTOLD.test(told) ? USUAL_TYPES[kind] : told)
+    const mediaType = detectType(bytes, kind, told) ?? (UNTOLD.test(told) ? USUAL_TYPES[kind] : told)
     if (kind !== 'file' && !mediaType.startsWith(`${kind}/`))
       throw unusable(place, `cannot be used: its server says that it is no ${kind}`, kind)
     return { kind, url, mediaType, bytes }
@@ -164,6 +165,27 @@ const NO_ROOM = new Fault('unavailable', {
   note: 'too many files are being sent along at the moment',
   retryAfter: 1,
 })
+
+/** What the media of one call may come to. */
+class MediaBudget {
+  readonly #most: number
+  readonly #held: HeldMedia
+  #left: number
+
+  constructor(most: number, held: HeldMedia) {
+    this.#most = most
+    this.#held = held
+    this.#left = most
+  }
+
+  /** Throws the fault of a call whose media are too large, or that there is no room for. */
+  spend(bytes: number, place: string): void {
+    this.#left -= bytes
+    if (this.#left < 0)
+      throw unusable(place, `cannot be used: files are larger than ${this.#most} bytes together`)
+    if (!this.#held.take(bytes)) throw NO_ROOM
+  }
+}
 
 /** The fetches of one call, which end with it: with its caller, and with the first of them that fails. */
 class Fetches implements Cancellation {
@@ -205,12 +227,13 @@ function mapParts(body: Members, visit: PartVisitor): Members {
   return { ...body, messages }
 }
 
-/** What the first bytes say; null for what does not tell. */
-function detectType(bytes: Buffer): string | null {
+/** What the first bytes say; null for what does not tell. Readers of PDF take its mark within the first kilobyte. */
+function detectType(bytes: Buffer, kind: MediaKind, told: string): string | null {
   const head = bytes.toString('latin1', 0, 1024)
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg'
   if (/^GIF8[79]a/.test(head)) return 'image/gif'
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return 'image/webp'
-  return head.includes('%PDF-') ? 'application/pdf' : null
+  const isPdf = head.startsWith('%PDF-') || (UNTOLD.test(told) && head.includes('%PDF-'))
+  return kind === 'file' && isPdf ? 'application/pdf' : null
 }
