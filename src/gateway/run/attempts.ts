@@ -72,6 +72,12 @@ export class Attempts<R extends RoutedRequest> {
     return this.#call
   }
 
+  /** When the endpoint of the latest recorded attempt was asked: one may begin with a fetch of what it sends along. */
+  get askedAt(): number {
+    const { startedAt, waits } = this.#generation.attempts.at(-1)!
+    return startedAt + (waits?.preparedMs ?? 0)
+  }
+
   /** Makes the first attempt. */
   start(): void {
     this.#ports.retries.recordCall(this.#generation.caller.organizationId)
@@ -124,12 +130,12 @@ export class Attempts<R extends RoutedRequest> {
   /** That those before it have used up the time of the call is not the fault of the endpoint that was asked last. */
   #recordUnanswered(failure: ProviderFailure): void {
     const { health } = this.#ports
-    const { attempts, attemptedAt } = this.#generation
+    const { attempts } = this.#generation
     const now = performance.now()
     const isCutShort =
       attempts.length > 1 && failure.fault.kind === 'provider-timeout' && now >= this.#deadlineAt
     if (isCutShort) health.recordAbort(this.#endpoint, this.#permit, false)
-    else health.recordFailure(this.#endpoint, this.#permit, failure, now - attemptedAt)
+    else health.recordFailure(this.#endpoint, this.#permit, failure, now - this.askedAt)
   }
 
   /** All endpoints have been tried: from the first on once more, after a pause. */
@@ -180,7 +186,7 @@ export class Attempts<R extends RoutedRequest> {
     const generation = this.#generation
     generation.served = this.#endpoint
     this.#record(200)
-    const ms = performance.now() - generation.attemptedAt
+    const ms = performance.now() - this.askedAt
     this.#ports.health.recordAnswer(this.#endpoint, this.#permit, ms)
   }
 

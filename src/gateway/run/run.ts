@@ -164,8 +164,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       this.onFailure(emptyAnswerFailure(this.#attempts.endpoint))
       return
     } else this.#attempts.markEnd()
-    const { firstEventAt, attemptedAt } = this.#generation
-    const ms = performance.now() - (firstEventAt === 0 ? attemptedAt : firstEventAt)
+    const { firstEventAt } = this.#generation
+    const ms = performance.now() - (firstEventAt === 0 ? this.#attempts.askedAt : firstEventAt)
     this.#generation.finish = this.#totals.finish
     this.#generation.serviceTier = this.#totals.serviceTier
     if (this.#chargeReported()) this.#complete(ms)

@@ -1,20 +1,21 @@
 /** Where the time of an answer went, as a `Server-Timing` header (W3C Server Timing): milliseconds per phase. */
 import type { RoutedRequest } from '../formats/canonical.js'
+import type { ConnectionWaits } from '../providers/port/provider.js'
 import type { Generation } from './generation.js'
 
-const NO_WAITS = { queueMs: 0, connectMs: 0 } as const
+const NO_WAITS: ConnectionWaits = { queueMs: 0, connectMs: 0 }
 
 /**
  * `auth` is everything before the plan: credential, body, validation; `plan` the choice of endpoints; `admit` limits
  * and credit; `queue` and `connect` the waits for a connection, of the attempt that serves; `first` from there to the
  * first of the answer, or to now while none has come; `failed` the attempts before it and `pause` the waits between
- * them; `overhead` what is ours of it all. From `queue` to `pause` the phases and `overhead` add up to `total`.
+ * them; `overhead` what is ours of it all, the fetch of files that are sent along included. From `queue` to `pause` the phases and `overhead` add up to `total`.
  */
 export function serverTiming(generation: Generation<RoutedRequest>, now: number): string {
   const { startedAt, decodedAt, plannedAt, admittedAt, attemptedAt } = generation
   const { attempts, served, firstEventAt } = generation
   const serving = served === null ? null : attempts.at(-1)!
-  const { queueMs, connectMs } = serving?.waits ?? NO_WAITS
+  const { queueMs, connectMs, preparedMs = 0 } = serving?.waits ?? NO_WAITS
   const before = serving === null ? attempts.length : attempts.length - 1
   let failed = 0
   let pause = 0
@@ -28,7 +29,7 @@ export function serverTiming(generation: Generation<RoutedRequest>, now: number)
   const begunAt = serving?.startedAt ?? attemptedAt
   // Nothing is under way before the first attempt, nor during a pause.
   const isUnderWay = serving !== null || (begunAt > 0 && begunAt !== attempts.at(-1)?.startedAt)
-  const first = isUnderWay ? answeredAt - begunAt - queueMs - connectMs : 0
+  const first = isUnderWay ? answeredAt - begunAt - preparedMs - queueMs - connectMs : 0
   const phases = {
     auth: decodedAt - startedAt,
     plan: plannedAt - decodedAt,

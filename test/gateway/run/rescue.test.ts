@@ -210,6 +210,19 @@ test('an endpoint that was left no time by the one before it is not blamed for t
   t.equal(late!.latency.quantile(0.5, health.now()), null)
 })
 
+test('what a call fetched before it was sent does not make its endpoint slow', async (t) => {
+  const { gateway, first, second, health } = bench({}, 60_000)
+  const fetched = { queueMs: 0, connectMs: 0, preparedMs: 1_000_000 }
+  first.waits = fetched
+  second.waits = fetched
+  const answer = completeChat(gateway)
+  first.last.complete!.onFailure(SILENT)
+  second.last.complete!.onEnd(completion('x', usage(1, 1_000)))
+  const { generation } = await answer
+  for (const endpoint of generation.plan.endpoints)
+    t.ok(health.of(endpoint).latency.quantile(0.5, health.now())! < 1)
+})
+
 test('one endpoint alone is asked again, as configured', async (t) => {
   const { gateway, first } = bench({ retries: 1, retryWaitMs: 1_000, retryBudget: 1 })
   const request: ChatRequest = { ...REQUEST, provider: { only: ['first'] } }

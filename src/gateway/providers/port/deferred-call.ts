@@ -1,6 +1,6 @@
 /** A call that waits for something before it is sent: a file that is fetched, a module that is loaded. */
 import { Fault } from '../../../base/fault.js'
-import { CallAdapter, type CallHandle, type FailureReceiver } from './provider.js'
+import { CallAdapter, type CallHandle, type ConnectionWaits, type FailureReceiver } from './provider.js'
 
 /**
  * Begins a call with what was waited for, unless the caller has gone by then. What the wait rejects with ends the call;
@@ -18,6 +18,7 @@ export function deferCall<T>(
 class DeferredCall<T> extends CallAdapter {
   readonly #onCancel: () => void
   #isPaused = false
+  #waitedMs = 0
 
   constructor(
     ready: Promise<T>,
@@ -27,21 +28,29 @@ class DeferredCall<T> extends CallAdapter {
   ) {
     super()
     this.#onCancel = onCancel
+    const beganAt = performance.now()
     const fail = (error: unknown): void => {
       if (this.cancelled) return
       const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
       receiver.onFailure({ fault, class: 'not-sent', status: 0 })
     }
-    void ready.then((value) => {
+    const send = (value: T): void => {
       if (this.cancelled) return
+      this.#waitedMs = performance.now() - beganAt
       this.attach(begin(value))
       if (this.#isPaused) this.call?.pause()
-    }, fail)
+    }
+    void ready.then(send).catch(fail)
   }
 
   override cancel(): void {
     super.cancel()
     this.#onCancel()
+  }
+
+  override waits(): ConnectionWaits | null {
+    const waits = super.waits()
+    return waits === null ? null : { ...waits, preparedMs: this.#waitedMs + (waits.preparedMs ?? 0) }
   }
 
   override pause(): void {

@@ -122,6 +122,8 @@ export interface ConnectionWaits {
   readonly queueMs: number
   /** For TCP and TLS. */
   readonly connectMs: number
+  /** For what the call sends along, before it was begun: files of the caller's choice, which say nothing of the provider. */
+  readonly preparedMs?: number
 }
 
 /** How one format of request is served. Never throws: what fails at once is told to the receiver in a later turn. */

@@ -2,7 +2,10 @@ import { test } from 'tap'
 import { Fault } from '../../../../src/base/fault.js'
 import type { FetchFile } from '../../../../src/base/file-fetch.js'
 import { MediaRoom } from '../../../../src/gateway/providers/http/media-room.js'
+import { deferCall } from '../../../../src/gateway/providers/port/deferred-call.js'
+import type { ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import { completed, completion, openAiBench, providerCall } from '../../../support/clients/openai-calls.js'
+import { gate } from '../../../support/timing/gate.js'
 
 test('an organization gets a quarter of the room, all of them the whole, and what is given back is there again', async (t) => {
   const room = new MediaRoom(80)
@@ -77,4 +80,29 @@ test('the first file that cannot be had ends the fetches of the others', async (
     class: 'not-sent',
   })
   t.same(ended, ['https://example.com/slow'])
+})
+
+test('how long the fetch took is told apart from the wait for the provider', async (t) => {
+  const media = { fetchFile, kinds: new Set(['file'] as const), maxBytes: 100, room: new MediaRoom() }
+  const { provider } = await openAiBench(
+    t,
+    (peer) => peer.json({ choices: [{ message: { content: 'x' }, finish_reason: 'stop' }] }),
+    { media },
+  )
+  const asked = completed(provider, call())
+  t.equal(asked.flow.waits?.(), null, 'nothing has been sent')
+  await asked.end.opened
+  t.ok((asked.flow.waits?.()?.preparedMs ?? 0) > 0)
+})
+
+test('a call that cannot be begun ends', async (t) => {
+  const end = gate<ProviderFailure>()
+  deferCall(
+    Promise.resolve(),
+    () => {
+      throw new RangeError('a defect')
+    },
+    { onFailure: end.open },
+  )
+  t.match(await end.opened, { fault: { kind: 'internal' }, class: 'not-sent' })
 })
