@@ -25,8 +25,11 @@ const MARKABLE: ReadonlySet<string> = new Set([
  * has marked something, or wants nothing cached.
  */
 export function withManagedBreakpoints(body: WireObject): WireObject {
-  const { cache_control: mark, ...rest } = body as unknown as PromptMembers
-  if (mark === undefined || hasMark(rest)) return body
+  // Asked of every call: the others are not copied.
+  if (body.cache_control === undefined) return body
+  const { cache_control, ...rest } = body as unknown as PromptMembers
+  if (hasMark(rest)) return body
+  const mark = cache_control!
   const { tools, system, messages } = rest
   const turns = messages.map(({ role }, at) => (role === 'user' ? at : -1)).filter((at) => at >= 0)
   const ends = new Set([messages.length - 1, turns.filter((at) => at < messages.length - 1).at(-1)])

@@ -28,16 +28,27 @@ export function toRequestMark(
 
 /** The messages with every mark as `cache_control`; themselves where none is of the other kind. */
 export function withCacheControls(
-  { messages, tools = [], prompt_cache_options: options }: ChatRequest,
+  { messages, tools = [], cache_control, prompt_cache_options: options }: ChatRequest,
   translation: Translation,
 ): readonly ChatMessage[] {
-  const breakpoints = messages
-    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
-    .filter(isMarked)
-  if (breakpoints.length === 0) return messages
+  const parts = messages.flatMap(({ content }): readonly ContentPart[] =>
+    Array.isArray(content) ? content : [],
+  )
+  const breakpoints = parts.filter(isMarked)
+  if (breakpoints.length === 0) {
+    if (options?.ttl && (cache_control !== undefined || options.mode !== 'implicit'))
+      translation.drop('prompt_cache_options.ttl')
+    return messages
+  }
   const mark = toMark(options, translation)
-  const others = tools.filter((tool) => tool.cache_control !== undefined).length
-  const kept = new Set(breakpoints.slice(-Math.max(1, MOST_MARKS - others)))
+  const others = [...tools, ...parts.filter((part) => !isMarked(part))].filter(
+    (one) => one.cache_control,
+  ).length
+  // The wish for the request as a whole is one more.
+  const isWhole =
+    options?.mode === 'implicit' || (cache_control !== undefined && options?.mode !== 'explicit')
+  const room = Math.max(0, MOST_MARKS - others - (isWhole ? 1 : 0))
+  const kept = new Set(breakpoints.slice(Math.max(0, breakpoints.length - room)))
   if (kept.size < breakpoints.length) translation.drop('messages.prompt_cache_breakpoint')
   const toPart = (part: ContentPart): ContentPart => {
     if (!isMarked(part)) return part

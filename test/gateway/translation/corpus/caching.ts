@@ -104,6 +104,36 @@ export const CACHING: readonly Conversation[] = [
     lost: { toMessages: ['messages.prompt_cache_breakpoint'] },
   },
   {
+    name: 'more breakpoints than a server takes beside the other marks',
+    chat: {
+      cache_control: EPHEMERAL,
+      messages: [user(cut('1'), text('2', HOUR), cut('3'), cut('4'))],
+      tools: [
+        { type: 'function', function: { name: 'now', parameters: { type: 'object' } }, cache_control: HOUR },
+      ],
+    },
+    messages: {
+      cache_control: EPHEMERAL,
+      messages: [user(text('1'), text('2', HOUR), text('3'), text('4', EPHEMERAL))],
+      tools: [{ name: 'now', input_schema: { type: 'object' }, cache_control: HOUR }],
+    },
+    back: {
+      cache_control: EPHEMERAL,
+      messages: [user(text('1'), text('2', HOUR), text('3'), text('4', EPHEMERAL))],
+      tools: [
+        { type: 'function', function: { name: 'now', parameters: { type: 'object' } }, cache_control: HOUR },
+      ],
+    },
+    lost: { toMessages: ['messages.prompt_cache_breakpoint'] },
+  },
+  {
+    name: 'a time for breakpoints, of which there are none',
+    chat: { prompt_cache_options: { ttl: '1h' } },
+    messages: {},
+    back: {},
+    lost: { toMessages: ['prompt_cache_options.ttl'] },
+  },
+  {
     name: 'nothing kept but what is marked, and nothing is',
     chat: { cache_control: EPHEMERAL, prompt_cache_options: { mode: 'explicit' } },
     messages: {},
