@@ -8,7 +8,7 @@ const AUDIO = { id: 'audio_theirs_1', data: 'AAAA', transcript: 'Hello', expires
 const speaking: Script = (peer, { body }) => {
   if ((JSON.parse(body) as Json).stream) {
     const { id, ...rest } = AUDIO
-    peer.stream([mockChunk({ audio: { id } }), mockChunk({ audio: rest }), mockChunk({}, 'stop')])
+    peer.stream([mockChunk({ audio: { id } }), mockChunk({ audio: { id, ...rest } }), mockChunk({}, 'stop')])
     return
   }
   const message = { role: 'assistant', content: null, audio: AUDIO }
@@ -62,9 +62,11 @@ test('a conversation goes on with the id of a spoken answer, whole and streamed'
   for (const stream of [false, true]) {
     const answer = await ask({ ...SOUND, stream })
     t.notMatch(answer.text, 'audio_theirs_1', 'the id of the account is not told')
-    const audio: Json = stream
-      ? Object.assign({}, ...answer.events().map((chunk: Json) => chunk.choices?.[0]?.delta.audio))
-      : answer.json().choices[0].message.audio
+    const pieces: Json[] = stream
+      ? answer.events().flatMap((chunk: Json) => chunk.choices?.[0]?.delta.audio ?? [])
+      : [answer.json().choices[0].message.audio]
+    const audio: Json = Object.assign({}, ...pieces)
+    t.equal(new Set(pieces.map(({ id }) => id)).size, 1, 'one answer has one id')
     t.match(audio, { id: /^audio_/, data: 'AAAA', transcript: 'Hello' })
     const next = await ask({ ...SOUND, messages: afterwards({ id: audio.id }) })
     t.equal(next.status, 200)
@@ -101,7 +103,9 @@ test('nobody can name an answer that was not given to them', async (t) => {
 
 test('what was said stands for an answer that this provider does not have', async (t) => {
   const messages = afterwards({ id: 'audio_elsewhere', transcript: 'Hello' })
-  t.equal((await ask({ messages })).status, 200)
+  const told = await ask({ messages }, { 'X-Service-Metadata': 'enabled' })
+  t.equal(told.status, 200)
+  t.strictSame(told.json().service_metadata.untranslated, ['messages.audio'])
   t.strictSame(sentTo(openAi).messages[1], { role: 'assistant', content: 'Hello' })
   theirs.script = (peer) => peer.json({}, 500)
   await ask({ model: 'acme/both', messages })

@@ -13,7 +13,13 @@ import type {
   Completion,
 } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
-import { type ChatApi, type CompletionReceiver, type ProviderCall, StreamAdapter } from '../port/provider.js'
+import {
+  type ChatApi,
+  type CompletionReceiver,
+  type ProviderCall,
+  StreamAdapter,
+  type StreamReceiver,
+} from '../port/provider.js'
 
 /** Ids in a form that nobody but their owner can make use of. */
 export interface SealedIds {
@@ -33,7 +39,7 @@ export function withSealedAnswers(chat: ChatApi, ids: SealedIds): ChatApi {
   return {
     stream: (call, receiver) => {
       if (!isSpoken(call.request)) return chat.stream(call, receiver)
-      const sealing = new SealingStream(receiver, (said) => sealAudio(said, call, ids))
+      const sealing = new SealingStream(receiver, (id) => ids.seal(id, ownerOf(call)))
       return sealing.attach(chat.stream(call, sealing))
     },
     complete: (call, receiver) =>
@@ -45,24 +51,28 @@ function isSpoken({ modalities }: ChatRequest): boolean {
   return modalities?.includes('audio') === true
 }
 
-function sealAudio<T extends AssistantMessage | ChatDelta>(said: T, owner: Owner, ids: SealedIds): T {
+function sealAudio<T extends AssistantMessage | ChatDelta>(said: T, seal: (id: string) => string): T {
   const id = nonEmptyText(said.audio?.id)
-  return id === undefined ? said : { ...said, audio: { ...said.audio, id: ids.seal(id, ownerOf(owner)) } }
+  return id === undefined ? said : { ...said, audio: { ...said.audio, id: seal(id) } }
 }
 
 class SealingStream extends StreamAdapter<ChatEvent, ChatEvent> {
-  readonly #seal: (delta: ChatDelta) => ChatDelta
+  readonly #seal: (id: string) => string
+  /** Servers tell it with every piece, and clients take the same one for the same answer. */
+  #id = ''
+  #sealed = ''
 
-  constructor(
-    receiver: ConstructorParameters<typeof StreamAdapter<ChatEvent, ChatEvent>>[0],
-    seal: (delta: ChatDelta) => ChatDelta,
-  ) {
+  constructor(receiver: StreamReceiver<ChatEvent>, seal: (id: string) => string) {
     super(receiver)
-    this.#seal = seal
+    this.#seal = (id) => {
+      if (id !== this.#id) this.#sealed = seal(id)
+      this.#id = id
+      return this.#sealed
+    }
   }
 
   onEvent(event: ChatEvent): void {
-    this.emit(event.type === 'delta' ? { ...event, delta: this.#seal(event.delta) } : event)
+    this.emit(event.type === 'delta' ? { ...event, delta: sealAudio(event.delta, this.#seal) } : event)
   }
 }
 
@@ -74,7 +84,7 @@ function sealingReceiver(
   return {
     onEnd: (completion: Completion) => {
       const choices = completion.choices.map((choice) => {
-        return { ...choice, message: sealAudio(choice.message, call, ids) }
+        return { ...choice, message: sealAudio(choice.message, (id) => ids.seal(id, ownerOf(call))) }
       })
       receiver.onEnd({ ...completion, choices })
     },
@@ -113,5 +123,7 @@ function openAnswer(message: SpokenAnswer, call: ProviderCall, ids: SealedIds | 
   const id = ids?.open(String(audio?.id), ownerOf(call)) ?? null
   if (id !== null) return { ...rest, audio: { id } }
   const transcript = nonEmptyText(audio?.transcript)
-  return transcript === undefined ? null : { ...rest, content: rest.content || transcript }
+  if (transcript === undefined) return null
+  if (!call.droppedFields.includes('messages.audio')) call.droppedFields.push('messages.audio')
+  return { ...rest, content: rest.content?.length ? rest.content : transcript }
 }
