@@ -64,10 +64,13 @@ test('the fingerprint of the provider reaches callers of chat', async (t) => {
 })
 
 test('without one it is null, and no member of a chunk', async (t) => {
-  openAi.script = ending('hi', { finish_reason: 'stop' })
-  t.equal((await chat({})).json().system_fingerprint, null)
-  for (const chunk of (await chat({ stream: true })).events())
-    t.notOk(Object.hasOwn(Object(chunk), 'system_fingerprint'))
+  // It would stand in every chunk, so a long one is none.
+  for (const more of [{}, { system_fingerprint: 'x'.repeat(257) }]) {
+    openAi.script = ending('hi', { finish_reason: 'stop' }, more)
+    t.equal((await chat({})).json().system_fingerprint, null)
+    for (const chunk of (await chat({ stream: true })).events())
+      t.notOk(Object.hasOwn(Object(chunk), 'system_fingerprint'))
+  }
 })
 
 for (const member of ['stop_reason', 'matched_stop']) {

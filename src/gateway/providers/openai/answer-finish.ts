@@ -31,3 +31,12 @@ export function parseFinish(choice: JsonObject): ChatFinish {
 export function choiceError({ error }: JsonObject): unknown {
   return error || { message: 'the answer broke off' }
 }
+
+/** It stands in every chunk. */
+const LONGEST_FINGERPRINT = 256
+
+/** What a server calls the build that answers; undefined when it does not say, or says a book. */
+export function parseFingerprint({ system_fingerprint: told }: JsonObject): string | undefined {
+  const fingerprint = nonEmptyText(told)
+  return fingerprint !== undefined && fingerprint.length <= LONGEST_FINGERPRINT ? fingerprint : undefined
+}

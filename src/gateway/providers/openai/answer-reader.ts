@@ -19,7 +19,7 @@ import {
   parseJsonAnswer,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
-import { choiceError, parseFinish } from './answer-finish.js'
+import { choiceError, parseFingerprint, parseFinish } from './answer-finish.js'
 import {
   parseAnnotations,
   parseAudio,
@@ -53,7 +53,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   /** The last figures that came. */
   private usage: Usage | null = null
   private tier: string | null = null
-  private fingerprint: string | null = null
+  private hasFingerprint = false
   /** The error of a choice that broke off. */
   private error: unknown = null
   private readonly choices = new Map<number, ChoiceState>()
@@ -77,8 +77,7 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     if (chunk.usage !== undefined || chunk.x_groq !== undefined)
       this.usage = updateChatUsage(this.usage, chunk)
     if (chunk.service_tier !== undefined) this.readTier(nonEmptyText(chunk.service_tier))
-    if (this.fingerprint === null && typeof chunk.system_fingerprint === 'string')
-      this.readFingerprint(chunk.system_fingerprint)
+    if (!this.hasFingerprint && typeof chunk.system_fingerprint === 'string') this.readFingerprint(chunk)
     const { choices } = chunk
     if (!Array.isArray(choices)) return
     for (let at = 0; at < choices.length; at++) {
@@ -93,9 +92,10 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     this.event({ type: 'tier', serviceTier: tier })
   }
 
-  private readFingerprint(fingerprint: string): void {
-    this.fingerprint = fingerprint
-    if (fingerprint !== '') this.event({ type: 'fingerprint', fingerprint })
+  private readFingerprint(chunk: JsonObject): void {
+    this.hasFingerprint = true
+    const fingerprint = parseFingerprint(chunk)
+    if (fingerprint !== undefined) this.event({ type: 'fingerprint', fingerprint })
   }
 
   private readChoice(choice: JsonObject, index: number): void {
@@ -218,7 +218,7 @@ export function parseCompletion(
     choices,
     usage: parseChatUsage(body),
     serviceTier: nonEmptyText(body.service_tier) ?? null,
-    ...optionalMember('fingerprint', nonEmptyText(body.system_fingerprint)),
+    ...optionalMember('fingerprint', parseFingerprint(body)),
   }
 }
 
