@@ -1,4 +1,5 @@
 /** Speech and transcription inside the gateway (contract/gateway 6 and 7); wire names throughout. */
+import { measureSeconds } from './audio-length.js'
 import { NO_USAGE, type RoutedRequest, type Usage } from './canonical.js'
 
 /** A validated speech request. */
@@ -112,8 +113,8 @@ export interface Transcript {
   readonly segments?: readonly TranscriptSegment[]
   readonly words?: readonly TranscriptWord[]
   readonly entities?: readonly TranscriptEntity[]
-  /** Null when the provider sent no figures; `unbelievable` when it sent some that cannot be true. */
-  readonly usage: Usage | null | 'unbelievable'
+  /** Null when the provider sent no figures, or some that cannot be true. */
+  readonly usage: Usage | null
 }
 
 // ── What speech and transcription consume where the provider tells no figures ───
@@ -143,9 +144,18 @@ const OUTPUT_TOKENS_PER_SECOND = 5
 
 /** What a recording may come to, by its size: in seconds and in tokens, of which a provider is paid for one. */
 export function maxTranscriptionUsage(audio: AudioSource): Usage {
-  const seconds = maxAudioSeconds(audio)
-  const prompt = seconds * INPUT_TOKENS_PER_SECOND
-  const completion = seconds * OUTPUT_TOKENS_PER_SECOND
+  return usageOfLength(maxAudioSeconds(audio))
+}
+
+/** What a recording comes to, by its own length where that can be told. */
+export async function measureTranscriptionUsage(audio: AudioSource): Promise<Usage> {
+  const file = audio.kind === 'url' ? audio.file : audio
+  return usageOfLength((file && (await measureSeconds(file))) ?? maxAudioSeconds(audio))
+}
+
+function usageOfLength(seconds: number): Usage {
+  const prompt = Math.ceil(seconds * INPUT_TOKENS_PER_SECOND)
+  const completion = Math.ceil(seconds * OUTPUT_TOKENS_PER_SECOND)
   return { ...transcriptionUsage(seconds), prompt, promptAudio: prompt, completion }
 }
 

@@ -1,6 +1,6 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it, and chat, its own format. */
 import type { Cancellation } from '../../base/cancellation.js'
-import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
+import type { CatalogProvider, ModelEndpoint, PriceList } from '../catalog/catalog.js'
 import {
   type AnswerFinish,
   type ChatEvent,
@@ -31,15 +31,16 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
   apiOf(entry: CatalogProvider): ProviderApi<R, E, A>
   /** Takes note of what an event says about the consumption. Hot: once per event. */
   observe(event: E, hearing: StreamTotals): EventClass
-  usageOf(answer: A): Usage | null
+  /** The provider's figures; null where it has told none, or none that `prices`, those of its endpoint, are for. */
+  usageOf(answer: A, prices: PriceList): Usage | null
   /**
    * Why the answer ended (its first choice, where there are several), its service tier, null where not told, and how
    * many pictures it holds.
    */
   finishOf(answer: A): Pick<StreamTotals, 'finish' | 'serviceTier' | 'images'>
   sampleOf(answer: A): OutputSample
-  /** Usage of a call whose provider gave none. */
-  estimate(request: R, said: OutputSample, count: CountTexts): Promise<EstimatedUsage>
+  /** Usage of a call whose provider gave none. `prices`: of the endpoint that has served it. */
+  estimate(request: R, said: OutputSample, count: CountTexts, prices: PriceList): Promise<EstimatedUsage>
 }
 
 /** What is no answer in words. */

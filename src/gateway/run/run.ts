@@ -183,7 +183,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#totals.finish = finish
     this.#totals.serviceTier = serviceTier
     this.#totals.images = images
-    this.#totals.usage = this.#format.usageOf(answer)
+    this.#totals.usage = this.#format.usageOf(answer, this.#attempts.endpoint.prices)
   }
 
   #complete(ms: number): void {
@@ -300,7 +300,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
       // What is charged is counted whether or not the caller is still there.
       const count: CountTexts = (texts) => countTokens(texts, caller.organizationId, NEVER_ABORTED)
-      this.#chargeEstimated(await this.#format.estimate(request, sample, count))
+      const { prices } = this.#attempts.endpoint
+      this.#chargeEstimated(await this.#format.estimate(request, sample, count, prices))
     } catch (error) {
       onDefect(error)
       const usage = guessUsage(operation, request, this.#attempts.endpoint, sample)

@@ -32,6 +32,10 @@ const server = await startGateway({
         supported_parameters: ['diarize', 'keyterms'],
         endpoints: [{ provider: 'first', upstream_model: 'ears-1', prices: { audio_second: '0.0001' } }],
       },
+      'acme/token-ears': {
+        output_modalities: ['transcription'],
+        endpoints: [{ provider: 'first', prices: { prompt: '0.000001', completion: '0.000002' } }],
+      },
       'acme/deaf': { output_modalities: ['transcription'], endpoints: [{ provider: 'first' }] },
       'acme/hasty-ears': { output_modalities: ['transcription'], endpoints: [{ provider: 'hasty' }] },
       'acme/both-ears': {
@@ -208,16 +212,65 @@ test('a verbose transcript has the times that were asked for, and every member t
   t.notOk('segments' in words.said)
 })
 
+const TOKENS = {
+  type: 'tokens',
+  input_tokens: 30,
+  output_tokens: 4,
+  input_token_details: { audio_tokens: 28 },
+}
+
 test('a provider that counts tokens is told with tokens', async (t) => {
-  const usage = {
-    type: 'tokens',
-    input_tokens: 30,
-    output_tokens: 4,
-    input_token_details: { audio_tokens: 28 },
+  upstream.script = (peer) => peer.json({ text: 'hi', usage: TOKENS })
+  const { said } = await transcribe(inline({ model: 'acme/token-ears' }))
+  t.same(said.usage, { input_tokens: 30, output_tokens: 4, total_tokens: 34, cost: 0.000038 })
+})
+
+// ── A provider that does not tell what it is paid for ───────────────────────
+
+/** Three seconds, as an uncompressed recording of a telephone. */
+const SAMPLES = Buffer.alloc(96_000).toString('base64')
+
+const UNTOLD = [
+  ['neither seconds nor tokens', 'acme/ears', { text: 'hi' }, { seconds: 3, cost: 0.0003 }],
+  ['silence and nothing else', 'acme/ears', { text: '' }, { seconds: 3, cost: 0.0003 }],
+  [
+    'tokens, and is paid for seconds',
+    'acme/ears',
+    { text: 'hi', usage: TOKENS },
+    { seconds: 3, cost: 0.0003 },
+  ],
+  [
+    'seconds, and is paid for tokens',
+    'acme/token-ears',
+    { text: 'hi', duration: 3 },
+    { input_tokens: 75, output_tokens: 15, total_tokens: 90, cost: 0.000105 },
+  ],
+  ['nothing, and is paid nothing', 'acme/deaf', { text: 'hi' }, { seconds: 3, cost: 0 }],
+] as const
+
+for (const [what, model, answer, usage] of UNTOLD) {
+  test(`a provider that tells ${what}: the recording is measured`, async (t) => {
+    upstream.script = (peer) => peer.json(answer)
+    const body = { model, input_audio: { data: SAMPLES, format: 'pcm' } }
+    const { said, headers } = await transcribe(body)
+    t.same(said, { text: answer.text, usage })
+    const row = await server.get(`/generation?id=${headers.get('x-generation-id')}`, MANAGEMENT_KEY)
+    t.match(await row.json(), { data: { total_cost: usage.cost, estimated: true } })
+  })
+}
+
+test('an MP3 is measured as an ear hears it', async (t) => {
+  const spoken = { model: 'sim/speech', voice: 'alba', response_format: 'mp3', input: 'The quick brown fox.' }
+  const sound = await (await server.post('/audio/speech', spoken)).arrayBuffer()
+  upstream.script = (peer) => peer.json({ text: 'hi' })
+  const lengths: number[] = []
+  for (const model of ['sim/transcribe', 'acme/ears']) {
+    const body = form({ model }, ['', ''])
+    body.append('file', new Blob([sound]), 'fox.mp3')
+    lengths.push((await transcribe(body)).said.usage.seconds)
   }
-  upstream.script = (peer) => peer.json({ text: 'hi', usage })
-  const { said } = await transcribe(inline())
-  t.same(said.usage, { input_tokens: 30, output_tokens: 4, total_tokens: 34, cost: 0 })
+  const [told, measured] = lengths as [number, number]
+  t.ok(told > 0.5 && Math.abs(told - measured) < 0.1, `${measured} of ${told} seconds`)
 })
 
 test('the whole upload is given to another endpoint when the first one fails', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import type { CountTexts } from '../../../src/gateway/metering/format.js'
 import { chatFormat, OutputSample, TextSample } from '../../../src/gateway/metering/format.js'
-import { completion } from '../../support/providers/scripted-provider.js'
+import { completion, PRICES } from '../../support/providers/scripted-provider.js'
 
 const FRAMING = 4
 const ATTACHMENT = 256
@@ -22,7 +22,7 @@ function saying(content: string, reasoning = ''): OutputSample {
 }
 
 async function promptOf(request: ChatRequest): Promise<number> {
-  return (await chatFormat.estimate(request, saying(''), byLength)).usage.prompt
+  return (await chatFormat.estimate(request, saying(''), byLength, PRICES)).usage.prompt
 }
 
 const AB = { type: 'text', text: 'ab' } as const
@@ -63,7 +63,7 @@ test('offered tools count as part of the prompt', async (t) => {
 
 test('reasoning is part of the completion and told apart; what cannot be known is 0', async (t) => {
   const request = { messages: [{ role: 'user' as const, content: '' }] }
-  t.same((await chatFormat.estimate(request, saying('abcd', 'xyz'), byLength)).usage, {
+  t.same((await chatFormat.estimate(request, saying('abcd', 'xyz'), byLength, PRICES)).usage, {
     prompt: FRAMING,
     completion: 7,
     cached: 0,

@@ -19,12 +19,12 @@ export function numbersIn<K extends string>(
 
 /**
  * What a service is paid for by the length of the recording. `seconds` is what it says, whatever that is; where it says
- * nothing the size of the recording is believed.
+ * nothing the recording itself is believed.
  */
 function secondsUsage(seconds: unknown): Transcript['usage'] {
   const read = new UsageReader()
   const told = read.seconds(seconds)
-  return told === undefined || !read.isPlausible ? 'unbelievable' : transcriptionUsage(told)
+  return told === undefined || !read.isPlausible ? null : transcriptionUsage(told)
 }
 
 // ── Speakers ────────────────────────────────────────────────────────────────

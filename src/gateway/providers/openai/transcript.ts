@@ -37,7 +37,7 @@ export function parseTranscript(body: JsonObject): Transcript | null {
 function transcriptUsage(body: JsonObject): Transcript['usage'] {
   const read = new UsageReader()
   const usage = readTranscriptUsage(body, read)
-  return read.isPlausible ? usage : 'unbelievable'
+  return read.isPlausible ? usage : null
 }
 
 function readTranscriptUsage(body: JsonObject, read: UsageReader): Usage | null {
