@@ -142,9 +142,9 @@ test('samples without a head are put there as a WAV file', async (t) => {
   t.ok(file.endsWith('ab'.repeat(50)))
 })
 
-for (const [how, answer] of [
-  ['a text that is null', { text: null, words: [], audio_duration: 10 }],
-  ['a text that is empty', { text: '', words: null, audio_duration: 10 }],
+for (const [how, answer, usage] of [
+  ['a text that is null', { text: null, words: [], audio_duration: 10 }, { seconds: 10, cost: 0.001 }],
+  ['a text that is empty', { text: '', words: null, audio_duration: 10 }, { seconds: 10, cost: 0.001 }],
   [
     'a language that could not be detected',
     {
@@ -152,13 +152,16 @@ for (const [how, answer] of [
       error: 'language_detection cannot be performed on files with no spoken audio.',
       audio_duration: 10,
     },
+    // It charges nothing for what it calls an error.
+    { cost: 0 },
   ],
 ] as const) {
-  test(`silence, told as ${how}, is an empty text, and is paid`, async (t) => {
+  test(`silence, told as ${how}, is an empty text, paid as it is there`, async (t) => {
     heard = answer
     const { status, said } = await transcribe()
     t.equal(status, 200, JSON.stringify(said))
-    t.match(said, { text: '', usage: { seconds: 10, cost: 0.001 } })
+    t.equal(said.text, '')
+    t.same(said.usage, usage)
   })
 }
 
@@ -169,13 +172,17 @@ test('a recording that it cannot read is a 400 with its own words', async (t) =>
   t.match(said.error.metadata.raw, /does not appear to contain audio/)
 })
 
-test('a failure of its own is a 502', async (t) => {
+test('a failure of its own is a 502, and has cost nothing', async (t) => {
   heard = {
     status: 'error',
     error: 'Server error, developers have been alerted. Please try again.',
     text: null,
   }
-  t.equal((await transcribe()).status, 502)
+  const { status, headers } = await transcribe()
+  t.equal(status, 502)
+  const row = await server.get(`/generation?id=${headers.get('x-generation-id')}`, MANAGEMENT_KEY)
+  const { data } = (await row.json()) as { readonly data: { readonly lost_attempts: unknown } }
+  t.same(data.lost_attempts, [])
 })
 
 test('what it refuses of an order is a 400 with its own words', async (t) => {

@@ -1,12 +1,13 @@
 /** AssemblyAI: a recording is put there, a transcript is ordered, and asked for until it is done (assemblyai.com/docs). */
 import type { Clock } from '../../../base/clock.js'
 import { Fault } from '../../../base/fault.js'
-import type {
-  AudioFile,
-  Transcript,
-  TranscriptEntity,
-  TranscriptionRequest,
-  TranscriptWord,
+import {
+  type AudioFile,
+  type Transcript,
+  type TranscriptEntity,
+  type TranscriptionRequest,
+  type TranscriptWord,
+  transcriptionUsage,
 } from '../../formats/audio.js'
 import { type JsonObject, nonEmptyText, objectsIn, optionalMember } from '../../formats/json-values.js'
 import { DocumentExchange, type DocumentFormat } from '../http/provider-exchange.js'
@@ -158,7 +159,12 @@ class TranscriptOrder extends CallAdapter {
     const take = (outcome: TranscriptOutcome): void => {
       this.#lostAnswers = 0
       if (outcome === 'unfinished') this.#waitFor(id)
-      else if ('error' in outcome) this.#fail(errorInAnswer(outcome.error, this.#source, 200))
+      // Nothing is paid for a transcript that has failed: another service may be asked.
+      else if ('error' in outcome)
+        this.#parts.receiver.onFailure({
+          ...errorInAnswer(outcome.error, this.#source, 200),
+          class: 'refused',
+        })
       else this.#parts.receiver.onEnd(outcome)
     }
     // The transcript is under way and paid for: an answer that got lost on the way is asked for again.
@@ -233,7 +239,7 @@ const TRANSCRIPT: DocumentFormat<TranscriptOutcome> = {
   errorIn: () => null,
 }
 
-/** What stands for silence, where the language was to be detected. */
+/** What stands for silence, where the language was to be detected; nothing is paid for it. */
 const NO_SPEECH = /no spoken audio/i
 /** Its own doing; everything else that it says of a transcript is about the recording. */
 const OWN_FAILURE = /server error|internal error|try again|timed? ?out|developers have been/i
@@ -248,7 +254,8 @@ function parseOutcome(body: JsonObject): TranscriptOutcome | null {
   }
   if (status !== 'error') return null
   const message = nonEmptyText(error) ?? 'no reason'
-  if (NO_SPEECH.test(message)) return transcriptOfChannels([{ text: '', words: [] }], seconds)
+  if (NO_SPEECH.test(message))
+    return { ...transcriptOfChannels([{ text: '', words: [] }], seconds), usage: transcriptionUsage(0) }
   return { error: OWN_FAILURE.test(message) ? { message } : { message, code: 400 } }
 }
 
