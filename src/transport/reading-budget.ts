@@ -19,7 +19,7 @@ const SHARE_OF_SMALL_CALLS = 20
  * Small calls are given no longer at a time, in milliseconds: new senders, who cannot be held back before they have sent
  * something, would make it ever longer, and whoever is held back would wait for ever.
  */
-const MOST_WAIT_MS = 100
+const MOST_WAIT_MS = 1_000
 
 /** A sender of a large body. */
 export interface PacedSender {
