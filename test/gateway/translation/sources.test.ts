@@ -86,6 +86,9 @@ test('what a chat server cites, as messages say it', async (t) => {
       peer.json({ choices: [{ message: { content: 'Bern', annotations }, finish_reason: 'stop' }] })
     else peer.stream([chunk({ content: 'Bern' }), chunk({ annotations }), chunk({}, 'stop')])
   })
+  const early = await openAiBench(t, (peer) =>
+    peer.stream([chunk({ annotations }), chunk({ content: 'Bern' }), chunk({}, 'stop')]),
+  )
   const face = messagesOverChat(provider)
   const call = messagesCall()
   const whole = (await wholeMessage(face, call)) as MessagesAnswer
@@ -105,11 +108,14 @@ test('what a chat server cites, as messages say it', async (t) => {
     },
   ])
   t.same(call.droppedFields, ['answer.annotations'])
-  const streaming = messagesCall({ stream: true })
-  const stream = streamedMessages(face, streaming)
-  await stream.end.opened
-  t.strictSame(assembledMessage(stream.events).content, whole.content)
-  t.same(streaming.droppedFields, ['answer.annotations'])
+  // Some servers tell what they have found before they begin to speak.
+  for (const each of [face, messagesOverChat(early.provider)]) {
+    const streaming = messagesCall({ stream: true })
+    const stream = streamedMessages(each, streaming)
+    await stream.end.opened
+    t.strictSame(assembledMessage(stream.events).content, whole.content)
+    t.same(streaming.droppedFields, ['answer.annotations'])
+  }
 
   // A messages server knows no index of a search that it has not made.
   const back = messagesCall({ messages: [{ role: 'assistant', content: whole.content }] })

@@ -123,6 +123,9 @@ function malformedChatAnswer(detail: string, provider: string): ProviderFailure 
 
 // ── Streams (contract/gateway 4 and 5.8) ───────────────────────────────────────
 
+/** Annotations that may come before the text. */
+const MOST_EARLY = 1_000
+
 export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent> {
   readonly #target: ProviderCall<MessagesRequest>
   readonly #translation: Translation
@@ -132,6 +135,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   #usage: Usage | null = null
   #tier: string | null = null
   #refusal = ''
+  #early: JsonObject[] = []
 
   /** `target`: the call that this answers. */
   constructor(
@@ -176,11 +180,18 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     if (delta.refusal !== undefined) this.#refusal += delta.refusal
     dropUnsupportedMembers(delta, this.#translation)
     this.#blocks.add(delta)
-    if (delta.annotations !== undefined)
-      toCitations(delta.annotations, (citation) => this.#blocks.cite(citation), this.#translation)
+    if (delta.annotations !== undefined || (this.#early.length > 0 && delta.content))
+      this.#cite([...this.#early.splice(0), ...(delta.annotations ?? [])])
+  }
+
+  /** What comes before the text that it stands for waits for that. */
+  #cite(annotations: readonly JsonObject[]): void {
+    if (!this.#blocks.hasText && annotations.length <= MOST_EARLY) this.#early = [...annotations]
+    else toCitations(annotations, (citation) => this.#blocks.cite(citation), this.#translation)
   }
 
   override onEnd(): void {
+    if (this.#early.length > 0) this.#translation.drop('answer.annotations')
     this.#blocks.close()
     const wrong = findDefect(this.#finish.reason, this.#blocks.hasMalformedCall)
     if (wrong !== null) {

@@ -43,6 +43,7 @@ export class BlockWriter {
   #index = -1
   #open: OpenBlock | null = null
   #malformedCall = false
+  #hasText = false
   /** What the open thinking block does not say. */
   #hiddenText = ''
 
@@ -59,6 +60,11 @@ export class BlockWriter {
 
   get callCount(): number {
     return this.#calls.size
+  }
+
+  /** A text has begun. */
+  get hasText(): boolean {
+    return this.#hasText
   }
 
   /** A call whose arguments are no object, or that went on after its end. */
@@ -186,6 +192,7 @@ export class BlockWriter {
 
   #openBlock(open: OpenBlock | null, block: ContentBlock): void {
     this.#closeOpen()
+    if (open?.kind === 'text') this.#hasText = true
     this.#open = open
     this.#emit({ type: 'content_block_start', index: ++this.#index, content_block: block })
   }
