@@ -4,9 +4,9 @@
  */
 import type { Cancellation } from '../../../base/cancellation.js'
 import { Fault } from '../../../base/fault.js'
-import type { FetchFile } from '../../../base/file-fetch.js'
+import type { FetchFile, FileFetch } from '../../../base/file-fetch.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
-import { asObject, type JsonObject, objectsIn } from '../../formats/json-values.js'
+import { asObject, type JsonObject } from '../../formats/json-values.js'
 import { deferCall } from '../port/deferred-call.js'
 import type { CallHandle, FailureReceiver, ProviderCall } from '../port/provider.js'
 import { EndWatcher, type HeldMedia, type MediaRoom } from './media-room.js'
@@ -56,6 +56,10 @@ const USUAL_TYPES: Readonly<Record<MediaKind, string>> = {
   file: 'application/octet-stream',
 }
 
+interface FetchBounds extends Pick<FileFetch, 'organizationId' | 'caller'> {
+  readonly deadlineAt: number
+}
+
 /** The body of a call. */
 type Members = Record<string, unknown>
 type PartVisitor = (part: JsonObject, place: string) => JsonObject
@@ -72,13 +76,17 @@ export class MediaInliner {
   /** Whether the server could not read the body as it is. Hot: asked of every call. */
   hasLinks({ messages }: Members): boolean {
     if (!Array.isArray(messages)) return false
-    for (const { content } of messages as readonly JsonObject[])
-      if (typeof content !== 'string' && this.#isLinked(content)) return true
+    for (const { content } of messages as readonly JsonObject[]) if (this.#isLinked(content)) return true
     return false
   }
 
   #isLinked(content: unknown): boolean {
-    return objectsIn(content).some((part) => this.#linkIn(part) !== null || this.#isLinked(part.content))
+    if (!Array.isArray(content)) return false
+    for (const value of content) {
+      const part = asObject(value)
+      if (part !== null && (this.#linkIn(part) !== null || this.#isLinked(part.content))) return true
+    }
+    return false
   }
 
   #linkIn(part: JsonObject): LinkedMedium | null {
@@ -119,8 +127,11 @@ export class MediaInliner {
     if (wanted.size > MOST_LINKS)
       throw unusable('messages', `hold more than ${MOST_LINKS} addresses of files`)
     const budget = new MediaBudget(this.#inlining.maxBytes, held)
+    // A fetch that waits for its turn outlives a call that has been left, and must not hold its body.
+    const { organizationId } = call.caller
+    const bounds = { organizationId, deadlineAt: call.deadlineAt, caller }
     const fetched = await Promise.all(
-      [...wanted.values()].map((one) => this.#fetch(one, one.place, call, budget, caller)),
+      [...wanted.values()].map((one) => this.#fetch(one, one.place, bounds, budget)),
     )
     const media = new Map(fetched.map((medium) => [medium.url, medium]))
     return mapParts(body, (part, place) => {
@@ -136,9 +147,8 @@ export class MediaInliner {
   async #fetch(
     { kind, url }: LinkedMedium,
     place: string,
-    { caller: { organizationId }, deadlineAt }: ProviderCall<RoutedRequest>,
+    { deadlineAt, ...owner }: FetchBounds,
     budget: MediaBudget,
-    caller: Cancellation,
   ): Promise<FetchedMedium> {
     const { maxBytes, fetchFile } = this.#inlining
     const pieces: Buffer[] = []
@@ -148,7 +158,7 @@ export class MediaInliner {
     }
     if (!URL.canParse(url)) throw unusable(place, 'cannot be used: it is no address', kind)
     const timeoutMs = Math.min(LONGEST_FETCH_MS, deadlineAt - performance.now())
-    const outcome = await fetchFile({ url, sink: { write }, maxBytes, timeoutMs, organizationId, caller })
+    const outcome = await fetchFile({ url, sink: { write }, maxBytes, timeoutMs, ...owner })
     if (!outcome.ok && outcome.isBusy) throw new Fault('unavailable', { note: outcome.reason, retryAfter: 1 })
     if (!outcome.ok) throw unusable(place, `cannot be used: ${outcome.reason}`, kind, outcome.detail)
     const bytes = Buffer.concat(pieces)
