@@ -8,7 +8,7 @@ import type {
   MessagesUsage,
   StopInfo,
 } from '../../formats/messages.js'
-import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
+import type { StreamDefect, StreamReader } from '../http/answer-format.js'
 import { mergeFigures, parseMessagesUsage, plausibleFigures } from './usage.js'
 
 export function isMessageStop(data: string): boolean {

@@ -11,7 +11,7 @@ import type {
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import { isForeignCitation } from '../../translation/citations.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
-import type { StreamFormat } from '../http/provider-exchange.js'
+import type { StreamFormat } from '../http/answer-format.js'
 import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'

@@ -10,7 +10,8 @@ import {
   transcriptionUsage,
 } from '../../formats/audio.js'
 import { type JsonObject, nonEmptyText, objectsIn, optionalMember } from '../../formats/json-values.js'
-import { DocumentExchange, type DocumentFormat } from '../http/provider-exchange.js'
+import type { DocumentFormat } from '../http/answer-format.js'
+import { DocumentExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, ServerOptions } from '../http/server.js'
 import {
   type ErrorMembers,

@@ -16,14 +16,9 @@ import type {
   ProviderCall,
   StreamReceiver,
 } from '../port/provider.js'
+import type { DocumentFormat, StreamFormat } from './answer-format.js'
 import { type MediaFormat, MediaInliner, type MediaInlining } from './linked-media.js'
-import {
-  DocumentExchange,
-  type DocumentFormat,
-  type ProviderExchange,
-  StreamExchange,
-  type StreamFormat,
-} from './provider-exchange.js'
+import { DocumentExchange, type ProviderExchange, StreamExchange } from './provider-exchange.js'
 
 export interface ServerOptions {
   /** Up to and without the path of an operation; a query in it goes along with every call. */
@@ -40,10 +35,10 @@ export interface ServerOptions {
   readonly media?: MediaInlining
 }
 
-/** A request without what changes from call to call. */
 /** What a request has of its call. */
 type CallBounds = Pick<UpstreamRequest, 'deadlineAt' | 'repeatable' | 'caller'>
 
+/** A request without what changes from call to call. */
 type RequestTemplate = Omit<UpstreamRequest, 'body' | keyof CallBounds>
 
 export type HeaderPairs = readonly (readonly [string, string])[]

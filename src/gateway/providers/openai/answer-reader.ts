@@ -18,7 +18,7 @@ import {
   optionalMember,
   parseJsonAnswer,
 } from '../../formats/json-values.js'
-import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
+import type { StreamDefect, StreamReader } from '../http/answer-format.js'
 import { choiceError, parseFingerprint, parseFinish } from './answer-finish.js'
 import {
   parseAnnotations,

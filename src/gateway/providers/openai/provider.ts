@@ -10,7 +10,7 @@ import type {
   ContentPart,
 } from '../../formats/canonical.js'
 import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
-import type { StreamFormat } from '../http/provider-exchange.js'
+import type { StreamFormat } from '../http/answer-format.js'
 import {
   addExtraMembers,
   type HeaderPairs,
