@@ -183,7 +183,16 @@ test('switched off, /metrics is an unknown path', async (t) => {
   const reply = await near.get('/metrics')
   t.strictSame(
     { status: reply.status, json: reply.json },
-    { status: 404, json: { error: { code: 404, message: 'Resource not found' } } },
+    {
+      status: 404,
+      json: {
+        error: {
+          code: 404,
+          message:
+            'Resource not found: the metrics are off or at an address of their own: the setting SLUICE_METRICS',
+        },
+      },
+    },
   )
   const { paths } = (await near.get('/api/v1/openapi.json')).json as { paths: object }
   t.notOk('/metrics' in paths, 'and undocumented')
