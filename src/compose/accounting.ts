@@ -18,7 +18,12 @@ import {
   encodePayerLine,
 } from '../store/ledger/row-text.js'
 import type { WritableLedger } from '../store/ledger/writable-ledger.js'
-import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
+import {
+  type ClosedLedgerEntry,
+  type LedgerJournal,
+  NOTHING_TOLD,
+  type UsageLedger,
+} from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger.js'
 import type { WorkerContext } from './worker-context.js'
 
@@ -127,10 +132,16 @@ function ledgerJournal(writer: JournalWriter): LedgerJournal {
     recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
     recordLost: (entry) => writer.appendLazily(encodeLostLine(entry), encodePayerLine(entry)),
     recordClosed: (row) => {
-      writer.append(encodeClosedLine(row), encodePayerLine(row))
+      const line = encodeClosedLine(row)
+      writer.append(writer.hasRoomForLine(line) ? line : encodeShortLine(row), encodePayerLine(row))
       return writer.whenWritten()
     },
   }
+}
+
+/** Where the disk has no room for what a row tells beside its figures, it tells the figures. */
+function encodeShortLine(row: ClosedLedgerEntry): string {
+  return encodeClosedLine({ ...row, detail: { ...row.detail, why: NOTHING_TOLD } })
 }
 
 /** Leases of token buckets, one for each client address, from the supervisor that `ask` asks. */

@@ -9,8 +9,10 @@ import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import type { Plan } from '../../src/gateway/routing/plan.js'
 import { Generation } from '../../src/gateway/run/generation.js'
 import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
+import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.js'
 import type { AccountStore } from '../../src/store/account-store.js'
+import { findRow } from '../../src/store/ledger/row-text.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { PRICES } from '../support/providers/scripted-provider.js'
@@ -18,11 +20,12 @@ import { PRICES } from '../support/providers/scripted-provider.js'
 const JOURNAL = '1-2-3'
 const CAPACITY = 1_000_000_000
 
-function call(): Generation<RoutedRequest> {
+function call(more: object = {}): Generation<RoutedRequest> {
   const now = Date.now()
   const prices = { ...PRICES, prompt: 0, completion: 0, request: 10 }
-  const endpoint = { model: { id: 'acme/large' }, provider: { slug: 'acme', name: 'Acme' }, prices }
-  const request = { model: 'acme/large', messages: [] } as unknown as RoutedRequest
+  const provider = { slug: 'acme', name: 'Acme' }
+  const endpoint = { model: { id: 'acme/large' }, provider, prices, region: null }
+  const request = { model: 'acme/large', messages: [], ...more } as unknown as RoutedRequest
   const caller = {
     keyHash: hashOf(1),
     kind: 'workspace',
@@ -30,7 +33,12 @@ function call(): Generation<RoutedRequest> {
     workspaceId: idOf(2),
     operator: false,
   } as const
-  const plan = { requested: 'acme/large', endpoints: [endpoint], trace: null } as unknown as Plan
+  const plan = {
+    requested: 'acme/large',
+    endpoints: [endpoint],
+    trace: null,
+    version: 'v',
+  } as unknown as Plan
   return new Generation(newGenerationId(now), request, caller, plan, now, performance.now())
 }
 
@@ -79,5 +87,37 @@ test('the row of a call is in the journal before what it has left over is given 
     { type: 'release-quota', closed: true },
   ])
   await settled
+  await parts.close()
+})
+
+test('on a disk without room for what a row tells, its figures are written', async (t) => {
+  const dataDir = tempFolder(t)
+  const parts = new WorkerAccounting({
+    config: { dataDir },
+    journal: JOURNAL,
+    store: { accounts: { organization: () => null } as unknown as AccountStore },
+    clock: systemClock,
+    log: createLog('fatal', 'test'),
+    baseUrl: 'http://localhost',
+    sendToSupervisor: () => true,
+  })
+  const { hasRoomForLine } = JournalWriter.prototype
+  t.teardown(() => {
+    JournalWriter.prototype.hasRoomForLine = hasRoomForLine
+  })
+  const ids: string[] = []
+  for (const isFull of [false, true]) {
+    if (isFull) JournalWriter.prototype.hasRoomForLine = () => false
+    const generation = call({ user: 'somebody', metadata: { a: 'b' } })
+    const admission = await parts.accounting.admit(generation)
+    await admission.settle(generation, { kind: 'completed' })
+    ids.push(generation.id)
+  }
+  const reader = new JournalReader(join(dataDir, 'ledger', 'journals'), JOURNAL)
+  const text = Buffer.from(reader.read({ segment: 0, offset: 0 }).lines.join('\n'))
+  reader.close()
+  const [told, short] = ids.map((id) => findRow(text, id)!.detail)
+  t.match(told, { model: 'acme/large', why: { user: 'somebody', metadata: { a: 'b' } } })
+  t.match(short, { model: 'acme/large', why: { user: null, metadata: null } })
   await parts.close()
 })

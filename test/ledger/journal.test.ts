@@ -1,6 +1,6 @@
 /** Journals: what is written is read, whole batches only, over segments, and on a disk that is full. */
 
-import { closeSync, openSync, readdirSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -129,6 +129,25 @@ test('room for the calls that are open is made in advance', (t) => {
   t.ok(writer.hasRoomFor(5_000))
   t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 5_000 * 1024)
   writer.close()
+  t.end()
+})
+
+test('a long line has room where it leaves that of the calls that are open, and costs nobody a refusal', (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  t.ok(writer.hasRoomFor(100))
+  const line = 'x'.repeat(400_000)
+  t.equal(writer.hasRoomForLine(line), true)
+  t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 3 * line.length + 100 * 2048)
+  writer.close()
+  const full = tempFolder(t)
+  symlinkSync('/dev/full', segmentPath(full, NAME, 0))
+  const there = writerIn(full)
+  t.equal(there.writer.hasRoomForLine('x'.repeat(600)), true)
+  t.equal(there.writer.hasRoomForLine(line), false)
+  t.equal(there.writer.hasRoomForLine(line), false)
+  t.same(there.troubles, [])
+  there.writer.close()
   t.end()
 })
 

@@ -16,9 +16,11 @@ interface JournalWriterOptions {
 const SEGMENT_BYTES = 16 * 1024 * 1024
 /** Room that is made at a time. */
 const ALLOCATION = Buffer.alloc(1024 * 1024)
-/** Least room for the calls that are open; each writes one more line, of a few hundred bytes where its caller labels it little. */
+/** Least room for the calls that are open; each writes one more line, of a few hundred bytes where it is not labelled. */
 const SPARE_BYTES = 128 * 1024
 const BYTES_PER_OPEN_CALL = 2048
+/** A character of a line has at most as many bytes. */
+const BYTES_PER_CHAR = 3
 /** How long the disk is left alone after it has refused. */
 const RETRY_MS = 250
 /** How long a line may wait that no answer waits for. */
@@ -47,8 +49,10 @@ export class JournalWriter {
   #turn: { readonly written: Promise<void>; readonly resolve: () => void } | null = null
   #scheduled = false
   #lazy = false
+  /** When the latest one began. */
+  #openCalls = 0
   #failing = false
-  #triedAt = Number.NEGATIVE_INFINITY
+  #refusedAt = Number.NEGATIVE_INFINITY
   #closed = false
   readonly #endOfTurn = (): void => {
     this.#scheduled = false
@@ -70,8 +74,29 @@ export class JournalWriter {
 
   /** Whether there is room for one more call besides those that are open: its lines will find it. */
   hasRoomFor(openCalls: number): boolean {
-    const wanted = SPARE_BYTES + (openCalls + 1) * BYTES_PER_OPEN_CALL + 2 * this.#lines.length
+    this.#openCalls = openCalls
+    const wanted = this.#roomBeside((openCalls + 1) * BYTES_PER_OPEN_CALL)
     return !this.#failing && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
+  }
+
+  /** Whether a line can be written without taking the room of the calls that are open. Refuses no call. */
+  hasRoomForLine({ length }: string): boolean {
+    const bytes = length * BYTES_PER_CHAR
+    if (bytes <= BYTES_PER_OPEN_CALL) return true
+    const until = this.#position + this.#roomBeside(this.#openCalls * BYTES_PER_OPEN_CALL + bytes)
+    if (this.#allocated >= until) return true
+    if (performance.now() - this.#refusedAt < RETRY_MS) return false
+    try {
+      this.#allocate(until)
+      return true
+    } catch {
+      this.#refusedAt = performance.now()
+      return false
+    }
+  }
+
+  #roomBeside(bytes: number): number {
+    return SPARE_BYTES + bytes + BYTES_PER_CHAR * this.#lines.length
   }
 
   /**
@@ -191,14 +216,13 @@ export class JournalWriter {
   }
 
   #makeRoom(wanted: number): boolean {
-    const now = performance.now()
-    if (this.#failing && now - this.#triedAt < RETRY_MS) return false
-    this.#triedAt = now
+    if (this.#failing && performance.now() - this.#refusedAt < RETRY_MS) return false
     try {
       this.#allocate(this.#position + wanted)
       if (this.#lines === '') this.#markHealthy()
       return !this.#failing
     } catch (error) {
+      this.#refusedAt = performance.now()
       this.#markFailing(error)
       return false
     }
