@@ -5,7 +5,6 @@
 
 /** Nano-dollars of one dollar. */
 export const NANOS_PER_DOLLAR = 1_000_000_000
-const MILLION = 1_000_000
 /** Largest amount in dollars whose nano-dollars are still an exact integer. */
 export const MAX_DOLLARS = 9_000_000
 
@@ -43,14 +42,4 @@ export function nanosPerMillion(dollarsPerToken: string): number | null {
   if (/[1-9]/.test(fraction.slice(15))) return null
   const value = Number(BigInt(match[1]!) * 10n ** 15n + BigInt(fraction.slice(0, 15)))
   return Number.isSafeInteger(value) ? value : null
-}
-
-/** Price of a number of tokens, before rounding: nano-dollars times a million. Sum these, then `settle` once. */
-export function tokenCost(tokens: number, nanosPerMillionTokens: number): bigint {
-  return BigInt(tokens) * BigInt(nanosPerMillionTokens)
-}
-
-/** A sum of `priced` as nano-dollars, halves rounded up. Throws `RangeError` when it is no amount of money. */
-export function roundToNanos(sum: bigint): number {
-  return checkedNanos(Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION)))
 }
