@@ -124,7 +124,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/routing/',
     'which endpoints may serve a call, and in which order',
-    'src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/',
+    `src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/
+     src/gateway/pricing/`,
   ),
   rule(
     'src/gateway/run/',

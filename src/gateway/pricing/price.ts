@@ -148,8 +148,11 @@ export function pricesInForce(prices: Prices, served: string | null): PriceList 
 export function possiblePrices(prices: Prices, request: RoutedRequest): readonly PriceList[] {
   if (prices.tiers === null) return [prices]
   const tier = askedTier(request)
-  // The provider chooses: its account may have bought any of them.
-  if (tier === 'auto') return [prices, ...Object.values(prices.tiers)]
+  // The provider chooses: its account may have bought any of them that need not be asked for.
+  if (tier === 'auto') {
+    const { fast: _, batch: __, ...bought } = prices.tiers
+    return [prices, ...Object.values(bought)]
+  }
   const own = tier === null ? null : tierPrices(prices, tier)
   return own === null ? [prices] : [prices, own]
 }

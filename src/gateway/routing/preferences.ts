@@ -2,6 +2,7 @@
 import { Fault } from '../../base/fault.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
+import { possiblePrices } from '../pricing/price.js'
 import { missingParameter, unmetDemand } from './parameters.js'
 
 const SLUG_LISTS = ['order', 'only', 'ignore'] as const
@@ -77,30 +78,36 @@ export function exclusionReason(endpoint: ModelEndpoint, request: RoutedRequest)
     const unsupported = missingParameter(endpoint, request)
     if (unsupported !== null) return `does not support ${unsupported}`
   }
-  return priceExclusion(endpoint, preferences.max_price)
+  return priceExclusion(endpoint, request, preferences.max_price)
 }
 
 const MILLION = 1_000_000
 
-/** `max_price` counts dollars per million tokens, and dollars per request and per picture. */
+/**
+ * `max_price` counts dollars per million tokens, and dollars per request and per picture. In a tier that may be served
+ * because the request asks for it, none of it may be dearer either.
+ */
 function priceExclusion(
-  { prices, model }: ModelEndpoint,
+  { prices: all, model }: ModelEndpoint,
+  request: RoutedRequest,
   limits: ProviderPreferences['max_price'],
 ): string | null {
   if (limits === undefined) return null
-  // Sound without a price of its own costs what other tokens do.
-  const audio = prices.inputAudio ?? (model.inputModalities.includes('audio') ? prices.prompt : 0)
-  const kinds = [
-    ['prompt', prices.prompt, 1],
-    ['completion', prices.completion, 1],
-    ['audio', audio, 1],
-    ['request', prices.request * MILLION, MILLION],
-    ['image', prices.inputImage * MILLION, MILLION],
-  ] as const
-  for (const [kind, nanosPerMillion, per] of kinds) {
-    const limit = limits[kind]
-    if (limit !== undefined && nanosPerMillion > Number(limit) * 1e9 * per)
-      return `dearer than max_price.${kind}`
+  const hears = model.inputModalities.includes('audio')
+  for (const prices of possiblePrices(all, request)) {
+    const kinds = [
+      ['prompt', prices.prompt, 1],
+      ['completion', prices.completion, 1],
+      // Sound without a price of its own costs what other tokens do.
+      ['audio', prices.inputAudio ?? (hears ? prices.prompt : 0), 1],
+      ['request', prices.request * MILLION, MILLION],
+      ['image', prices.inputImage * MILLION, MILLION],
+    ] as const
+    for (const [kind, nanosPerMillion, per] of kinds) {
+      const limit = limits[kind]
+      if (limit !== undefined && nanosPerMillion > Number(limit) * 1e9 * per)
+        return `dearer than max_price.${kind}`
+    }
   }
   return null
 }

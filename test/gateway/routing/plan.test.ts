@@ -113,6 +113,27 @@ test('a dearest price is also one of a request and of a picture', async (t) => {
   t.same(left({ image: 0.005, request: 0.004 }), ['pictures'])
 })
 
+test('a dearest price counts in the tier that is asked for as well', async (t) => {
+  const tiers = { priority: { ...PRICES, prompt: PRICES.prompt * 2 }, fast: { ...PRICES, prompt: 1e12 } }
+  const catalog = catalogOf(
+    { 'acme/one': [{ slug: 'a', prices: { ...PRICES, tiers } }] },
+    () => new ScriptedProvider(),
+  )
+  const isLeft = (more: object): boolean => {
+    const provider = { max_price: { prompt: PRICES.prompt / 1e9 } }
+    const request = { model: 'acme/one', messages: [], provider, ...more } as ChatRequest
+    try {
+      return planFor(catalog, request, CALLER, producesText, SITUATION).endpoints.length === 1
+    } catch {
+      return false
+    }
+  }
+  t.equal(isLeft({}), true)
+  t.equal(isLeft({ service_tier: 'flex' }), true)
+  t.equal(isLeft({ service_tier: 'priority' }), false)
+  t.equal(isLeft({ service_tier: 'auto' }), false)
+})
+
 const REFUSED = [
   ['an unknown model', { model: 'acme/none' }, /acme\/none does not exist/],
   ['an unknown fallback model', { models: ['acme/none'] }, /acme\/none does not exist/],
