@@ -38,7 +38,7 @@ export const DEFAULT_RESERVED_TOKENS = 1024
 const CHARS_PER_TOKEN = 3
 /** Of sound that is made, where a provider counts tokens. */
 const SOUND_TOKENS_PER_CHAR = 2
-/** Of a tool's parameters, whose text is not measured. */
+/** Of what a provider puts around the definition of a tool. */
 const TOOL_TOKENS = 64
 /** Where a request lets its provider search the web and does not say how often. */
 const DEFAULT_SEARCHES = 5
@@ -138,7 +138,8 @@ export function affordableTokens(nanos: number, { fixed, perMillion }: Reservati
 
 /** What is measured of a request, whatever its format: the names are the same in all of them. */
 interface MeasuredRequest extends RoutedRequest {
-  readonly messages?: readonly { readonly content?: unknown }[]
+  readonly messages?: readonly { readonly content?: unknown; readonly tool_calls?: unknown }[]
+  readonly response_format?: unknown
   readonly system?: unknown
   readonly tools?: readonly { readonly type?: unknown; readonly max_uses?: unknown }[]
   readonly web_search_options?: unknown
@@ -156,10 +157,13 @@ interface MeasuredPrompt {
   readonly attachments: number
 }
 
-function measurePrompt({ messages = [], system, tools }: MeasuredRequest): MeasuredPrompt {
-  const said = { chars: 0, attachments: 0 }
+function measurePrompt({ messages = [], system, tools, response_format }: MeasuredRequest): MeasuredPrompt {
+  const said = { chars: textLength(tools) + textLength(response_format), attachments: 0 }
   measureContent(system, said)
-  for (const { content } of messages) measureContent(content, said)
+  for (const { content, tool_calls: calls } of messages) {
+    measureContent(content, said)
+    if (calls !== undefined) said.chars += textLength(calls)
+  }
   const framing = messages.length * MESSAGE_TOKENS + (tools?.length ?? 0) * TOOL_TOKENS
   return { tokens: Math.ceil(said.chars / CHARS_PER_TOKEN) + framing, attachments: said.attachments }
 }
@@ -170,9 +174,21 @@ function measureContent(content: unknown, said: { chars: number; attachments: nu
     forEachContentLeaf(content, (leaf) => {
       if (typeof leaf === 'string') said.chars += leaf.length
       else if (typeof leaf.text === 'string') said.chars += leaf.text.length
+      else if (typeof leaf.thinking === 'string') said.chars += leaf.thinking.length
+      else if (leaf.input !== undefined) said.chars += textLength(leaf.input)
       else if (leaf.content === undefined) said.attachments++
     })
   }
+}
+
+/** Characters of all texts and names within a value; its schema has bounded how deep it is. */
+function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  let chars = 0
+  if (Array.isArray(value)) for (const each of value) chars += textLength(each)
+  else for (const name in value) chars += name.length + textLength((value as Record<string, unknown>)[name])
+  return chars
 }
 
 // ── Speech and transcription ────────────────────────────────────────────────

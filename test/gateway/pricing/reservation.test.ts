@@ -65,6 +65,13 @@ test('the question is measured by its length, whatever its form, and media are n
   const image = { type: 'image_url', image_url: { url: 'x'.repeat(1_000_000) } }
   t.equal(count({ messages: [{ role: 'user', content: [image] }] }), 260)
   t.equal(count({ tools: [{}, {}] }), 128)
+  t.equal(count({ tools: [{ function: { description: text } }] }), 64 + Math.ceil(319 / 3))
+  t.equal(count({ response_format: { schema: [text] } }), Math.ceil(306 / 3))
+  const calls = [{ function: { arguments: text } }]
+  t.equal(count({ messages: [{ role: 'assistant', tool_calls: calls }] }), 4 + Math.ceil(317 / 3))
+  const thought = { type: 'thinking', thinking: text }
+  const used = { type: 'tool_use', id: 'x', name: 'f', input: { a: text } }
+  t.equal(count({ messages: [{ role: 'assistant', content: [thought, used] }] }), 4 + Math.ceil(601 / 3))
   t.equal(count({ messages: [{ role: 'assistant' }, { role: 'assistant', content: null }] }), 8)
   t.end()
 })
@@ -130,7 +137,8 @@ test('the dearest tier that a request may be served in is set aside', (t) => {
     [{ service_tier: 'priority' }, 6],
     [{ service_tier: 'fast' }, 6],
     [{ service_tier: 'ultrafast' }, 6],
-    [{ service_tier: 'auto' }, 20],
+    [{ service_tier: 'auto' }, 6],
+    [{ service_tier: 'auto', speed: 'fast' }, 20],
     [{ speed: 'fast' }, 20],
     [{ service_tier: 'constructor' }, 2],
   ] as const) {
