@@ -128,7 +128,7 @@ test('a report opens with its conclusion and what to know before it, on the page
     )
   t.equal(
     conclusion(summarizeRun({ ...SAMPLE, repetitions: alone }).scenarios),
-    'Those of h2load fit what the server saw, but no rate and no stall was tried on them; of wrk believe the throughput only.',
+    'The latencies of h2load fit what the server saw, but no rate and no stall was tried on them; of wrk believe the throughput only.',
   )
   const escaped = believe.replaceAll("'", '&#39;')
   for (const [text, sentence] of [

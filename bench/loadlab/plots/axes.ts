@@ -78,8 +78,9 @@ export function plotLegend(names: readonly string[], more: Readonly<Record<strin
     data: [...names],
     left: 72,
     top: 54,
-    itemWidth: 22,
+    itemWidth: 18,
     itemHeight: 8,
+    itemGap: 8,
     textStyle: { color: colourOf('ink'), fontSize: TEXT_PX },
     ...more,
   }

@@ -6,7 +6,7 @@ import { type ScenarioSummary, type ToolSummary, toolNames } from './summary.js'
 const ADVICE = {
   believe: (tools: string) => `believe the latencies of ${tools}`,
   untried: (tools: string) =>
-    `those of ${tools} fit what the server saw, but no rate and no stall was tried on them`,
+    `the latencies of ${tools} fit what the server saw, but no rate and no stall was tried on them`,
   rate: (tools: string) => `of ${tools} believe the throughput only`,
   wrong: (tools: string) => `do not believe the latencies of ${tools}`,
   nothing: (tools: string) => `believe nothing of ${tools}`,

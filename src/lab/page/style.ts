@@ -22,7 +22,7 @@ h2{font-size:13px;margin:0 0 8px;color:var(--muted);font-weight:600}
 main{max-width:1560px;margin:0 auto;padding:18px 24px 48px}
 .empty{max-width:640px;margin:12vh auto;padding:0 24px}
 .empty h2{font-size:22px;color:var(--ink)}
-pre{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:10px 14px;overflow-x:auto;font:12.5px/1.55 ui-monospace,"DejaVu Sans Mono","Liberation Mono",monospace}
+pre{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:10px 14px;white-space:pre-wrap;overflow-wrap:anywhere;font:12.5px/1.55 ui-monospace,"DejaVu Sans Mono","Liberation Mono",monospace}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:12px}
 .tile{background:var(--panel);border:1px solid var(--line);border-radius:10px;padding:10px 14px}
 .tile span{display:block;color:var(--muted);font-size:12px}

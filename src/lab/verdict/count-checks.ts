@@ -67,7 +67,7 @@ function countSuccesses(statuses: Readonly<Record<string, number>>): number {
 
 /** V2: requests per second, both over the time in which the load was on. */
 export function checkRate(evidence: ReportEvidence): CheckFinding {
-  const { truth, report } = evidence
+  const { truth, report, stalls } = evidence
   const overSeconds = clientCountedLonger(evidence) === null ? loadSeconds(evidence) : truth.window.seconds
   if (overSeconds <= 0 || truth.total.completed === 0) return skip('the server answered nothing')
   const served = truth.total.completed / overSeconds
@@ -75,8 +75,9 @@ export function checkRate(evidence: ReportEvidence): CheckFinding {
   const reason = `the client says ${formatNumber(report.rps)} requests/s, the server answered ${formatNumber(served)}/s over ${overSeconds.toFixed(1)} s (${off < 0 ? '−' : '+'}${formatPercent(Math.abs(off))} %)`
   if (Math.abs(off) <= 0.01) return pass(reason)
   // A few percent come from time that one side counts and the other does not. A tool that waits at its end for what is
-  // under way may count as long as the longest answer took.
-  const drain = truth.total.service.max / 1000 / Math.max(1, report.durationS)
+  // under way may count as long as a slow answer takes; the waits of a stop say nothing about its end.
+  const slow = stalls === null ? (truth.total.service.percentiles.p99 ?? 0) : 0
+  const drain = slow / 1000 / Math.max(1, report.durationS)
   return off <= 0.05 && off >= -Math.max(0.05, Math.min(0.15, drain))
     ? warn(reason)
     : failWhenQuiet(evidence, reason)

@@ -74,9 +74,9 @@ export const foreignLimit = ({ environment }: RunSummary): number =>
 /** A tool that does not tell what it used itself cannot be told from the others. */
 export function coresOfOthers(
   { others }: RunSummary,
-  { cpuShare, wallS, cpuS }: LoadToolReport,
+  { cpuShare, cpuCores, wallS, cpuS }: LoadToolReport,
 ): number | null {
-  const toolS = cpuS ?? cpuShare * wallS
+  const toolS = cpuS ?? cpuShare * cpuCores * wallS
   return others === undefined || toolS === 0 ? null : Math.max(0, others.cores - toolS / others.seconds)
 }
 

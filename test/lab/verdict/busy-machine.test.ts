@@ -92,6 +92,25 @@ test('a tool that spins while it waits is not taken for another program', async 
   t.equal(resultOf(judged(heldRun({ foreign: BUSY }), spinning), 'V17'), 'ok')
 })
 
+test('the cores that a tool shares are all its own', async (t) => {
+  const crowd = { ...heldRun({ foreign: BUSY }), others: { seconds: 8, cores: 3.6 } }
+  t.equal(resultOf(judged(crowd, lateTool(3.3, { cpuShare: 0.9, cpuCores: 4 })), 'V17'), 'ok')
+})
+
+test('an outage is no excuse for a rate that is told too low', async (t) => {
+  t.equal(resultOf(judged(heldRun(), lateTool(0.1, { rps: 182 })), 'V2'), 'fail')
+})
+
+test('latencies from the moment of sending are not those of the schedule, however candid the tool is', async (t) => {
+  const truth = runOf({ seconds: 8, arrivals: 1600, foreign: BUSY, inFlightMean: 0.04 })
+  const late = { percentiles: { p50: 0.2, p90: 0.4, p99: 0.9 }, mean: 0.3, max: 30 }
+  t.equal(judged(truth, lateTool(2_000, late)).verdict, 'not judged')
+  t.equal(
+    judged(truth, lateTool(3.3, { ...late, percentiles: { ...late.percentiles, p99: 3.6 } })).verdict,
+    'valid',
+  )
+})
+
 test('on a machine with cores to spare others may use more before they disturb', async (t) => {
   const many = { ...heldRun({ foreign: BUSY }), environment: { cores: 32 } }
   t.match(judged(many, lateTool(3.3)), { verdict: 'latency invalid' })
