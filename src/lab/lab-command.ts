@@ -56,6 +56,8 @@ export interface LabPorts {
   /** CPU time that programs of the machine other than this process have used so far; null where that is unknown. */
   readonly machineCpuMs: () => number | null
   readonly environment: RunSummary['environment']
+  /** URL of the server that is measured. */
+  readonly target: string
   /** Opened to other machines: then it may have any name. */
   readonly open: boolean
   /** Whether faults may be made. */

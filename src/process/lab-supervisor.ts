@@ -29,6 +29,8 @@ interface LabSupervisorPorts extends LabWorkers {
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
   readonly workers: number
   readonly poolThreads: number
+  /** URL of the server. */
+  readonly target: string
 }
 
 /** The lab of a process group that runs. */
@@ -57,6 +59,7 @@ export async function startLab(config: Config, ports: LabSupervisorPorts): Promi
     faults: config.labFaults,
     operations: operationNames(),
     snapshots: ports.snapshots,
+    target: ports.target,
   })
   const url = `http://${server.host.includes(':') ? `[${server.host}]` : server.host}:${server.port}/lab`
   return {

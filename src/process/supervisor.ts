@@ -163,6 +163,7 @@ export class Supervisor {
       snapshots: (deadlineMs) => this.#gatherSnapshots(deadlineMs),
       workers: this.#slots.count,
       poolThreads: this.#poolThreads,
+      target: listeningUrl(config, this.#port),
     })
     this.#slots.start()
   }

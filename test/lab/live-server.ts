@@ -32,7 +32,7 @@ export async function startLiveServer(lifetime: Lifetime, first: () => LiveEvent
       response.on('close', () => readers.delete(response))
       return
     }
-    const file = findPageAsset(path.replace(/^\/lab\/?/, ''))
+    const file = findPageAsset(path.replace(/^\/lab\/?/, ''), 'http://127.0.0.1:9000')
     response.writeHead(file === null ? 404 : 200, {
       'Content-Type': file?.type ?? 'text/plain',
       'Content-Security-Policy': PAGE_POLICY,

@@ -37,19 +37,19 @@ async function quickestLoad(tab: BrowserTab): Promise<number> {
 const text = (id: string) => `document.getElementById('${id}').textContent`
 
 test('every file of the page is there, loads nothing from outside, and its scripts are scripts', async (t) => {
-  const markup = String(findPageAsset('')?.body)
+  const markup = String(findPageAsset('', '')?.body)
   const files = [...markup.matchAll(/(?:src|href)="\/lab\/([^"]+)"/g)].map(([, name]) => name!)
   t.same(files.sort(), ['charts.js', 'echarts.js', 'live.css', 'live.js'])
   for (const name of files) {
-    const file = findPageAsset(name)!
+    const file = findPageAsset(name, '')!
     t.match(file.type, /^text\/(css|javascript); charset=utf-8$/)
     if (name !== 'echarts.js') t.notMatch(String(file.body), /https?:\/\//)
     if (name.endsWith('.js')) t.ok(new Script(Buffer.from(file.body).toString()), name)
   }
   t.notMatch(markup, /https?:\/\//)
-  t.equal(findPageAsset('other'), null)
-  t.equal(findPageAsset('__proto__'), null)
-  t.equal(findPageAsset('../package.json'), null)
+  t.equal(findPageAsset('other', ''), null)
+  t.equal(findPageAsset('__proto__', ''), null)
+  t.equal(findPageAsset('../package.json', ''), null)
 })
 
 test('a page without a run says how to start one', SKIP, async (t) => {
@@ -57,6 +57,10 @@ test('a page without a run says how to start one', SKIP, async (t) => {
   const tab = await openPage(t, server)
   await tab.until(`!document.getElementById('empty').hidden`)
   t.equal(await tab.evaluate('document.title'), 'Sluice lab')
+  t.match(
+    await tab.evaluate(text('compare')),
+    /^npm run bench -- compare --quick --target http:\/\/127\.0\.0\.1:9000 --control http:\/\/127\.0\.0\.1:\d+$/,
+  )
   t.match(await tab.evaluate(text('example')), /curl -X POST http:\/\/127\.0\.0\.1:\d+\/lab\/v1\/runs/)
   t.equal(await tab.evaluate(`document.getElementById('content').hidden`), true)
   t.same(tab.problems, [])

@@ -105,7 +105,7 @@ function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): rea
     route('DELETE', '/v1/faults', () => faults.remove(null)),
     route('DELETE', '/v1/faults/([^/]+)', ({ id }) => faults.remove(id)),
     route('GET', '/v1/metrics', () => metricsResponse(runs, ports)),
-    route('GET', '(?:/(?!v1/)(.*))?', ({ id }) => pageResponse(id)),
+    route('GET', '(?:/(?!v1/)(.*))?', ({ id }) => pageResponse(id, ports.target)),
   ]
 }
 
@@ -123,8 +123,8 @@ async function metricsResponse(runs: LabRuns, ports: LabPorts): Promise<LabRespo
   return { status: 200, type: PROMETHEUS_TYPE, body: formatLabMetrics(snapshots, summary) }
 }
 
-function pageResponse(path: string): LabResponse {
-  const file = findPageAsset(path)
+function pageResponse(path: string, target: string): LabResponse {
+  const file = findPageAsset(path, target)
   if (file === null) throw new LabRequestError(404, 'there is nothing here')
   return { status: 200, type: file.type, body: file.body }
 }

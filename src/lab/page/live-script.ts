@@ -171,7 +171,7 @@ export const LIVE = `'use strict'
     fill('verdict-body', [element('span', verdict.verdict, 'chip ' + TONE[verdict.verdict]), element('span', ' ' + verdict.loopClass, 'quiet'), reasons, checks])
   }
 
-  $('compare').textContent = 'npm run bench -- compare --quick --control ' + location.origin + ' --target ' + location.protocol + '//' + location.hostname + ':8080'
+  $('compare').textContent += location.origin
   $('example').textContent = "curl -X POST " + location.origin + "/lab/v1/runs \\\\\\n  -d '{\\"label\\":\\"first\\",\\"warmupS\\":1,\\"measureS\\":30,\\"seed\\":1,\\"delays\\":\\"quasi\\"}'"
   labCharts.start()
   var source = new EventSource('/lab/v1/live')

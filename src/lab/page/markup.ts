@@ -24,7 +24,7 @@ export const MARKUP = `<!doctype html>
 <section id="empty" class="empty" hidden>
 <h2>No run yet</h2>
 <p>This page shows a run as it happens: what arrived, what was answered, how long it took, and whether the load tool can be believed.</p>
-<pre id="compare"></pre>
+<pre id="compare">npm run bench -- compare --quick --target {target} --control </pre>
 <p>or start one by hand, then send load:</p>
 <pre id="example"></pre>
 </section>

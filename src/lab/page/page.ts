@@ -16,17 +16,20 @@ const HTML = 'text/html; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 
-const ASSETS: Readonly<Record<string, () => PageAsset>> = {
-  '': () => ({ type: HTML, body: MARKUP }),
+const ASSETS: Readonly<Record<string, (target: string) => PageAsset>> = {
+  '': (target) => ({ type: HTML, body: MARKUP.replace('{target}', () => target) }),
   'live.css': () => ({ type: CSS, body: STYLE }),
   'charts.js': () => ({ type: SCRIPT, body: CHARTS }),
   'live.js': () => ({ type: SCRIPT, body: LIVE }),
   'echarts.js': () => ({ type: SCRIPT, body: readPlottingLibrary() }),
 }
 
-/** The file at `/lab/{path}`; the page itself is at the empty path. Null for a path that is none of the page's. */
-export function findPageAsset(path: string): PageAsset | null {
-  return Object.hasOwn(ASSETS, path) ? ASSETS[path]!() : null
+/**
+ * The file at `/lab/{path}`; the page itself is at the empty path, and names the server's URL, `target`. Null for a path
+ * that is none of the page's.
+ */
+export function findPageAsset(path: string, target: string): PageAsset | null {
+  return Object.hasOwn(ASSETS, path) ? ASSETS[path]!(target) : null
 }
 
 let library: Uint8Array | null = null
