@@ -13,6 +13,8 @@ import { rejectWith, type ScheduleFault, startCall } from './turn-call.js'
 
 const DEFAULT_DIMENSIONS = 256
 const MOST_DIMENSIONS = 4096
+/** Of an answer, which is written in one turn. */
+const MOST_NUMBERS = 2 ** 20
 /** Of an input; what is beyond says nothing. */
 const MOST_WORDS = 10_000
 /** Dimensions that one word moves. */
@@ -49,9 +51,12 @@ export function simulatedEmbeddings(scheduleFault: ScheduleFault): EmbeddingsApi
 }
 
 /** Throws an `UnsupportedRequest`. */
-function checkedDimensions({ dimensions = DEFAULT_DIMENSIONS }: EmbeddingsRequest): number {
-  if (dimensions <= MOST_DIMENSIONS) return dimensions
-  throw new UnsupportedRequest(`This model has at most ${MOST_DIMENSIONS} dimensions.`)
+function checkedDimensions({ input, dimensions = DEFAULT_DIMENSIONS }: EmbeddingsRequest): number {
+  if (dimensions > MOST_DIMENSIONS)
+    throw new UnsupportedRequest(`This model has at most ${MOST_DIMENSIONS} dimensions.`)
+  if (dimensions * inputsOf(input).length > MOST_NUMBERS)
+    throw new UnsupportedRequest(`This model answers with at most ${MOST_NUMBERS} numbers.`)
+  return dimensions
 }
 
 function wordsOf(text: string): string[] {

@@ -39,11 +39,21 @@ export function embeddingsUsage(tokens: number): Usage {
 export function encodeVector(vector: unknown, encoding: EmbeddingsRequest['encoding_format']): Vector | null {
   if (typeof vector === 'string') {
     const bytes = Buffer.from(vector, 'base64')
-    if (bytes.length === 0 || bytes.length % 4 !== 0) return null
-    return encoding === 'base64' ? vector : floatsOf(bytes)
+    if (!holdsFloats(bytes)) return null
+    // Written anew, as decoding passes over what is no base64.
+    return encoding === 'base64' ? bytes.toString('base64') : floatsOf(bytes)
   }
   if (!Array.isArray(vector) || vector.length === 0 || !vector.every(Number.isFinite)) return null
-  return encoding === 'float' ? (vector as number[]) : bytesOf(vector as number[]).toString('base64')
+  if (encoding === 'float') return vector as number[]
+  const bytes = bytesOf(vector as number[])
+  return holdsFloats(bytes) ? bytes.toString('base64') : null
+}
+
+/** One or more, each of them finite: JSON has no word for others, and 32 bits none for numbers beyond 3.4e38. */
+function holdsFloats(bytes: Buffer): boolean {
+  if (bytes.length === 0 || bytes.length % 4 !== 0) return false
+  for (let at = 0; at < bytes.length; at += 4) if (!Number.isFinite(bytes.readFloatLE(at))) return false
+  return true
 }
 
 function floatsOf(bytes: Buffer): number[] {

@@ -103,6 +103,8 @@ test('a vector comes in the encoding that was asked for, whatever the provider a
     t.equal(asked.sent.encoding_format, 'base64')
     t.strictSame((await embed({ encoding_format: 'float' }, script)).said.data[0].embedding, [0.5, -0.25])
   }
+  const broken = answering([entry(0, `${encoded.slice(0, 4)}\n${encoded.slice(4).replaceAll('=', '')}`)])
+  t.equal((await embed({ encoding_format: 'base64' }, broken)).said.data[0].embedding, encoded)
 })
 
 test('an answer without a vector for each input, or with one that is none, is a failure', async (t) => {
@@ -114,8 +116,12 @@ test('an answer without a vector for each input, or with one that is none, is a 
     [entry(0, [1, null])],
     [entry(0, 'AAA')],
     [entry(0, { a: 1 })],
+    [entry(0, base64(Number.NaN))],
+    [entry(0, base64(1, Number.POSITIVE_INFINITY))],
   ]
   for (const data of wrong) t.equal((await embed({}, answering(data))).status, 502, JSON.stringify(data))
+  // More than 32 bits can hold.
+  t.equal((await embed({ encoding_format: 'base64' }, answering([entry(0, [1e300])]))).status, 502)
   const doubled = [entry(0, [1]), entry(0, [2])]
   t.equal((await embed({ input: ['a', 'b'] }, answering(doubled))).status, 502)
 })
@@ -210,8 +216,9 @@ test('the simulated model gives unit vectors that are alike where words are shar
   t.equal((await simulated('x', { dimensions: 1000 }))[0]!.length, 1000)
   t.equal((await simulated([1, 2, 3])).length, 1)
   t.equal((await simulated('…'))[0]!.length, 256)
-  t.equal(
-    (await server.post('/embeddings', { model: 'sim/embed', input: 'x', dimensions: 5000 })).status,
-    400,
-  )
+  for (const more of [{ dimensions: 5000 }, { input: Array(2048).fill('x'), dimensions: 513 }]) {
+    const response = await server.post('/embeddings', { model: 'sim/embed', input: 'x', ...more })
+    t.equal(response.status, 400)
+    t.match(((await response.json()) as Json).error.message, /This model/)
+  }
 })
