@@ -88,23 +88,28 @@ const NO_MEMORY = 'is not supported: send the whole conversation in messages'
 
 /** Members that speak of state which a server keeps for the caller (contract/decisions 46). */
 export const serverState = {
-  container: unsupportedMember('is not supported: containers belong to the account at the provider'),
-  previous_response_id: unsupportedMember(NO_MEMORY),
-  conversation: unsupportedMember(NO_MEMORY),
-  conversation_id: unsupportedMember(NO_MEMORY),
-  thread_id: unsupportedMember(NO_MEMORY),
-  assistant_id: unsupportedMember('is not supported: assistants belong to the account at the provider'),
-  previous_message_id: unsupportedMember(NO_MEMORY),
-  cached_content: unsupportedMember('is not supported: caches belong to the account at the provider'),
-  background: unsupportedMember('must be false: answers are given on the connection', isFalse),
-  store: unsupportedMember('must be false: no answer is kept', isFalse),
-  mcp_servers: unsupportedMember('is not supported unless empty', isEmptyList),
-  billing_policy: unsupportedMember('is not supported: calls are billed to the account at the provider'),
+  container: unservedState('is not supported: containers belong to the account at the provider'),
+  previous_response_id: unservedState(NO_MEMORY),
+  conversation: unservedState(NO_MEMORY),
+  conversation_id: unservedState(NO_MEMORY),
+  thread_id: unservedState(NO_MEMORY),
+  assistant_id: unservedState('is not supported: assistants belong to the account at the provider'),
+  previous_message_id: unservedState(NO_MEMORY),
+  cached_content: unservedState('is not supported: caches belong to the account at the provider'),
+  background: unservedState('must be false: answers are given on the connection'),
+  store: unservedState('must be false: no answer is kept'),
+  mcp_servers: unservedState('is not supported unless empty'),
+  billing_policy: unservedState('is not supported: calls are billed to the account at the provider'),
   thread: z.unknown().meta({ description: 'Not carried out by this version: is refused unless null.' }),
 } satisfies Readonly<Record<(typeof STATE_MEMBERS)[number], z.ZodType>>
 
-function isFalse(value: unknown): boolean {
-  return value === false
+function unservedState(note: string): z.ZodType<null> {
+  return unsupportedMember(note, saysNoState)
+}
+
+/** Clients send these for what they do not want. */
+function saysNoState(value: unknown): boolean {
+  return value === false || isEmptyList(value)
 }
 
 export function isEmptyList(value: unknown): boolean {
@@ -241,7 +246,7 @@ export function requireRules<B extends { readonly thread?: unknown }>(
 
 /** Throws for a thread. The newest public helpers read `details`, and go on without one by themselves. */
 function refuseThread(thread: unknown): void {
-  if (thread === undefined || thread === null) return
+  if (thread === undefined || thread === null || saysNoState(thread)) return
   throw new Fault('invalid-input', {
     issues: [bodyIssue(['thread'], 'is not supported: send the whole conversation in messages')],
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },

@@ -59,6 +59,8 @@ function pruneRequest(sorted: SortedChat): DecodedChat {
   if (request.models?.length === 0) request = withoutMembers(request, ['models'])
   if (typeof request.structured_outputs === 'object') request = renameStructuredOutputs(request)
   if (request.modalities === null) request = withoutMembers(request, ['modalities'])
+  if (request.stream === null) request = withoutMembers(request, ['stream'])
+  if (request.metadata === null) request = withoutMembers(request, ['metadata'])
   if (!request.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
   const format = request.response_format
   if (format?.type === 'json_object' && format.schema !== undefined) {

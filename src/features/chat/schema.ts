@@ -67,7 +67,7 @@ const responseFormat = nameSchema(
 const output = {
   logprobs: flag,
   top_logprobs: boundedInteger(0, 20).nullable(),
-  stream: z.boolean(),
+  stream: flag,
   stream_options: z.object(optional({ include_usage: z.boolean() })).nullable(),
   modalities: z.array(z.enum(['text', 'image', 'audio'])).nullable(),
   // A voice of one's own, told by an id, belongs to the account at the provider.
@@ -118,7 +118,7 @@ const routing = {
 const identifiers = {
   ...shared.identity,
   ...shared.persons,
-  metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16),
+  metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16).nullable(),
   debug: z.object(optional({ echo_upstream_body: z.boolean() })),
 }
 

@@ -134,7 +134,7 @@ const NULLABLE = [
   ...['frequency_penalty', 'presence_penalty', 'repetition_penalty', 'logit_bias', 'logprobs'],
   ...['top_logprobs', 'seed', 'stop', 'stream_options', 'prediction', 'structured_outputs', 'verbosity'],
   ...['reasoning', 'reasoning_effort', 'include_reasoning', 'parallel_tool_calls', 'provider', 'route'],
-  ...['service_tier', 'prompt_cache_options', 'prompt_cache_key', 'web_search_options'],
+  ...['service_tier', 'prompt_cache_options', 'prompt_cache_key', 'web_search_options', 'stream', 'metadata'],
 ]
 
 test('members that are null are not sent', async (t) => {

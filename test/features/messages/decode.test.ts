@@ -41,6 +41,9 @@ test('what has been judged and says nothing to a provider is gone', async (t) =>
     background: false,
   }
   t.strictSame(decodedOf(spent), SMALLEST)
+  for (const nothing of [false, [], null])
+    for (const name of ['store', 'conversation', 'mcp_servers', 'thread', 'cached_content'])
+      t.strictSame(decodedOf({ [name]: nothing }), SMALLEST)
 })
 
 test('a choice where there are no tools is no choice', async (t) => {
