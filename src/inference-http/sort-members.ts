@@ -54,18 +54,19 @@ function takeApart(body: object, { own, spent }: MemberNames): object {
   // Without a prototype a member of that name is one like any other.
   const extra: Record<string, unknown> = Object.create(null)
   const persons: [string, string][] = []
-  let extras = 0
+  let further = 0
   for (const [name, value] of Object.entries(body)) {
     if (own.has(name)) request[name] = value
     else if (value === null || value === undefined || spent.has(name)) continue
     else if (name === 'providers') request.provider = value
-    else if (namesPerson(name) && isName(value)) persons.push([name, String(value)])
     else {
-      extra[name] = value
-      if (++extras > MOST_EXTRAS || name.length > LONGEST_EXTRA) throw TOO_MANY
+      // Names of persons have any number of spellings, too.
+      if (++further > MOST_EXTRAS || name.length > LONGEST_EXTRA) throw TOO_MANY
+      if (namesPerson(name) && isName(value)) persons.push([name, String(value)])
+      else extra[name] = value
     }
   }
-  if (extras > 0) {
+  if (further > persons.length) {
     const excess = openValueExcess(extra)
     if (excess !== null) throw unknownMembers(excess)
     request.extra = extra

@@ -20,20 +20,45 @@ export const STATE_MEMBERS = [
   'billing_policy',
 ] as const
 
-const STATE: ReadonlySet<string> = new Set(STATE_MEMBERS)
+/**
+ * The gateway acts on these, in one format or in each: which model answers, how much, at what price, for whom. Where a
+ * format does not have one of them, a server behind it may, and would act on it past our limits, prices and hashes.
+ * The last three carry members of any name.
+ */
+const GATEWAY_MEMBERS = [
+  ...['model', 'models', 'fallbacks', 'provider', 'providers', 'route', 'plugins', 'preset', 'debug'],
+  ...[
+    'stream',
+    'stream_options',
+    'max_tokens',
+    'max_completion_tokens',
+    'n',
+    'best_of',
+    'web_search_options',
+  ],
+  ...['service_tier', 'speed', 'session_id', 'trace', 'metadata', 'prompt_cache_key'],
+  ...['extra_body', 'extra_headers', 'extra_query'],
+]
 
-/** A person or an account, alone or with what is said of it: `end_user_id`, `customer`, `workspace_name`. */
+/** A name without case and marks: servers read `mcpServers`, `MCP_SERVERS` and `mcp-servers` alike. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+const NEVER_PASSED: ReadonlySet<string> = new Set([...STATE_MEMBERS, ...GATEWAY_MEMBERS].map(plainName))
+
+/** A person or an account, alone or with what is said of it: `end_user_id`, `customer`, `workspaceName`. */
 const PERSON =
-  /^(?:end_?)?(?:user|customer|client|account|org|organization|workspace|tenant|project|team|member|person|profile|subject)s?(?:_(?:profile_)?(?:id|ids|identifier|uuid|key|name|email))?$|^user_profile(?:_id)?$|^(?:e?mail|username|login|safety_identifier)$/i
+  /^(?:end|external)?(?:user|customer|client|account|org|organization|workspace|tenant|project|team|member|person|profile|subject|actor)s?(?:(?:profile|external)?(?:id|ids|identifier|uuid|ref|key|name|number|email))?$|^userprofile(?:id)?$|^(?:(?:first|last|full)name|phone(?:number)?|e?mail|username|login|safetyidentifier)$/
 
 /** Whether a member is named after a person or an account. */
 export function namesPerson(name: string): boolean {
-  return PERSON.test(name)
+  return PERSON.test(plainName(name))
 }
 
 /** Whether a member is never passed on as it is, whatever a configuration says. */
 export function isNeverPassed(name: string): boolean {
-  return STATE.has(name) || PERSON.test(name) || name === '__proto__'
+  return NEVER_PASSED.has(plainName(name)) || namesPerson(name) || name === '__proto__'
 }
 
 /** A container that a provider makes for the call, with skills that it has for everybody. */

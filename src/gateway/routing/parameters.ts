@@ -85,6 +85,9 @@ const SAYS_NOTHING: ReadonlyMap<string, (value: never) => boolean> = new Map<
     (name) => [name, (value: boolean) => !value] as const,
   ),
   ['parallel_tool_calls', (value: boolean) => value],
+  ['image_config', (value: object) => Object.keys(value).length === 0],
+  ['speed', (value: unknown) => value === 'standard'],
+  ['context_management', ({ edits }: { readonly edits?: readonly unknown[] }) => !edits?.length],
   ['reasoning_effort', (value: string) => value === 'none'],
   ['thinking', ({ type }: { readonly type: string }) => type === 'disabled'],
   ['tools', (value: readonly unknown[]) => value.length === 0],
@@ -132,8 +135,19 @@ function isPlain(asked: JsonObject): boolean {
   return asked.output_config === undefined
 }
 
+/** Members of one format for which the format of a kind of provider has no word. */
+const WORDLESS: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ['audio', 'image_config', 'prompt_cache_key'],
+  openai: ['speed', 'context_management', 'compaction', 'container', 'inference_geo', 'safeguards'],
+}
+
 /** Name of the first member of a request that says something and that an endpoint does not take, or null. */
 export function missingParameter(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  if ('messages' in request) {
+    const asked = request as unknown as JsonObject
+    const missing = WORDLESS[endpoint.provider.kind]?.find((name) => !asksForNothing(name, asked[name]))
+    if (missing !== undefined) return missing
+  }
   const ours = 'messages' in request ? TEXT_GATEWAY_MEMBERS : OTHER_GATEWAY_MEMBERS
   for (const [name, value] of Object.entries(request)) {
     if (ours.has(name) || asksForNothing(name, value)) continue

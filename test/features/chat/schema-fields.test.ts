@@ -119,7 +119,7 @@ const ROWS: readonly Row[] = [
     [5, ': must be a string or an array'],
     [{}, ': must be a string or an array'],
   ],
-  ['stream', [true, false], ['yes', ': must be a boolean']],
+  ['stream', [null, true, false], ['yes', ': must be a boolean']],
   [
     'stream_options',
     [null, {}, { include_usage: true }],
@@ -233,7 +233,7 @@ const ROWS: readonly Row[] = [
   ),
   [
     'metadata',
-    [{}, pairs(16), { [text(64)]: text(512) }],
+    [null, {}, pairs(16), { [text(64)]: text(512) }],
     [pairs(17), ': must have at most 16 entries'],
     [{ [text(65)]: 'v' }, ': a name in it has more than 64 characters'],
     [{ k: text(513) }, ': a value in it has more than 512 characters'],
@@ -293,6 +293,7 @@ test('whoever a call is for is told by one name, and by the others beside it', a
   const { account, extra } = decodedOf({ workspace_id: 'w', customer_id: 7, email: 'a@b.example' })
   t.equal(account, '[["customer_id","7"],["email","a@b.example"],["workspace_id","w"]]')
   t.equal(extra, undefined)
+  t.equal(decodedOf({ userId: 'u', firstName: 'f' }).account, '[["firstName","f"],["userId","u"]]')
   t.same(decodedOf({ profile: { a: 1 } }).extra, { profile: { a: 1 } }, 'told, and never passed')
   t.match(refusalOf({ safety_identifier: text(257) }), /^safety_identifier: must have at most 256/)
 })
@@ -301,7 +302,10 @@ test('members nobody knows are bounded in number, name and size', async (t) => {
   const many = (count: number): object =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`x${at}`, 1]))
   t.equal(Object.keys(decodedOf(many(64)).extra!).length, 64)
-  for (const members of [many(65), { [text(65)]: 1 }])
+  const spellings = Object.fromEntries(
+    Array.from({ length: 65 }, (_, at) => [`u${'_'.repeat(at)}ser_id`, at]),
+  )
+  for (const members of [many(65), { [text(65)]: 1 }, spellings])
     t.match(refusalOf(members), /has members that are not documented, and must not have more than 64 of them/)
   t.match(refusalOf({ later: Array(20_001).fill(0) }), /must not hold more than 20000 values/)
   t.match(refusalOf({ later: JSON.parse(`${'['.repeat(150)}${']'.repeat(150)}`) }), /nested deeper than 100/)

@@ -92,8 +92,9 @@ test('what a server takes beside the parameters follows from what it is, or is l
   t.same([...taken({ extra_members: ['*'] }).extra], ['*'])
 })
 
-test('nothing that names a person, an account or state can be let through', async (t) => {
-  const problem = 'names a person, an account or state there, which is never passed on'
+test('nothing that names a person, an account, state or a duty of the gateway can be let through', async (t) => {
+  const problem =
+    'names a person, an account, state, or what the gateway itself acts on, and is never passed on'
   for (const name of [
     'store',
     'previous_response_id',
@@ -101,6 +102,8 @@ test('nothing that names a person, an account or state can be let through', asyn
     'workspace_id',
     'email',
     'customer_name',
+    'mcpServers',
+    'service_tier',
   ]) {
     const file = { providers: { local: { ...LOCAL, extra_members: ['a', name] } } }
     t.same(faults(file), [`providers.local.extra_members[1]: ${problem}`], name)

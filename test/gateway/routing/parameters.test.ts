@@ -5,8 +5,12 @@ import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import { fitRequest, missingParameter, unmetDemand } from '../../../src/gateway/routing/parameters.js'
 
-function endpointWith(parameters: readonly string[], extras: readonly string[] = []): ModelEndpoint {
-  const provider = { extraMembers: new Set(extras) }
+function endpointWith(
+  parameters: readonly string[],
+  extras: readonly string[] = [],
+  kind = 'openai',
+): ModelEndpoint {
+  const provider = { kind, extraMembers: new Set(extras) }
   return { supportedParameters: new Set(parameters), provider } as unknown as ModelEndpoint
 }
 
@@ -115,4 +119,29 @@ test('require_parameters looks at everything that says something', async (t) => 
   ] as const)
     t.equal(missingParameter(bare, chat(sent)), missing, JSON.stringify(sent))
   t.equal(missingParameter(endpointWith([], ['a']), chat({ extra: { a: 1 } })), null)
+})
+
+test('require_parameters looks at what the format of a provider has no word for', async (t) => {
+  const edits = [{ type: 'compact_20260112' }]
+  for (const [kind, request, missing] of [
+    ['anthropic', chat({ image_config: { a: 1 } }), 'image_config'],
+    ['anthropic', chat({ prompt_cache_key: 'k' }), 'prompt_cache_key'],
+    ['anthropic', chat({ image_config: {}, prompt_cache_key: null }), null],
+    ['anthropic', messages({ speed: 'fast', context_management: { edits } }), null],
+    ['openai', messages({ speed: 'fast' }), 'speed'],
+    ['openai', messages({ context_management: { edits } }), 'context_management'],
+    ['openai', messages({ speed: 'standard', context_management: {} }), null],
+    ['openai', chat({ image_config: { a: 1 }, prompt_cache_key: 'k' }), null],
+    ['simulated', chat({ prompt_cache_key: 'k' }), null],
+  ] as const)
+    t.equal(missingParameter(endpointWith(['max_tokens'], [], kind), request), missing)
+})
+
+test('* means no other spelling of state or a person, and nothing that the gateway acts on', async (t) => {
+  const names = ['Store', 'mcpServers', 'PREVIOUS-RESPONSE-ID', 'customerId', 'external_user_id', 'user_ref']
+  const ours = ['metadata', 'prompt_cache_key', 'n', 'models', 'fallbacks', 'service_tier', 'extra_body']
+  const extra = Object.fromEntries([...names, ...ours, 'max_completion_tokens'].map((name) => [name, 1]))
+  const left: string[] = []
+  t.same(fitRequest(messages({ extra }), 'messages', endpointWith(['max_tokens'], ['*']), left).extra, {})
+  t.same(left, Object.keys(extra))
 })

@@ -58,7 +58,7 @@ const extraMember = z
   .regex(/^(?:\*|[A-Za-z_][\w.-]{0,63})$/, 'must be the name of a member, or *')
   .refine(
     (name) => !isNeverPassed(name),
-    'names a person, an account or state there, which is never passed on',
+    'names a person, an account, state, or what the gateway itself acts on, and is never passed on',
   )
 
 const extraMembers = z

@@ -6,10 +6,8 @@ import { asObject, type JsonObject } from '../../formats/json-values.js'
 import { refuseAccountReference } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
 
-/** What changes the form of the answer, or is told to nobody. */
-const REFUSED: ReadonlySet<string> = new Set([
-  ...['model', 'response_format', 'stream', 'stream_format', 'session_id', 'metadata'],
-])
+/** What changes the form of the answer. */
+const REFUSED: ReadonlySet<string> = new Set(['response_format', 'stream_format'])
 
 /** Any other would be a name to some servers that we have not seen. */
 const NAME = /^\w[\w.-]{0,99}(?:\[\])?$/
@@ -27,7 +25,7 @@ export function optionsFor(
   for (const name in options) {
     const plain = name.replace(/\[\]$/, '').toLowerCase()
     if (NAME.test(name) && !REFUSED.has(plain) && !own.has(plain) && !isNeverPassed(plain)) continue
-    const note = `provider.options.${slug}.${name} is not supported: the request itself says it, or it names a person or state`
+    const note = `provider.options.${slug}.${name} is not supported: the request itself says it, or it names a person, state or what the gateway acts on`
     return new Fault('bad-request', { note, metadata: { error_type: 'invalid_request' } })
   }
   return refuseAccountReference({ provider: { options: { [slug]: options } } }) ?? options
