@@ -18,7 +18,7 @@ export function withMarksFor(
   { request, droppedFields }: Pick<ProviderCall, 'request' | 'droppedFields'>,
   use: CacheControlUse,
 ): ChatRequest {
-  if (use === 'as_sent') return request
+  if (use === 'as_sent' || !hasMarks(request)) return request
   const drop = (field: string): void => {
     if (!droppedFields.includes(field)) droppedFields.push(field)
   }
@@ -47,4 +47,14 @@ export function withMarksFor(
     messages: messages.map(toMessage),
     ...(tools !== undefined && { tools: tools.map(toTool) }),
   } as ChatRequest
+}
+
+/** Hot: asked of every call to a strict server. */
+function hasMarks({ cache_control, messages, tools }: ChatRequest): boolean {
+  if (cache_control !== undefined || tools?.some(isMarked)) return true
+  return messages.some(({ content }) => Array.isArray(content) && content.some(isMarked))
+}
+
+function isMarked(one: object): boolean {
+  return (one as { readonly cache_control?: unknown }).cache_control !== undefined
 }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
-import { defaultCacheControlUse } from '../../../../src/gateway/providers/openai/cache-marks.js'
+import { defaultCacheControlUse, withMarksFor } from '../../../../src/gateway/providers/openai/cache-marks.js'
 import { buildChatBody } from '../../../../src/gateway/providers/openai/provider.js'
 import { providerCall } from '../../../support/clients/openai-calls.js'
 
@@ -43,7 +43,7 @@ test('servers that refuse them get none, and the caller is told', async (t) => {
   t.match(JSON.stringify(body.messages), 'prompt_cache_breakpoint', 'the name of their own stays')
   t.same(call.droppedFields.sort(), ['cache_control', 'messages.cache_control', 'tools.cache_control'])
   const unmarked = providerCall()
-  buildChatBody(unmarked, false, 'left_out')
+  t.equal(withMarksFor(unmarked, 'left_out'), unmarked.request, 'nothing is copied')
   t.same(unmarked.droppedFields, [])
 })
 
