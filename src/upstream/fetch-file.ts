@@ -26,9 +26,14 @@ export function fileFetcher(upstream: UpstreamClient, clock: Clock): FetchFile {
   return async (fetch) => {
     let result: FileFetchOutcome = { ...refused('too many files are being fetched'), isBusy: true }
     const deadlineAt = performance.now() + fetch.timeoutMs
+    let hasLeft = false
+    fetch.caller.onAbort(() => {
+      hasLeft = true
+      result = LEFT
+    })
     await shares.run(fetch.organizationId, async () => {
-      // The time has passed while others of the organization were served.
-      if (performance.now() >= deadlineAt) return
+      // The time has passed, or the caller has gone, while others of the organization were served.
+      if (hasLeft || performance.now() >= deadlineAt) return
       let url: string = fetch.url
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
         const outcome = await new FileDownload(url, fetch, deadlineAt, upstream, clock).done
@@ -48,6 +53,8 @@ export function fileFetcher(upstream: UpstreamClient, clock: Clock): FetchFile {
     return result
   }
 }
+
+const LEFT = refused('nobody waits for it any more')
 
 function refused(reason: string, detail?: string): FileFetchOutcome & { readonly ok: false } {
   return { ok: false, reason, isBusy: false, ...(detail !== undefined && { detail }) }
@@ -104,7 +111,7 @@ class FileDownload implements UpstreamReceiver {
       this.#call = call
       fetch.caller.onAbort(() => {
         call.cancel()
-        this.#settle(refused('nobody waits for it any more'))
+        this.#settle(LEFT)
       })
     }
   }

@@ -6,13 +6,21 @@ import type { FileFetch, FileFetchOutcome } from '../../src/base/file-fetch.js'
 import { fileAddressGuard } from '../../src/upstream/address-guard.js'
 import { createUpstreamClient } from '../../src/upstream/client.js'
 import { fileFetcher } from '../../src/upstream/fetch-file.js'
+import type { UpstreamClient } from '../../src/upstream/port.js'
 import { mockUpstream, type Peer } from '../support/providers/mock-upstream.js'
 import { gate } from '../support/timing/gate.js'
 
 const web = await mockUpstream(tap)
 const client = createUpstreamClient({ guard: fileAddressGuard(true) })
 tap.teardown(() => client.close())
-const fetchFile = fileFetcher(client, systemClock)
+const called: string[] = []
+const counting: Pick<UpstreamClient, 'call'> = {
+  call: (request, receiver) => {
+    called.push(request.path)
+    return client.call(request, receiver)
+  },
+}
+const fetchFile = fileFetcher(counting as UpstreamClient, systemClock)
 
 function fetched(more: Partial<FileFetch> = {}): {
   readonly outcome: Promise<FileFetchOutcome>
@@ -107,4 +115,27 @@ test('who has waited for its turn until its time was up is told that too many ar
   for (const peer of held.splice(0)) peer.answer(200, 'late')
   await Promise.all(greedy)
   t.match(await waiting, { ok: false, isBusy: true, reason: 'too many files are being fetched' })
+})
+
+test('who has left while it waited for its turn dials nobody', async (t) => {
+  const held: Peer[] = []
+  const full = gate()
+  web.script = (peer) => {
+    held.push(peer)
+    if (held.length === 16) full.open()
+  }
+  const greedy = Array.from({ length: 16 }, () => fetched().outcome)
+  await full.opened
+  let leave = (): void => {}
+  const caller = {
+    onAbort: (abort: () => void) => {
+      leave = abort
+    },
+  }
+  const waiting = fetched({ url: `${web.origin}/left`, caller }).outcome
+  leave()
+  for (const peer of held.splice(0)) peer.answer(200, 'late')
+  t.match(await waiting, { ok: false, isBusy: false, reason: 'nobody waits for it any more' })
+  await Promise.all(greedy)
+  t.notOk(called.includes('/left'))
 })
