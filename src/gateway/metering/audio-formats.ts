@@ -9,6 +9,7 @@ import {
   type Transcript,
   type TranscriptionRequest,
 } from '../formats/audio.js'
+import type { Usage } from '../formats/canonical.js'
 import { type InferenceFormat, OutputSample } from './format.js'
 
 /** Sound has no reason to end. */
@@ -31,11 +32,22 @@ export const speechFormat: InferenceFormat<SpeechRequest, SpeechEvent, NoSpeechA
   estimate: async (request) => ({ usage: speechUsage(request.input), isGuessed: false }),
 } satisfies InferenceFormat<SpeechRequest, SpeechEvent, NoSpeechAnswer>)
 
-/** What a provider that listens is paid for. Some servers tell the other. */
-function paidUnit({ audioSecond, prompt, completion, inputAudio }: PriceList): 'seconds' | 'tokens' | 'any' {
-  const hasTokenPrice = prompt + completion + (inputAudio ?? 0) > 0
-  if (audioSecond !== null) return hasTokenPrice ? 'any' : 'seconds'
-  return hasTokenPrice ? 'tokens' : 'any'
+const NO_TIME = { milliseconds: 0 }
+const NO_TOKENS = { prompt: 0, promptAudio: 0, completion: 0 }
+
+function hasTokenPrice({ prompt, completion, inputAudio }: PriceList): boolean {
+  return prompt + completion + (inputAudio ?? 0) > 0
+}
+
+/** Of what a provider tells, that which it is paid for; null where it tells the other alone. */
+function paidUsage(usage: Usage, prices: PriceList): Usage | null {
+  const countsTokens = hasTokenPrice(prices)
+  // Both have a price, or neither.
+  if (countsTokens === (prices.audioSecond !== null)) return usage
+  const tokens = usage.prompt + usage.completion
+  const milliseconds = usage.milliseconds ?? 0
+  if (countsTokens) return tokens === 0 && milliseconds > 0 ? null : { ...usage, ...NO_TIME }
+  return milliseconds === 0 && tokens > 0 ? null : { ...usage, ...NO_TOKENS }
 }
 
 export const transcriptionFormat: InferenceFormat<TranscriptionRequest, never, Transcript> = Object.freeze({
@@ -44,18 +56,12 @@ export const transcriptionFormat: InferenceFormat<TranscriptionRequest, never, T
     model.outputModalities.includes('transcription') && provider.provider.transcription !== undefined,
   apiOf: (entry) => entry.provider.transcription!,
   observe: () => 'bookkeeping',
-  usageOf: ({ usage }, prices) => {
-    if (usage === null) return null
-    const unit = paidUnit(prices)
-    if (unit === 'seconds' && usage.prompt + usage.completion > 0) return null
-    return unit === 'tokens' && (usage.milliseconds ?? 0) > 0 ? null : usage
-  },
+  usageOf: ({ usage }, prices) => (usage === null ? null : paidUsage(usage, prices)),
   finishOf: () => NO_FINISH,
   sampleOf: () => new OutputSample(),
   estimate: async ({ audio }, _sample, _count, prices) => {
     const usage = await measureTranscriptionUsage(audio)
-    const other =
-      paidUnit(prices) === 'tokens' ? { milliseconds: 0 } : { prompt: 0, promptAudio: 0, completion: 0 }
-    return { usage: { ...usage, ...other }, isGuessed: false }
+    const countsTokens = prices.audioSecond === null && hasTokenPrice(prices)
+    return { usage: { ...usage, ...(countsTokens ? NO_TIME : NO_TOKENS) }, isGuessed: false }
   },
 } satisfies InferenceFormat<TranscriptionRequest, never, Transcript>)

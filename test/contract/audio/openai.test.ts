@@ -225,6 +225,13 @@ test('a provider that counts tokens is told with tokens', async (t) => {
   t.same(said.usage, { input_tokens: 30, output_tokens: 4, total_tokens: 34, cost: 0.000038 })
 })
 
+test('a provider that tells both is paid for what its price is for', async (t) => {
+  upstream.script = (peer) => peer.json({ text: 'hi', usage: { ...TOKENS, seconds: 2 } })
+  t.same((await transcribe(inline())).said.usage, { seconds: 2, cost: 0.0002 })
+  const { said } = await transcribe(inline({ model: 'acme/token-ears' }))
+  t.same(said.usage, { input_tokens: 30, output_tokens: 4, total_tokens: 34, cost: 0.000038 })
+})
+
 // ── A provider that does not tell what it is paid for ───────────────────────
 
 /** Three seconds, as an uncompressed recording of a telephone. */

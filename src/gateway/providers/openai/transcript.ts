@@ -33,7 +33,7 @@ export function parseTranscript(body: JsonObject): Transcript | null {
   }
 }
 
-/** Tokens, or seconds; a server that says neither but how long the audio was is paid by that. */
+/** Tokens, seconds, or both; of a server that tells no seconds in its usage the length of the audio. */
 function transcriptUsage(body: JsonObject): Transcript['usage'] {
   const read = new UsageReader()
   const usage = readTranscriptUsage(body, read)
@@ -43,18 +43,15 @@ function transcriptUsage(body: JsonObject): Transcript['usage'] {
 function readTranscriptUsage(body: JsonObject, read: UsageReader): Usage | null {
   const usage = asObject(body.usage)
   const input = read.tokens(usage?.input_tokens)
-  if (input !== undefined) {
-    const details = asObject(usage?.input_token_details)
-    return {
-      ...transcriptionUsage(0),
-      milliseconds: 0,
-      prompt: input,
-      completion: read.tokens(usage?.output_tokens) ?? 0,
-      promptAudio: Math.min(input, read.tokens(details?.audio_tokens) ?? 0),
-    }
-  }
   const seconds = read.seconds(usage?.seconds) ?? read.seconds(body.duration)
-  return seconds === undefined ? null : transcriptionUsage(seconds)
+  if (input === undefined) return seconds === undefined ? null : transcriptionUsage(seconds)
+  const details = asObject(usage?.input_token_details)
+  return {
+    ...transcriptionUsage(seconds ?? 0),
+    prompt: input,
+    completion: read.tokens(usage?.output_tokens) ?? 0,
+    promptAudio: Math.min(input, read.tokens(details?.audio_tokens) ?? 0),
+  }
 }
 
 type MemberReader<T> = (member: JsonObject, speakers: SpeakerNames, at: number) => T | null
