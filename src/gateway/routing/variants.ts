@@ -23,19 +23,28 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /**
- * The model of that name; null when there is none. What the catalogue has wins over a variant: `acme/large:free` may
- * have an entry of its own, and under a prefix all that stands in the place of the `*` is the provider's name. Throws
- * `invalid-input` for a variant that is known and not served.
+ * The model of that name; null when there is none. What the catalogue has wins over a variant, as `acme/large:free` may
+ * have an entry of its own. A prefix comes last: there all that stands in the place of the `*` is the provider's name,
+ * but a variant of a model with an entry of its own is that model's, at its prices. Throws `invalid-input` for a variant
+ * that is known and not served.
  */
 export function findModel(catalog: Catalog, name: string): NamedModel | null {
-  return catalog.model(name) ?? findVariant(catalog, name)
+  const model = catalog.model(name)
+  if (model !== null && !isUnderPrefix(model, name)) return model
+  return findVariant(catalog, name) ?? model
+}
+
+/** A further name leads to a model of another id. */
+function isUnderPrefix({ id, entryId }: Model, name: string): boolean {
+  return id === name && entryId !== name
 }
 
 function findVariant(catalog: Catalog, name: string): NamedModel | null {
   const colon = name.lastIndexOf(':')
   const variant = name.slice(colon + 1)
-  const model = colon < 0 ? null : catalog.model(name.slice(0, colon))
-  if (model === null) return null
+  const base = name.slice(0, colon)
+  const model = colon < 0 ? null : catalog.model(base)
+  if (model === null || isUnderPrefix(model, base)) return null
   if (Object.hasOwn(REFUSED, variant))
     throw invalidInput(['body', 'model'], `the variant :${variant} ${REFUSED[variant]}`)
   if (variant === 'free') return { ...model, endpoints: model.endpoints.filter(isFree) }

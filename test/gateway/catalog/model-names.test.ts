@@ -56,7 +56,18 @@ test('a name is an id, a further name, or falls under the longest prefix', async
     t.match(model, { id, entryId: entry, endpoints: [{ upstreamModel: upstream }] }, asked)
     t.equal(model?.endpoints[0]?.model, model, asked)
   }
-  for (const asked of ['acme/small', 'openai/', 'gpt-4o-mini', 'Fast', 'constructor', '*', 'toString'])
+  for (const asked of [
+    'acme/small',
+    'openai/',
+    'openai/€',
+    'openai/<b>',
+    'openai/*',
+    'gpt-4o-mini',
+    'Fast',
+    'constructor',
+    '*',
+    'toString',
+  ])
     t.equal(CATALOG.model(asked), null, asked)
 })
 
@@ -132,6 +143,30 @@ test('names that mean two things, or nothing, are faults with their place', asyn
       JSON.stringify(faults),
     )
   }
+})
+
+test('a variant of a model with an entry is that model, whatever prefix its name falls under as well', async (t) => {
+  const catalog = catalogOf({
+    models: {
+      'acme/large': by({ prices: { prompt: '0.00001' } }),
+      'acme/large:free': by({ upstream_model: 'gift' }),
+      'acme/*': by({ prices: { prompt: '0.0000001' } }),
+      '*': by(),
+    },
+    aliases: { big: 'acme/large', small: 'acme/small' },
+  })
+  const found = (name: string) => {
+    const { id, entryId, sort, endpoints } = findModel(catalog, name)!
+    return [id, entryId, sort, endpoints[0]?.upstreamModel]
+  }
+  t.strictSame(found('acme/large:nitro'), ['acme/large', 'acme/large', 'throughput', 'acme/large'])
+  t.strictSame(found('big:floor'), ['acme/large', 'acme/large', 'price', 'acme/large'])
+  t.strictSame(found('small:floor'), ['acme/small', 'acme/*', 'price', 'small'])
+  t.strictSame(found('acme/large:free'), ['acme/large:free', 'acme/large:free', undefined, 'gift'])
+  t.throws(() => findModel(catalog, 'acme/large:online'), new Fault('invalid-input'))
+  t.strictSame(found('acme/large:2025'), ['acme/large:2025', 'acme/*', undefined, 'large:2025'])
+  t.strictSame(found('acme/small:nitro'), ['acme/small:nitro', 'acme/*', undefined, 'small:nitro'])
+  t.strictSame(found('llama:8b'), ['llama:8b', '*', undefined, 'llama:8b'])
 })
 
 test('a variant is an order of the endpoints, those that cost nothing, or refused with a sentence', async (t) => {

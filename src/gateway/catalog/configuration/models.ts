@@ -1,7 +1,7 @@
 /** Models in the configuration file. */
 import { z } from 'zod'
 import { pricesSchema } from './prices.js'
-import { camelCased, flag, integerBetween, nonEmptyText, orNull, slug, tokens } from './values.js'
+import { camelCased, flag, integerBetween, MODEL_NAME, nonEmptyText, orNull, slug, tokens } from './values.js'
 
 /** As callers name them (contract/gateway 2.7). */
 export const QUANTIZATIONS = [
@@ -164,7 +164,8 @@ export function isPrefixEntry(id: string): boolean {
 /** What an id has in the place of the entry's `*`; null when it does not fall under it. */
 export function restBehind(entry: string, id: string): string | null {
   const length = entry.length - 1
-  return id.length > length && id.startsWith(entry.slice(0, -1)) ? id.slice(length) : null
+  const falls = id.length > length && id.startsWith(entry.slice(0, -1)) && MODEL_NAME.test(id)
+  return falls ? id.slice(length) : null
 }
 
 /** `openai/*` is whatever stands for the `*`, and `openai/gpt-4o*` begins with `gpt-4o` there as well. */

@@ -31,11 +31,14 @@ export const slug = z
 const ID = '[A-Za-z0-9~@][A-Za-z0-9._:/@+~-]*'
 const OF_WHAT = 'letters, digits and . _ : / @ + ~ -'
 
+/** Any name that a model can have. */
+export const MODEL_NAME = new RegExp(`^${ID}$`)
+
 /** As callers name it: `vendor/name`, `vendor/name:variant`, or any other name (contract/decisions 51). */
 export const modelId = z
   .string()
   .max(200, 'must have at most 200 characters')
-  .regex(new RegExp(`^${ID}$`), `must be a name of ${OF_WHAT}`)
+  .regex(MODEL_NAME, `must be a name of ${OF_WHAT}`)
 
 /** A model's id, or with a `*` at its end what the ids of many begin with. */
 export const modelEntryId = z
