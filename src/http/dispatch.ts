@@ -77,7 +77,7 @@ export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOpt
   for (const [path, siblings] of paths) {
     const allow = allowedMethods(siblings)
     const dialect = siblings[0]!.dialect
-    const fault = new Fault('method-not-allowed', { allow })
+    const fault = new Fault('method-not-allowed', { allow, note: `use ${allow.join(', ')}` })
     const reply = replyOf(dialect, fault)
     routes.push(unmatchedRoute(path, dialect, pipeline, (call) => [fault, reply(call), path]))
     if (cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline, cors))

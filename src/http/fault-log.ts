@@ -2,6 +2,7 @@
 import type { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { HttpCall } from '../transport/exchange.js'
+import { ruleSentence } from './dialects/gateway.js'
 
 /** Lines of a kind that comes in floods, in a second (contract/decisions 57). */
 const LINES_PER_SECOND = 10
@@ -82,7 +83,6 @@ class LineBudget {
 function describeFault({ issues, note }: Fault) {
   const [issue] = issues
   if (issue === undefined) return note === undefined ? {} : { message: note.slice(0, LONGEST_TEXT) }
-  const { loc, rule, bound, note: said } = issue
-  const message = said ?? (bound === undefined ? rule : `${rule} ${bound}`)
-  return { field: loc.join('.').slice(0, LONGEST_TEXT), message: message.slice(0, LONGEST_TEXT) }
+  const field = issue.loc.join('.').slice(0, LONGEST_TEXT)
+  return { field, message: ruleSentence(issue).slice(0, LONGEST_TEXT) }
 }

@@ -1,6 +1,6 @@
 /** What the log says of calls that were refused, and how much of it. */
 import { test } from 'tap'
-import { Fault, invalidInput } from '../../src/base/fault.js'
+import { Fault, invalidInput, ValidationIssue } from '../../src/base/fault.js'
 import { createLog, type LogLevel } from '../../src/base/log.js'
 import { FaultLog } from '../../src/http/fault-log.js'
 import type { HttpCall } from '../../src/transport/exchange.js'
@@ -19,9 +19,15 @@ function logAt(level: LogLevel) {
 test('a refusal is one line with operation, field and message, and without what is for debugging', async (t) => {
   const { faults, lines } = logAt('info')
   faults.record(invalidInput(['body', 'temperature'], 'must be at most 2'), 400, 'chat', CALL)
+  const issues = [
+    new ValidationIssue(['body', 'messages', 0], 'at-most', 2),
+    new ValidationIssue(['body'], 'missing'),
+  ]
+  faults.record(new Fault('invalid-input', { issues }), 400, 'chat', CALL)
   faults.record(new Fault('forbidden', { note: 'Not yours', detail: 'the reason' }), 403, 'create_file', CALL)
   t.match(lines, [
     { level: 30, operation: 'chat', status: 400, field: 'body.temperature', message: 'must be at most 2' },
+    { field: 'body.messages.0', message: 'must be at most 2' },
     { level: 30, operation: 'create_file', fault: 'forbidden', message: 'Not yours', msg: 'call refused' },
   ])
   t.notMatch(JSON.stringify(lines), 'the reason')

@@ -44,6 +44,8 @@ const ADVICE_AT_ROOT: typeof ADVICE = [
 
 /** What clients put before a path, where they have another base path than ours. */
 const BASE = /^(?:\/+(?:api|openai|anthropic|v\d+(?:beta\d*)?)(?=\/|$))+/
+/** Begins at the first of them alone: a path of slashes would be walked once for each. */
+const SLASHES_AT_END = /(?<!\/)\/+$/
 const LONGEST_PATH = 200
 
 /**
@@ -57,7 +59,7 @@ export function pathAdviser(paths: readonly string[]): (path: string) => string 
     served.find(({ segments }) => matches(segments, asked))?.path
   return (path) => {
     if (path.length > LONGEST_PATH) return null
-    const rest = path.replace(/\/+$/, '').replace(BASE, '')
+    const rest = path.replace(SLASHES_AT_END, '').replace(BASE, '')
     if (/:(stream)?generateContent$/i.test(rest)) return CHAT
     if (rest === '') return null
     const meant = servedAt(segmentsOf(`/api/v1${rest}`)) ?? servedAt(segmentsOf(rest))

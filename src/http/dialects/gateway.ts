@@ -46,11 +46,16 @@ export function faultDetail({ note, issues: [first] }: Fault): string | undefine
   return note ?? (first && issueSentence(first))
 }
 
-function issueSentence({ loc, rule, bound = 0, note }: ValidationIssue): string {
-  if (rule === 'json' && note === undefined) return 'body: is not valid JSON'
-  const field = loc.slice(1).join('.') || String(loc[0])
+function issueSentence(issue: ValidationIssue): string {
+  const { loc, rule, note } = issue
+  const field = (rule === 'json' && note === undefined ? '' : loc.slice(1).join('.')) || String(loc[0])
+  return `${field}: ${ruleSentence(issue)}`
+}
+
+/** What a value must be, going on from the name of its field. */
+export function ruleSentence({ rule, bound = 0, note }: ValidationIssue): string {
   const sentence = note ?? SENTENCES[rule]
-  return `${field}: ${typeof sentence === 'string' ? sentence : sentence(bound)}`
+  return typeof sentence === 'string' ? sentence : sentence(bound)
 }
 
 const SENTENCES: { readonly [R in ValidationIssue['rule']]: string | ((bound: number) => string) } = {
