@@ -6,6 +6,7 @@ import { VERSION } from './base/version.js'
 import { failCommand, parseCommandArgs, runCommand, sanitizeForTerminal } from './cli/command.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
 import { type Config, InvalidConfigError } from './config/config.js'
+import { LAB_ADDRESS } from './config/values.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
 import type { Supervisor } from './process/supervisor.js'
 
@@ -47,7 +48,7 @@ const LAB_FLAG = '--lab'
 /** `--lab` is the shortest way to a lab: the usual address unless another one is set, and faults. */
 function withLabFlag(config: Config): Config {
   if (!process.argv.slice(2).includes(LAB_FLAG)) return config
-  return Object.freeze({ ...config, lab: config.lab === 'off' ? 'on' : config.lab, labFaults: true })
+  return Object.freeze({ ...config, lab: config.lab === 'off' ? LAB_ADDRESS : config.lab, labFaults: true })
 }
 
 function configOrExit(): Config {

@@ -4,17 +4,22 @@ import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
 import type { StartPorts } from '../features/start/endpoints.js'
 
-/** Where `lab: on` listens; the supervisor opens it there. */
-const LAB_ADDRESS = '127.0.0.1:8081'
-
-export function startPorts(config: Config, baseUrl: string): StartPorts {
-  const { practice, lab, metrics } = config
+export function startPorts(
+  config: Pick<Config, 'practice' | 'lab' | 'metrics' | 'publicUrl'>,
+  listeningUrl: string,
+): StartPorts {
+  const { practice, lab, metrics, publicUrl } = config
+  const baseUrl = publicUrl || listeningUrl
+  // Listeners of their own: strangers cannot reach them, and it is none of their business where they are.
+  const urlOf = (place: string): string | null =>
+    publicUrl !== '' || place === 'off' || place.endsWith(':0') ? null : `http://${place}`
+  const [labAt, metricsAt] = [urlOf(lab), metrics === 'on' ? baseUrl : urlOf(metrics)]
   return {
     version: VERSION,
     interfaceVersion: INTERFACE_VERSION,
     baseUrl,
     practice,
-    labUrl: lab === 'off' ? null : `http://${lab === 'on' ? LAB_ADDRESS : lab}/lab`,
-    metricsUrl: metrics === 'off' ? null : `${metrics === 'on' ? baseUrl : `http://${metrics}`}/metrics`,
+    labUrl: labAt && `${labAt}/lab`,
+    metricsUrl: metricsAt && `${metricsAt}/metrics`,
   }
 }

@@ -202,6 +202,6 @@ function endpointPorts(
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
     scim: { scim: store.scim, accounts: store.accounts, clock },
-    start: startPorts(config, config.publicUrl || listeningUrl),
+    start: startPorts(config, listeningUrl),
   }
 }

@@ -101,7 +101,7 @@ function readSettings(
 /** What no setting can know alone. */
 function findContradictions(settings: Settings): ConfigProblem[] {
   const { tlsKey, tlsCert, apiKey, managementKey, practice, seedItems, lab, labOpen } = settings
-  const isOpenLab = lab !== 'on' && lab !== 'off' && !isLoopbackPlace(lab)
+  const isOpenLab = lab !== 'off' && !isLoopbackPlace(lab)
   return [
     (tlsKey === '') !== (tlsCert === '') && {
       source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT',

@@ -7,6 +7,7 @@ import {
   credential,
   delays,
   integerBetween,
+  LAB_ADDRESS,
   labPlace,
   metricsPlace,
   nonEmptyText,
@@ -210,8 +211,12 @@ export const SETTINGS = nameSettings({
     '',
     'Base URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces and metrics of inferences.',
   ),
-  /** `off`, `on`, or where the control listener of the lab listens. */
-  lab: setting(labPlace, 'off', 'Control listener of the lab: `off`, `on` (127.0.0.1:8081) or host:port.'),
+  /** `off`, or where the control listener of the lab listens. */
+  lab: setting(
+    labPlace,
+    'off',
+    `Control listener of the lab: \`off\`, \`on\` (${LAB_ADDRESS}) or host:port.`,
+  ),
   labOpen: setting(
     onOrOff,
     false,

@@ -76,10 +76,13 @@ export const metricsPlace = nonEmptyText.refine(
   'must be "on", "off" or host:port',
 )
 
-export const labPlace = nonEmptyText.refine(
-  (place) => isSwitch(place) || parseHostPort(place) !== null,
-  'must be "on", "off" or host:port',
-)
+/** Where the lab listens that is just `on`. */
+export const LAB_ADDRESS = '127.0.0.1:8081'
+
+/** `off`, or where it listens. */
+export const labPlace = nonEmptyText
+  .refine((place) => isSwitch(place) || parseHostPort(place) !== null, 'must be "on", "off" or host:port')
+  .transform((place) => (place === 'on' ? LAB_ADDRESS : place))
 
 function isSwitch(place: string): boolean {
   return place === 'on' || place === 'off'

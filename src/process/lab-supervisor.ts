@@ -16,9 +16,6 @@ import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { FanOut } from './ipc/fan-out.js'
 import type { MessageToWorker } from './ipc/messages.js'
 
-/** Where `lab` or `--lab` without an address listens. */
-const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 8081 }
-
 interface LabWorkers {
   /** Workers that serve. */
   readonly readyWorkers: () => readonly number[]
@@ -46,8 +43,9 @@ export interface LabSupervisor {
 
 /** Null when the lab is switched off. Rejects when its address cannot be bound. */
 export async function startLab(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
-  if (config.lab === 'off') return null
-  const { host, port } = parseHostPort(config.lab) ?? DEFAULT_ADDRESS
+  const place = parseHostPort(config.lab)
+  if (place === null) return null
+  const { host, port } = place
   const fanOut = new FanOut<LabCommandResult>()
   const offset = measureMonotonicOffset()
   const server = await serveLab(host, port, {

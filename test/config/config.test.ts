@@ -94,7 +94,7 @@ const GOOD: readonly Good[] = [
     file: 'http://127.0.0.1:4318',
     value: 'http://127.0.0.1:4318',
   },
-  { name: 'lab', env: 'on', file: 'on', value: 'on' },
+  { name: 'lab', env: 'on', file: 'on', value: '127.0.0.1:8081' },
   { name: 'lab', env: '[::1]:0', file: '127.0.0.1:8081', value: undefined },
   { name: 'labOpen', env: 'on', file: true, value: true },
   { name: 'labFaults', env: 'on', file: true, value: true },
