@@ -127,6 +127,17 @@ test('rows are what they were before they became lines, whoever pays for them', 
   t.end()
 })
 
+test('of a name that is a book, the beginning is in the row', (t) => {
+  const [some] = fc.sample(row, { seed: 1, numRuns: 1 })
+  const detail = { ...some!.detail, nativeFinish: 'x'.repeat(1e6), serviceTier: 'y'.repeat(1e6) }
+  const line = encodeClosedLine({ ...some!, detail })
+  t.ok(line.length < 10_000)
+  const read = findRow(Buffer.from(`${encodePayerLine(some!)}${line}`), some!.id)!
+  t.equal(read.detail.nativeFinish, 'x'.repeat(256))
+  t.equal(read.detail.serviceTier, 'y'.repeat(256))
+  t.end()
+})
+
 test('a line of before says nothing of how its row came about, and is read all the same', (t) => {
   const id = newGenerationId(1_700_000_000_000)
   const detail = '["m/one",0,"One","completions",1,1,5,null,null,0,null,"stop",0,null,0,0]'
