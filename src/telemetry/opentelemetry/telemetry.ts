@@ -259,11 +259,16 @@ function spanAttributes({
   consumption,
   attempts,
   client,
+  plan,
+  model,
 }: Generation<RoutedRequest>): Attributes {
   const traceName = traceText(request, 'trace_name')
   const traceId = traceText(request, 'trace_id')
   const parent = traceText(request, 'parent_span_id')
   return {
+    // In full, where the labels of the metrics have the entry of the configuration.
+    'gen_ai.request.model': plan.requested,
+    'gen_ai.response.model': model,
     'gen_ai.response.id': id,
     'sluice.attempts': attempts.length,
     'sluice.streamed': request.stream === true,

@@ -30,6 +30,7 @@ const server = await startGateway({
     },
     models: {
       'acme/one': { endpoints: [{ provider: 'one', prices: { prompt: '0.001', completion: '0.002' } }] },
+      'acme/any-*': { endpoints: [{ provider: 'one' }] },
       'acme/both': {
         endpoints: [
           { provider: 'one', upstream_model: 'dead' },
@@ -160,6 +161,21 @@ test('an inference is a span of the caller’s trace, with its attempts within',
   t.equal(ours.find(({ name }) => name === 'my step')?.parentSpanId, PARENT)
 })
 
+test('a span names the model in full where the metrics name its entry', async (t) => {
+  upstream.script = (peer) => peer.json(mockCompletion('served'))
+  const { headers } = await askChat(server, { ...BODY, model: 'acme/any-7' })
+  const id = headers.get('x-generation-id')
+  const ofCall = () => spans().find((span) => attributesOf(span)['gen_ai.response.id'] === id)
+  await eventually(() => ofCall() !== undefined, 15_000)
+  t.match(attributesOf(ofCall()), {
+    'gen_ai.request.model': 'acme/any-7',
+    'gen_ai.response.model': 'acme/any-7',
+  })
+  const text = await (await fetch(`${server.baseUrl}/metrics`)).text()
+  t.match(text, 'model="acme/any-*"')
+  t.notMatch(text, 'acme/any-7')
+})
+
 test('attempts that failed say so, in a trace that the caller names without a span', async (t) => {
   upstream.script = (peer, { body }) => {
     const { model, stream } = JSON.parse(body)
@@ -231,5 +247,5 @@ test('nothing that was said, and no credential, is exported; metrics are sent at
       .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
       .map((point: Json) => attributesOf(point)['gen_ai.request.model']),
   )
-  t.same([...models].sort(), ['acme/both', 'acme/one'], 'models of the configuration only')
+  t.same([...models].sort(), ['acme/any-*', 'acme/both', 'acme/one'], 'models of the configuration only')
 })
