@@ -10,6 +10,7 @@ import { highestRateWithinLimit, kneeOfSweep, sweepPlot } from '../../bench/load
 import { conclusion } from '../../bench/loadlab/report/conclusion.js'
 import type { ComparisonRun, Repetition, Sweep } from '../../bench/loadlab/report/repetition.js'
 import { summarizeRun } from '../../bench/loadlab/report/summary.js'
+import { verdictReason } from '../../bench/loadlab/report/wording.js'
 import { writeReport } from '../../bench/loadlab/report/write-report.js'
 import { type Lifetime, tempFolder } from '../support/data/temp-folder.js'
 import { sampleComparison } from './lab-report-sample.js'
@@ -112,6 +113,19 @@ test('the page needs nothing from outside, runs no script, and no two things on 
   t.equal(new Set(ids).size, ids.length)
   const named = new Set(ids)
   t.notOk(found(/(?:href="#|url\(#)([^")]+)/g).find((id) => !named.has(id)))
+})
+
+test('the reason beside a verdict is a reason of that verdict, whatever the typical round has', async (t) => {
+  const wrkIn = (repetitions: ComparisonRun['repetitions']) =>
+    summarizeRun({ ...SAMPLE, repetitions }).scenarios[0]!.tools[0]!
+  const rounds = SAMPLE.repetitions.filter(
+    ({ scenario, tool }) => scenario === 'saturation' && tool === 'wrk',
+  )
+  const { typical } = wrkIn(rounds)
+  const other = { ...typical!.verdict, verdict: 'valid' as const, reasons: ['a reason of its own'] }
+  const mixed = wrkIn(rounds.map((one) => (one.round === typical!.round ? { ...one, verdict: other } : one)))
+  t.equal(mixed.typical?.verdict.verdict, 'valid')
+  t.equal(verdictReason(mixed), typical!.verdict.reasons[0])
 })
 
 test('a report opens with its conclusion and what to know before it, on the page and in Markdown', async (t) => {

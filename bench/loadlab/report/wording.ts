@@ -1,4 +1,5 @@
 /** Figures and facts of a comparison as text, for Markdown and the page alike. */
+import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import type { Columns } from '../../harness/figures/markdown.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
@@ -100,7 +101,7 @@ range, 96.9 %). Latencies are what the tool prints, server p99 is what the serve
 answers outside 2xx are sums over the rounds. CPU is in cores. The rate ratio is paired by round, against the scenario's
 reference; only an interval that excludes 0.98 to 1.02 is a difference.`
 
-export const LIMITS = `Loopback on one machine: no network, no TLS, no proxy, and generator and server share memory and caches. One generator
+export const LIMITS = `Loopback on one machine: no network, no TLS, no proxy but that of ab-nginx, and generator and server share memory and caches. One generator
 process on one core. A verdict is about one tool with these options, at this rate, against this server: another option
 may cure what is wrong, and a tool that passed here may fail beyond its limits. A stall of a second is larger than most
 real ones; a tool that hides it hides smaller ones, too, but how much of a small one a reader misses depends on its length.
@@ -141,11 +142,14 @@ export function toolCommandLine(tool: ToolSummary): string {
 /** Where things lie on this machine is nobody's business: reports get published. */
 const stripFolder = (argument: string): string => argument.replace(/(^|=)\/(?:[^/\s]+\/)+(?=[^/\s]+$)/, '$1')
 
-/** The sentence that says why; without one the verdict itself. */
-export function verdictReason(tool: ToolSummary): string {
-  const verdict = tool.typical?.verdict
-  if (verdict === undefined) return tool.failures[0] ?? 'it did not run'
-  const { reasons } = verdict
-  if (verdict.verdict === 'not judged') return reasons.slice(0, 2).join('; ')
-  return reasons[0] ?? 'its figures agree with what the server saw'
+/** The sentence that says why the commonest verdict fell: of the typical round where that has it. */
+export function verdictReason({ verdicts, typical, repetitions, failures }: ToolSummary): string {
+  const candidates = typical === null ? repetitions : [typical, ...repetitions]
+  const one = candidates.find(({ verdict }) => verdict.verdict === verdicts[0]?.value)
+  if (one === undefined) return failures[0] ?? 'it did not run'
+  return decisiveReason(one.verdict) || 'its figures agree with what the server saw'
 }
+
+/** That the machine was busy is half of a reason: the other is what it may have caused. Empty without any. */
+export const decisiveReason = ({ verdict, reasons }: LoadToolVerdict): string =>
+  reasons.slice(0, verdict === 'not judged' ? 2 : 1).join('; ')

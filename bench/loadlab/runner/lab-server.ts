@@ -19,8 +19,6 @@ export interface LabServer {
   readonly workers: number
   /** Of its gateway; null: not known. */
   readonly key: string | null
-  /** What the report should warn of. */
-  readonly warnings: readonly string[]
   stop(): Promise<unknown>
 }
 
@@ -36,7 +34,6 @@ export async function runningServer(origin: string, controlOrigin: string): Prom
     argv: ['(already running)'],
     workers: 0,
     key: null,
-    warnings: [],
     stop: async () => {},
   }
 }
@@ -70,7 +67,6 @@ export async function startLabServer(
     argv: ['node', 'dist/src/main.js', 'serve', '--lab'],
     workers: 1,
     key: environment.SLUICE_API_KEY ?? null,
-    warnings: pinning.warnings,
     stop: () => server.stop(),
   }
 }

@@ -2,6 +2,7 @@
 import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import type { Repetition } from '../report/repetition.js'
 import { countValues } from '../report/summary.js'
+import { decisiveReason } from '../report/wording.js'
 
 const SEVERITY: readonly LoadToolVerdict['verdict'][] = [
   'valid',
@@ -46,8 +47,7 @@ function toolRow(tool: string, repetitions: readonly Repetition[]) {
     severity: SEVERITY.indexOf(commonest),
     words,
     loopClass,
-    // That the machine was busy is half of a reason: the other is what it may have caused.
-    why: toOneLine(typical.reasons.slice(0, commonest === 'not judged' ? 2 : 1).join('; ')),
+    why: toOneLine(decisiveReason(typical)),
   }
 }
 
