@@ -116,3 +116,31 @@ test('the word within a line, or behind too many others, asks for nothing', asyn
     [['read', '{"path":"a"}']],
   ])
 })
+
+test('the made-up arguments of all calls together cost no more than those of one', async (t) => {
+  const items = { type: 'string', minLength: 50 }
+  const list: FunctionTool = {
+    type: 'function',
+    function: {
+      name: 'list',
+      parameters: {
+        type: 'object',
+        properties: { all: { type: 'array', minItems: 1000, items } },
+        required: ['all'],
+      },
+    },
+  }
+  const ask = (calls: number): ChatRequest =>
+    userRequest(`parallel\n${'call: list\n'.repeat(calls)}`, { tools: [list] })
+  t.equal(loop(ask(1)).flat().length, 1)
+  t.match(refusalOf(ask(100)), /no value can be made/)
+  const small = userRequest(`parallel\n${'call: read\n'.repeat(100)}`, { tools })
+  t.equal(loop(small).flat().length, 100)
+})
+
+test('of functions that were called equally often one that the text names as a word goes first', async (t) => {
+  const named = (text: string): string | undefined =>
+    loop(userRequest(text, { tools: [stopTool, readTool] })).flat()[0]?.[0]
+  t.equal(named('Please use read().'), 'read')
+  t.equal(named('Please mind the thread.'), 'stop')
+})

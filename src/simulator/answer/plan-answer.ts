@@ -5,6 +5,7 @@ import type { CompiledBehaviour } from '../behaviour.js'
 import { simulatedFailure, UnsupportedRequest } from '../faults.js'
 import { sampleJson } from '../json-sampler/json-sampler.js'
 import { isObject } from '../json-sampler/json-values.js'
+import { SchemaContext, STEP_BUDGET } from '../json-sampler/schema-context.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
 import { AnswerGenerator } from './answer-generator.js'
 import {
@@ -111,8 +112,7 @@ function planOutput({ request, seed, limit }: PlanInput, proseLength: number): P
   rejectUnsupportedFeatures(request)
   const calls = chooseCalls(request)
   if (calls.length > 0) {
-    const toolCalls = calls.map((call, i) => planToolCall(call, new SeededRandom(seed, RANDOM_LANE.json + i)))
-    return { tokens: [], proseLength: 0, toolCalls }
+    return { tokens: [], proseLength: 0, toolCalls: planToolCalls(calls, seed) }
   }
   const format = request.response_format
   if (format?.type === 'json_schema') {
@@ -156,27 +156,37 @@ function jsonRandom(seed: RandomSeed): SeededRandom {
   return new SeededRandom(seed, RANDOM_LANE.json)
 }
 
-function sampleOrReject(schema: unknown, random: SeededRandom, place: string): unknown {
-  const sample = sampleJson(schema, random)
+function sampleOrReject(
+  schema: unknown,
+  random: SeededRandom,
+  place: string,
+  context?: SchemaContext,
+): unknown {
+  const sample = sampleJson(schema, random, context)
   if ('impossible' in sample) throw new UnsupportedRequest(`${place}: ${sample.impossible}`)
   return sample.value
 }
 
 const ID_LETTERS = 24
 
-function planToolCall({ tool, written }: ChosenCall, random: SeededRandom): PlannedToolCall {
-  const { name, parameters } = tool.function
-  const id = `call_${randomAlphanumerics(random, ID_LETTERS)}`
-  return { id, name, argumentTokens: splitIntoTokens(written ?? madeUpArguments(name, parameters, random)) }
+/** All calls of an answer share one budget: a prompt may ask for a hundred of them. */
+function planToolCalls(calls: readonly ChosenCall[], seed: RandomSeed): readonly PlannedToolCall[] {
+  let steps = STEP_BUDGET
+  return calls.map(({ tool, written }, i) => {
+    const random = new SeededRandom(seed, RANDOM_LANE.json + i)
+    const { name, parameters } = tool.function
+    const id = `call_${randomAlphanumerics(random, ID_LETTERS)}`
+    if (written !== null) return { id, name, argumentTokens: splitIntoTokens(written) }
+    const context = new SchemaContext(argumentsSchema(parameters), steps)
+    const text = madeUpArguments(name, context, random)
+    steps = context.left
+    return { id, name, argumentTokens: splitIntoTokens(text) }
+  })
 }
 
-function madeUpArguments(
-  name: string,
-  parameters: Readonly<Record<string, unknown>> | undefined,
-  random: SeededRandom,
-): string {
+function madeUpArguments(name: string, context: SchemaContext, random: SeededRandom): string {
   const place = `tools: parameters of "${name}"`
-  const value = sampleOrReject(argumentsSchema(parameters), random, place)
+  const value = sampleOrReject(context.root, random, place, context)
   if (!isObject(value)) throw new UnsupportedRequest(`${place} do not describe an object`)
   return JSON.stringify(value)
 }

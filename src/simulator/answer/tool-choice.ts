@@ -5,6 +5,11 @@ import { type ChosenCall, scriptedCalls } from './scripted-calls.js'
 
 const NO_CALLS: readonly ChosenCall[] = []
 
+/** What may be the name of a function. Words are compared, as looking for each name would cost names times text. */
+const WORDS = /[\w-]+(?:\.[\w-]+)*/g
+/** Characters of the user's text in which names are looked for. */
+const MAX_SEARCHED = 262_144
+
 /**
  * The calls that the simulated model makes, none for a text.
  *
@@ -68,8 +73,9 @@ function madeUpCalls(
 ): readonly ChosenCall[] {
   const times = new Map<string, number>()
   for (const name of called) times.set(name, (times.get(name) ?? 0) + 1)
+  const words = new Set(functions.length > 1 ? text.slice(0, MAX_SEARCHED).match(WORDS) : null)
   const rank = ({ function: { name } }: FunctionTool): number =>
-    2 * (times.get(name) ?? 0) + (text.includes(name) ? 0 : 1)
+    2 * (times.get(name) ?? 0) + (words.has(name) ? 0 : 1)
   const order = functions.map((tool) => ({ tool, rank: rank(tool) })).sort((a, b) => a.rank - b.rank)
   // A single function is called twice: two calls of one function are the commonest form of parallel calls.
   const chosen = several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)

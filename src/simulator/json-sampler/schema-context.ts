@@ -34,12 +34,13 @@ export class NoValueError extends Error {}
 /** What is shared while one schema is worked on: the root for references, and the step budget. */
 export class SchemaContext {
   /** Steps that are left; 0 once a step was refused. */
-  left = STEP_BUDGET
-  readonly #root: unknown
+  left: number
+  readonly root: unknown
   #descriptions: 'unseen' | 'followed' | 'ignored' = 'unseen'
 
-  constructor(root: unknown) {
-    this.#root = root
+  constructor(root: unknown, steps = STEP_BUDGET) {
+    this.root = root
+    this.left = steps
   }
 
   /** Takes steps from the budget. Throws `NoValueError` when they are not there, and ever after. */
@@ -99,10 +100,10 @@ export class SchemaContext {
 
   /** The schema that a local reference (`#`, `#/$defs/name` …) points to; undefined for any other. */
   resolve(reference: unknown): unknown {
-    if (reference === '#') return this.#root
+    if (reference === '#') return this.root
     if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
     this.spendOnText(reference.length)
-    let target = this.#root
+    let target = this.root
     for (const step of reference.slice(2).split('/')) {
       const name = pointerName(step)
       if (typeof target !== 'object' || target === null || name === null) return undefined
