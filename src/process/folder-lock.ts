@@ -1,6 +1,6 @@
 /** One server per folder: a second one would share its data, but give every limit once more. */
-import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { isProcessAlive, ownProcessIdentity } from '../base/process-identity.js'
 
 const LOCK = 'server.lock'
@@ -18,11 +18,23 @@ interface FolderLock {
 export function lockFolder(dataDir: string): FolderLock {
   const path = join(dataDir, LOCK)
   try {
-    mkdirSync(dataDir, { recursive: true })
+    makeFolders(resolve(dataDir))
     return takeLock(dataDir, path)
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error
     throw new Error(`the data folder ${resolve(dataDir)} cannot be used: ${error.message}`)
+  }
+}
+
+/** `mkdir` with `recursive` tries for ever where a folder cannot hold others and says that it is absent, as /proc does. */
+function makeFolders(path: string): void {
+  if (existsSync(path)) return
+  makeFolders(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another process was quicker.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

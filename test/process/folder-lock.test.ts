@@ -74,3 +74,10 @@ test('a second server in a folder ends with a sentence, a command works beside t
   t.match(await third.stop(), { code: 0 })
   t.notOk(readdirSync(join(folder, 'data')).some((name) => name.startsWith('server.lock')))
 })
+
+test('a folder is made with those above it, and where none can be made that is said', async (t) => {
+  const folder = join(tempFolder(t), 'one', 'two')
+  lockFolder(folder).release()
+  t.same(readdirSync(folder), [])
+  t.throws(() => lockFolder('/proc/nothing/data'), /cannot be used: ENOENT/)
+})
