@@ -15,7 +15,7 @@ const DATA_HEADER = /^data:([a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,127})((
 const LONGEST_HEADER = 1300
 
 /** Non-empty standard base64, judged by its first and last characters. */
-export function isBase64(data: string): boolean {
+function isBase64(data: string): boolean {
   if (data.length <= CHECKED_CHARS) return data.length > 0 && data.length % 4 !== 1 && BASE64.test(data)
   const head = data.slice(0, CHECKED_CHARS)
   return BASE64.test(head) && !head.endsWith('=') && BASE64.test(data.slice(-CHECKED_CHARS))

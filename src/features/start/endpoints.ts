@@ -112,7 +112,7 @@ ${practice === 'open' ? pre(`curl '${baseUrl}/api/v1/items?limit=3'`) : ''}
 <p>With a key:</p>
 ${pre(`export SLUICE_API_KEY=…   # yours\n${chat}`)}
 <h2>Where the keys are</h2>
-<p>The first start prints an ordinary key and a management key, once. More are made on the server's machine with <code>node dist/src/main.js keys create --name mine</code>, or with the management key by <code>POST /api/v1/keys</code>. <code>SLUICE_API_KEY</code> and <code>SLUICE_MANAGEMENT_KEY</code> choose those of the first start.</p>
+<p>The first start prints an ordinary key and a management key, once. More are made on the server's machine with <code>npx sluice keys create --name mine</code>, or with the management key by <code>POST /api/v1/keys</code>. <code>SLUICE_API_KEY</code> and <code>SLUICE_MANAGEMENT_KEY</code> choose those of the first start.</p>
 <h2>Where to go</h2>
 <dl>
 ${links.map(([what, where, about]) => (where === null ? '' : `<dt><a href="${escapeMarkup(where)}">${what}</a></dt><dd class="soft">${about}</dd>\n`)).join('')}</dl>

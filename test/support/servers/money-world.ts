@@ -13,7 +13,7 @@ import {
 } from '../../../src/store/ledger/row-text.js'
 import { routingState } from '../providers/routing.js'
 
-export interface MoneyWorld {
+interface MoneyWorld {
   readonly gateway: Gateway
   /** Lines of the journal. */
   readonly lines: string[]
