@@ -6,7 +6,7 @@
  * setting or an older date cannot leave something behind. An output is written only when its bytes differ, and by
  * renaming, so that programs that run from `dist` never read half a file; outputs without a source are deleted.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -101,7 +101,7 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
   await build(argv.includes('--all') ? ALL : RUNNING).catch((error) => {
     const isMissing = error.code === 'ERR_MODULE_NOT_FOUND'
     // npm ci --omit=dev, to serve what was built elsewhere.
-    if (isMissing && argv.includes('--prepare')) return
+    if (isMissing && (argv.includes('--prepare') || existsSync(join(ROOT, OUT, 'src/main.js')))) return
     if (isMissing) console.error('the build needs esbuild, which npm ci installs without --omit=dev')
     process.exitCode = 1
   })
