@@ -140,6 +140,7 @@ export function affordableTokens(nanos: number, { fixed, perMillion }: Reservati
 interface MeasuredRequest extends RoutedRequest {
   readonly messages?: readonly { readonly content?: unknown; readonly tool_calls?: unknown }[]
   readonly response_format?: unknown
+  readonly output_config?: unknown
   readonly system?: unknown
   readonly tools?: readonly { readonly type?: unknown; readonly max_uses?: unknown }[]
   readonly web_search_options?: unknown
@@ -157,8 +158,11 @@ interface MeasuredPrompt {
   readonly attachments: number
 }
 
-function measurePrompt({ messages = [], system, tools, response_format }: MeasuredRequest): MeasuredPrompt {
-  const said = { chars: textLength(tools) + textLength(response_format), attachments: 0 }
+function measurePrompt(request: MeasuredRequest): MeasuredPrompt {
+  const { messages = [], system, tools, response_format, output_config, extra } = request
+  const chars =
+    textLength(tools) + textLength(response_format) + textLength(output_config) + textLength(extra)
+  const said = { chars, attachments: 0 }
   measureContent(system, said)
   for (const { content, tool_calls: calls } of messages) {
     measureContent(content, said)

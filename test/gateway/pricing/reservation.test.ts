@@ -67,6 +67,8 @@ test('the question is measured by its length, whatever its form, and media are n
   t.equal(count({ tools: [{}, {}] }), 128)
   t.equal(count({ tools: [{ function: { description: text } }] }), 64 + Math.ceil(319 / 3))
   t.equal(count({ response_format: { schema: [text] } }), Math.ceil(306 / 3))
+  t.equal(count({ output_config: { format: { schema: [text] } } }), Math.ceil(312 / 3))
+  t.equal(count({ extra: { documents: [text] } }), Math.ceil(309 / 3), 'of a member that nobody listed')
   const calls = [{ function: { arguments: text } }]
   t.equal(count({ messages: [{ role: 'assistant', tool_calls: calls }] }), 4 + Math.ceil(317 / 3))
   const thought = { type: 'thinking', thinking: text }
