@@ -54,7 +54,6 @@ const OTHER_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   'timestamp_granularities',
   'is_session_loose',
   'encoding_format',
-  'dimensions',
 ])
 
 // ── What a member asks for ────────────────────────────────────────────────────

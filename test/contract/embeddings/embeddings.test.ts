@@ -17,6 +17,11 @@ const server = await startGateway({
         output_modalities: ['embeddings'],
         endpoints: [{ provider: 'mock', upstream_model: 'e-1', prices: { prompt: '0.000001' } }],
       },
+      'acme/fixed': {
+        output_modalities: ['embeddings'],
+        supported_parameters: ['max_tokens'],
+        endpoints: [{ provider: 'mock' }],
+      },
       'acme/elsewhere': { output_modalities: ['embeddings'], endpoints: [{ provider: 'theirs' }] },
       'acme/chat': { endpoints: [{ provider: 'mock' }] },
     },
@@ -124,6 +129,16 @@ test('an answer without a vector for each input, or with one that is none, is a 
   t.equal((await embed({ encoding_format: 'base64' }, answering([entry(0, [1e300])]))).status, 502)
   const doubled = [entry(0, [1]), entry(0, [2])]
   t.equal((await embed({ input: ['a', 'b'] }, answering(doubled))).status, 502)
+})
+
+test('a model that embeds has dimensions and no parameter of chat, and those that are required have to be listed', async (t) => {
+  const listed = (await (await server.get('/models/acme/embed')).json()) as Json
+  t.strictSame((listed.data ?? listed).supported_parameters, ['dimensions'])
+  const provider = { require_parameters: true }
+  t.equal((await embed({ dimensions: 2, provider })).status, 200)
+  t.equal((await embed({ model: 'acme/fixed', provider })).status, 200)
+  t.equal((await embed({ model: 'acme/fixed', dimensions: 2, provider })).status, 404)
+  t.equal((await embed({ nonsense: 2, provider })).status, 404)
 })
 
 test('tokens are counted where the provider tells none', async (t) => {

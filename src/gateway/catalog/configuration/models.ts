@@ -55,6 +55,9 @@ const OTHER_PARAMETERS = [
   ...['speed', 'instructions', 'diarize', 'keyterms', 'prompt', 'chunking_strategy', 'dimensions'],
 ] as const
 
+/** Of models that embed and do nothing else, where the configuration does not say. */
+const EMBEDDING_PARAMETERS: readonly string[] = ['dimensions']
+
 const NAMED_PARAMETERS = [...CHAT_PARAMETERS, ...OTHER_PARAMETERS] as const
 
 const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
@@ -188,6 +191,7 @@ export function toModelConfig(
     maxCompletionTokens,
     ...rest
   } = entry
+  const embeds = rest.outputModalities.every((modality) => modality === 'embeddings')
   return {
     ...rest,
     id,
@@ -200,7 +204,9 @@ export function toModelConfig(
       contextLength: endpoint.contextLength ?? rest.contextLength,
       maxCompletionTokens: endpoint.maxCompletionTokens ?? maxCompletionTokens,
       supportedParameters:
-        endpoint.supportedParameters ?? supportedParameters ?? parametersOf(endpoint.provider),
+        endpoint.supportedParameters ??
+        supportedParameters ??
+        (embeds ? EMBEDDING_PARAMETERS : parametersOf(endpoint.provider)),
       /** Behaviour of a simulated endpoint, already validated; null for real ones. */
       simulation: simulationOf(endpoint.provider, simulation),
     })),
