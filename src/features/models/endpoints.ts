@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { Fault, invalidInput } from '../../base/fault.js'
-import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
+import type { Catalog, ListedModel, Model } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
+import { findModel } from '../../gateway/routing/variants.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import {
   type Endpoint,
@@ -90,10 +91,13 @@ export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): 
         ? jsonReply(200, lists.messagesPage(catalog(), query), VARY)
         : serializedJsonReply(200, lists.page(catalog(), path, query, call.query), VARY),
   })
-  const find = (id: string): Model => {
-    const model = catalog().listed(id)
-    if (model === null) throw NOT_FOUND
-    return model
+  /** As calls find it; a variant is shown as the model that it is of. */
+  const find = (id: string): ListedModel => {
+    const known = catalog()
+    const model = findModel(known, id)
+    if (model === null || model.endpoints.length === 0) throw NOT_FOUND
+    const listed = known.listed(id)
+    return listed?.entryId === model.entryId ? listed : model
   }
   const idOf = ({ author, slug }: FieldValues<typeof ModelPath>): string => `${author}/${slug}`
   const ofEitherFormat = {

@@ -21,6 +21,7 @@ const server = await startGateway({
     models: {
       'acme/large': at({ upstream_model: 'large-v1' }),
       'openai/*': at({ prices: { prompt: '0.001' } }),
+      'openai/large': at({ upstream_model: 'large-v2', prices: { prompt: '0.01' } }),
       'openai/mini*': at({ prices: { prompt: '0.000001' } }),
     },
     aliases: { 'gpt-4o': 'acme/large' },
@@ -47,6 +48,7 @@ const CALLS: readonly (readonly [model: string, sent: string, told: string, cost
   ['gpt-4o:floor', 'large-v1', 'acme/large', 0],
   ['acme/large:nitro', 'large-v1', 'acme/large', 0],
   ['openai/o9', 'o9', 'openai/o9', 0.01],
+  ['openai/large:nitro', 'large-v2', 'openai/large', 0.1],
   ['openai/mini-2', 'mini-2', 'openai/mini-2', 0.00001],
   ['openai/vendor/m:free', 'vendor/m:free', 'openai/vendor/m:free', 0.01],
 ]
@@ -75,7 +77,7 @@ test('the list shows the further name and its model, and the prefixes', async (t
   const own = data.filter(({ id }: Json) => !id.startsWith('sim/'))
   t.strictSame(
     own.map(({ id }: Json) => id),
-    ['acme/large', 'gpt-4o', 'openai/*', 'openai/mini*'],
+    ['acme/large', 'gpt-4o', 'openai/*', 'openai/large', 'openai/mini*'],
   )
   t.match(own[1], { canonical_slug: 'acme/large', alias_target: { slug: 'acme/large' }, owned_by: 'one' })
   t.notOk('alias_target' in own[0])
@@ -104,4 +106,18 @@ test('a generation under a prefix is looked up with its own name', async (t) => 
   const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
   const { data }: Json = await (await fetch(`${server.apiUrl}/generation?id=${id}`, { headers })).json()
   t.match(data, { model: 'openai/o9', total_cost: 0.01 })
+})
+
+test('a variant is retrieved as the model that it is of, at the price that calls are charged', async (t) => {
+  const retrieve = (id: string) => fetch(`${server.apiUrl}/models/${encodeURIComponent(id)}`)
+  t.match(await (await retrieve('openai/large:nitro')).json(), {
+    id: 'openai/large',
+    pricing: { prompt: '0.01' },
+  })
+  t.match(await (await retrieve('gpt-4o:floor')).json(), { id: 'acme/large' })
+  t.match(await (await retrieve('gpt-4o')).json(), { id: 'gpt-4o', alias_target: { slug: 'acme/large' } })
+  t.match(await (await retrieve('openai/other:nitro')).json(), { id: 'openai/other:nitro' })
+  for (const id of ['openai/large:free', 'openai/<b>', 'acme/none:nitro'])
+    t.equal((await retrieve(id)).status, 404, id)
+  t.equal((await retrieve('acme/large:online')).status, 400)
 })
