@@ -8,7 +8,7 @@ const WORD = 'chema'
 /** Most characters before the word in which JSON is named, between it and the schema, and of the schema. */
 const REACH = 200
 const MAX_SCHEMA = 65_536
-/** Characters of one text that are looked at closely: a prompt may hold any number of schemas, one in another. */
+/** Characters that are looked at closely, of what the user asks and of all system messages: a prompt may hold any number of schemas, one in another. */
 const MAX_LOOKED_AT = 4 * MAX_SCHEMA
 
 /**
@@ -16,22 +16,26 @@ const MAX_LOOKED_AT = 4 * MAX_SCHEMA
  * several schemas the last one counts: the others are examples.
  */
 export function findPromptSchema(messages: readonly ChatMessage[]): SchemaObject | null {
-  let found: SchemaObject | null = null
-  for (const { role, content } of messages) {
-    if (role === 'system' || role === 'developer') found = findSchema(textOfContent(content)) ?? found
+  const asked = findSchema(currentTurn(messages).text, { left: MAX_LOOKED_AT })
+  if (asked !== null) return asked
+  // One budget for all of them: a prompt may hold any number.
+  const budget = { left: MAX_LOOKED_AT }
+  for (const { role, content } of messages.toReversed()) {
+    const found =
+      role === 'system' || role === 'developer' ? findSchema(textOfContent(content), budget) : null
+    if (found !== null) return found
   }
-  return findSchema(currentTurn(messages).text) ?? found
+  return null
 }
 
-function findSchema(text: string): SchemaObject | null {
+function findSchema(text: string, budget: { left: number }): SchemaObject | null {
   let found: SchemaObject | null = null
-  let left = MAX_LOOKED_AT
-  for (let at = text.indexOf(WORD); at >= 0 && left > 0; ) {
+  for (let at = text.indexOf(WORD); at >= 0 && budget.left > 0; ) {
     const from = at + WORD.length
     const announced = whatIsAnnounced(text, from)
     const gap = announced === null ? -1 : text.slice(from, from + REACH).indexOf('{')
     const end = gap < 0 ? null : endOfObject(text, from + gap)
-    left -= REACH + (gap < 0 ? 0 : (end ?? from + gap + MAX_SCHEMA) - from)
+    budget.left -= REACH + (gap < 0 ? 0 : (end ?? from + gap + MAX_SCHEMA) - from)
     const object = end === null ? null : parsedObject(text.slice(from + gap, end))
     if (object !== null && announced === 'answer' && describesValue(object)) found = object
     // Within an object the word means something else.
