@@ -183,8 +183,8 @@ function chatRequestFor({ models }: DrillScenario, mode: DeliveryMode): object {
   }
 }
 
-/** A row may be on its way: a failed call is not kept waiting for it. */
-const TRIES = 20
+/** A row may be on its way: a failed call is not kept waiting for it, and on a busy machine that takes seconds. */
+const TRIES = 60
 const PAUSE_MS = 150
 
 /** The row of the generation that a call began; null when there is none. */
