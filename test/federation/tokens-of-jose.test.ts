@@ -45,6 +45,7 @@ for (const alg of ALGORITHMS) {
       notBefore: null,
       issuedAt: NOW,
       scopes: ['deploy'],
+      areScopesListed: true,
       tokenType: 'id',
     })
     const key = await published(publicKey, alg)
