@@ -2,11 +2,15 @@
 import type { SmallCalls } from './small-calls.js'
 
 /**
- * A turn of the event loop up to this length is no burden for others, in milliseconds. Of a longer one the part beyond it
- * is owed a hundredfold: so less than one small call in a hundred finds the loop at it.
+ * A turn of the event loop up to the first length is no burden for others, in milliseconds. What is beyond it is owed
+ * twentyfold, and beyond the second a hundredfold: so less than one small call in a hundred finds the loop at it.
  */
-const SHORT_TURN_MS = 15
-const OWED_BEYOND = 100
+const SHORT_TURN_MS = 5
+const OWED_BEYOND_SHORT = 20
+const LONG_TURN_MS = 15
+const OWED_BEYOND_LONG = 100
+/** What a fast sender brings is read in one turn, whatever the native side is told. */
+const READ_BYTES_PER_MS = 1_000_000
 /** What is made of a body costs about as much later, when it is written for a provider, as reading it. */
 const LATER_WORK = 2
 /** Nobody waits longer for what it owes, in milliseconds. */
@@ -14,8 +18,16 @@ const MOST_OWED_MS = 10_000
 /** How often it is looked whether small calls still come, in milliseconds. */
 const LOOK_AGAIN_MS = 100
 
+/** What others are owed for a turn of so many milliseconds. */
+function burdenOf(ms: number): number {
+  const long = Math.max(0, ms - LONG_TURN_MS)
+  return OWED_BEYOND_SHORT * (Math.max(0, ms - SHORT_TURN_MS) - long) + OWED_BEYOND_LONG * long
+}
+
 /** A call whose large body is complete. */
 export interface LargeCall {
+  /** Bytes of its body. */
+  readonly bytesIn: number
   /** Whether nobody waits for an answer any more. */
   isOver(): boolean
   /** Reads the body and answers; what it does at once is measured. */
@@ -77,7 +89,7 @@ export class LargeAnswers {
     // On a busy machine this process may not have had the core for all that time; the pool's threads count as well.
     const ms = Math.min(now - before, (user + system) / 1000)
     for (const [other, until] of this.#owedUntil) if (until <= now) this.#owedUntil.delete(other)
-    const owed = LATER_WORK * ms + OWED_BEYOND * Math.max(0, ms - SHORT_TURN_MS)
+    const owed = LATER_WORK * ms + burdenOf(ms) + burdenOf(call.bytesIn / READ_BYTES_PER_MS)
     this.#owedUntil.set(caller, now + Math.min(owed, MOST_OWED_MS))
   }
 

@@ -8,6 +8,7 @@ import { eventually } from '../support/timing/eventually.js'
 function call(answered: string[], name: string, ms = 0) {
   const one = {
     over: false,
+    bytesIn: 300_000,
     isOver: () => one.over,
     answerNow: () => {
       const from = process.cpuUsage()
