@@ -1,0 +1,44 @@
+/**
+ * What a request wants done by the gateway itself, around and between the turns of a model: tools it runs, plugins, and
+ * what ends the loop (contract/tools 1, 4). Read once at the edge; a request without any of it has no `tooling`.
+ */
+import type { JsonObject } from './json-values.js'
+
+/** A server tool as a request names it. */
+export interface RequestedTool {
+  /** The neutral name without its prefix: `web_search`, whatever spelling the request chose. */
+  readonly name: string
+  /** What the request says of it, checked by its schema; dates in native names and shorthands are resolved. */
+  readonly parameters: JsonObject
+  /** The wire type as it was sent: refusals and native blocks use the caller's own word. */
+  readonly type: string
+  /** Where it stands in the body, for refusals: `['tools', 2]`. */
+  readonly place: readonly (string | number)[]
+  /** It came in the vocabulary of the third-party messages format (`web_search_20250305`). */
+  readonly isNative: boolean
+}
+
+/** A plugin that is to run, from the request or from the defaults of the organization. */
+export interface RequestedPlugin {
+  readonly id: string
+  /** Its other members, checked by its schema. */
+  readonly options: JsonObject
+  readonly place: readonly (string | number)[]
+}
+
+/** contract/gateway 2.9, wire names; any of them that holds ends the loop. */
+export type StopCondition =
+  | { readonly type: 'step_count_is'; readonly step_count: number }
+  | { readonly type: 'has_tool_call'; readonly tool_name: string }
+  | { readonly type: 'max_tokens_used'; readonly max_tokens: number }
+  | { readonly type: 'max_cost'; readonly max_cost_in_dollars: number }
+  | { readonly type: 'finish_reason_is'; readonly reason: string }
+
+export interface Tooling {
+  readonly tools: readonly RequestedTool[]
+  readonly plugins: readonly RequestedPlugin[]
+  /** Null where the request names none; then `maxToolCalls` counts. */
+  readonly stopWhen: readonly StopCondition[] | null
+  /** From 1 to 30. */
+  readonly maxToolCalls: number
+}
