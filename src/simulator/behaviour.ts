@@ -45,6 +45,7 @@ export type SimulatedFault = z.infer<typeof faultSchema>
  *
  * `stop_reason` and `thinking` are of the messages format alone: the reason an answer ends with, whatever it says, and
  * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last.
+ * With `agent` the model does what lines of the user's message tell it to (see agent-script.ts).
  */
 export const behaviourSchema = z.strictObject({
   first_token_ms: distributionSchema.optional(),
@@ -57,6 +58,7 @@ export const behaviourSchema = z.strictObject({
   stop_reason: z.enum(MESSAGES_STOP_REASONS).optional(),
   thinking: z.enum(['plain', 'redacted']).optional(),
   makes_file: z.boolean().optional(),
+  agent: z.boolean().optional(),
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>
@@ -85,5 +87,7 @@ export function compileBehaviour(behaviour: Behaviour) {
     redacts: behaviour.thinking === 'redacted',
     /** Whether a file of what the user sent last comes with the answer. */
     makesFile: behaviour.makes_file === true,
+    /** Whether lines of the user's message say what it calls. */
+    isAgent: behaviour.agent === true,
   }
 }

@@ -158,6 +158,13 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
     LOW_PRICES,
     { input_modalities: ['text', 'audio', 'file'], output_modalities: ['text'] },
   ),
+  'sim/agent': chatModel(
+    'Simulated: Agent',
+    'Calls the tools that lines of the user message name, turn by turn (`call service:web_search {"query":"…"}`), and then tells what they said.',
+    { ...FAST_PACE, agent: true, ...OPTIONAL_REASONING },
+    LOW_PRICES,
+    { supported_parameters: WITH_REASONING },
+  ),
   'sim/speech': chatModel(
     'Simulated: Speech',
     'Speaks in tones, with the text inside for sim/transcribe. Up to 4,096 characters.',

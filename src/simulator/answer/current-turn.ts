@@ -6,6 +6,8 @@ export interface CurrentTurn {
   readonly text: string
   /** Names of the functions that were called since, in their order. */
   readonly called: readonly string[]
+  /** Answers since then that called any. */
+  readonly turns: number
 }
 
 /**
@@ -14,15 +16,17 @@ export interface CurrentTurn {
  */
 export function currentTurn(messages: readonly ChatMessage[]): CurrentTurn {
   const called: string[] = []
+  let turns = 0
   for (let at = messages.length - 1; at >= 0; at--) {
     const message = messages[at]!
     if (message.role === 'assistant') {
+      if (message.tool_calls?.length) turns++
       for (const { function: call } of message.tool_calls?.toReversed() ?? []) called.push(call.name)
     } else if (message.role === 'user' && !isBesideResults(messages, at)) {
-      return { text: textOfContent(message.content, '\n'), called: called.reverse() }
+      return { text: textOfContent(message.content, '\n'), called: called.reverse(), turns }
     }
   }
-  return { text: '', called: called.reverse() }
+  return { text: '', called: called.reverse(), turns }
 }
 
 function isBesideResults(messages: readonly ChatMessage[], at: number): boolean {

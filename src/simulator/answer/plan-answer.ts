@@ -7,6 +7,7 @@ import { sampleJson } from '../json-sampler/json-sampler.js'
 import { isObject } from '../json-sampler/json-values.js'
 import { SchemaContext, STEP_BUDGET } from '../json-sampler/schema-context.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
+import { type AgentTurn, nextAgentTurn } from './agent-script.js'
 import { AnswerGenerator } from './answer-generator.js'
 import {
   applyLimits,
@@ -108,8 +109,10 @@ const STOP_WORDS = 100
 
 // ── Text and tool calls ─────────────────────────────────────────────────────
 
-function planOutput({ request, seed, limit }: PlanInput, proseLength: number): PlannedOutput {
+function planOutput({ request, behaviour, seed, limit }: PlanInput, proseLength: number): PlannedOutput {
   rejectUnsupportedFeatures(request)
+  const turn = behaviour.isAgent ? nextAgentTurn(request) : null
+  if (turn !== null) return agentOutput(turn, seed, limit)
   const calls = chooseCalls(request)
   if (calls.length > 0) {
     return { tokens: [], proseLength: 0, toolCalls: planToolCalls(calls, seed) }
@@ -128,6 +131,15 @@ function planOutput({ request, seed, limit }: PlanInput, proseLength: number): P
   }
   const tokens = isEcho ? splitIntoWords(echoText(userText), limit + STOP_WORDS) : null
   return { tokens, proseLength: tokens === null ? proseLength : 0, toolCalls: [] }
+}
+
+function agentOutput({ says, calls }: AgentTurn, seed: RandomSeed, limit: number): PlannedOutput {
+  const random = new SeededRandom(seed, RANDOM_LANE.json)
+  const toolCalls = calls.map(({ name, written }) => {
+    const id = `call_${randomAlphanumerics(random, ID_LETTERS)}`
+    return { id, name, argumentTokens: splitIntoTokens(written) }
+  })
+  return { tokens: splitIntoWords(says, limit + STOP_WORDS), proseLength: 0, toolCalls }
 }
 
 /** JSON for a schema in the prompt; null where there is none, or none that a value can be made for: words are free. */
