@@ -1,5 +1,4 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
-import { Fault } from '../base/fault.js'
 import type { FetchFile } from '../base/file-fetch.js'
 import { type CallLogLine, type CallSeverity, createCallLog } from '../base/log.js'
 import { VERSION } from '../base/version.js'
@@ -29,6 +28,7 @@ import { audioServiceProvider } from './audio-services.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
+import { workspaceFiles } from './workspace-files.js'
 
 export function composeInference(
   { config, worker, pool, clock, log, store }: WorkerContext,
@@ -197,21 +197,13 @@ function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutco
   }
 }
 
-/** Files that models make, in the store. A management key has no workspace: its organization's first one is taken. */
-function storeGeneratedFiles({ files, accounts }: Pick<Store, 'files' | 'accounts'>): GeneratedFiles {
+/** Files that models make, in the store. */
+function storeGeneratedFiles(store: Store): GeneratedFiles {
+  const filesOf = workspaceFiles(store)
   return {
-    store: ({ organizationId, workspaceId: own }, filename, content) => {
-      const workspaceId = own ?? accounts.workspacesOf(organizationId)[0]?.id
-      if (workspaceId === undefined) {
-        return Promise.reject(new Fault('internal', { detail: 'an organization without a workspace' }))
-      }
-      return files.createFile(
-        { organizationId, workspaceId, filename, origin: 'created', purpose: null },
-        content,
-      )
-    },
+    store: (caller, filename, content) => filesOf(caller).create(filename, content),
     discard: async (id) => {
-      await files.removeFile(id)
+      await store.files.removeFile(id)
     },
   }
 }

@@ -124,6 +124,8 @@ export interface CreatedFile {
 
 /** The files of the caller's workspace, and of no other. */
 export interface ToolFiles {
+  /** What is known of a file; null where the workspace has no such one, whether another has or not. */
+  find(id: string): CreatedFile | null
   list(limit: number): readonly (CreatedFile & { readonly createdAt: number })[]
   /** Null where the workspace has no such file, where it is larger than `maxBytes`, or its bytes are gone. */
   read(id: string, maxBytes: number): Promise<{ readonly file: CreatedFile; readonly bytes: Buffer } | null>
