@@ -75,6 +75,7 @@ export function toolRun(run: Partial<ToolRun> = {}): ToolRun {
 }
 
 const NO_FILES: ToolFiles = {
+  find: () => null,
   list: () => [],
   read: async () => null,
   create: async () => {
