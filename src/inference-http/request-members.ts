@@ -30,6 +30,9 @@ export const cacheControl = nameSchema(
   z.object({ type: z.literal('ephemeral'), ...optional({ ttl: z.enum(['5m', '1h']) }) }),
 )
 
+/** How much a model is to think, as chat says it. */
+export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+
 const MODEL_ID = /^[~@A-Za-z0-9][\w.:/@~+-]*$/
 const LONGEST_MODEL_ID = 256
 

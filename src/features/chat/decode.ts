@@ -11,9 +11,9 @@ import {
   routingContradiction,
   withoutMembers,
 } from '../../inference-http/request-members.js'
+import { serverToolName } from '../../inference-http/server-tools.js'
 import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
 import { type ChatBody, chatMembers } from './schema.js'
-import { serverToolType } from './schema-tools.js'
 
 /**
  * The canonical request of a validated body. Throws `invalid-input` for the first rule between fields that is
@@ -167,8 +167,9 @@ function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): Validat
 /** No provider of this version runs tools of its own, nor does the gateway (contract/decisions 10). */
 function toolsAreFunctions({ tools = [] }: ChatBody): ValidationIssue | null {
   for (let at = 0; at < tools.length; at++) {
-    const type = serverToolType(tools[at]!.type as string)
-    if (type !== null) return bodyIssue(['tools', at, 'type'], `${type} is not supported by this gateway`)
+    const name = serverToolName(tools[at]!.type as string)
+    if (name !== null)
+      return bodyIssue(['tools', at, 'type'], `service:${name} is not supported by this gateway`)
   }
   return null
 }

@@ -3,9 +3,7 @@ import { z } from 'zod'
 import { boundedString, limitOpenValue, noteOptions, optional, safeInteger } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { base64OrUrl, mediaUrl } from '../../inference-http/media.js'
-import { cacheControl } from '../../inference-http/request-members.js'
-
-export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+import { cacheControl, effort } from '../../inference-http/request-members.js'
 
 /** In every part: the prompt is to be cached up to its end. */
 const cacheMarks = optional({

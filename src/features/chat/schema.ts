@@ -18,7 +18,7 @@ import {
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import * as shared from '../../inference-http/request-members.js'
-import { effort, message, textPart } from './schema-messages.js'
+import { message, textPart } from './schema-messages.js'
 import { tool, toolChoice } from './schema-tools.js'
 
 const flag = z.boolean().nullable()
@@ -82,7 +82,7 @@ const output = {
 }
 
 const reasoningWish = optional({
-  effort: effort.nullable(),
+  effort: shared.effort.nullable(),
   summary: z.enum(['auto', 'concise', 'detailed']).nullable(),
   max_tokens: safeInteger(1).nullable(),
   exclude: flag,
@@ -90,7 +90,7 @@ const reasoningWish = optional({
 })
 const reasoning = {
   reasoning: z.object(reasoningWish).nullable(),
-  reasoning_effort: effort.nullable(),
+  reasoning_effort: shared.effort.nullable(),
   include_reasoning: flag,
 }
 

@@ -8,6 +8,7 @@
 import type { Fault } from '../../base/fault.js'
 import type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
 import type { JsonObject } from './json-values.js'
+import type { Tooling } from './tooling.js'
 import type { Usage } from './usage.js'
 
 export type { CacheControl, ContentPart, PromptCacheOptions, TextPart } from './chat-parts.js'
@@ -128,6 +129,8 @@ export interface RoutedRequest {
   readonly trace?: JsonObject
   /** Members that no schema here names (contract/decisions 46); none of them is null. */
   readonly extra?: JsonObject
+  /** What the gateway itself is to do around the turns of the model; absent where that is nothing. */
+  readonly tooling?: Tooling
 }
 
 /** A validated chat request. Members that were not sent are absent. */

@@ -37,6 +37,8 @@ export type StopCondition =
 export interface Tooling {
   readonly tools: readonly RequestedTool[]
   readonly plugins: readonly RequestedPlugin[]
+  /** Plugins that the request switches off: a default of the organization does not run where that is allowed. */
+  readonly disabled: readonly string[]
   /** Null where the request names none; then `maxToolCalls` counts. */
   readonly stopWhen: readonly StopCondition[] | null
   /** From 1 to 30. */

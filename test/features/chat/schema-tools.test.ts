@@ -151,7 +151,7 @@ test('the parameters of a server tool are checked before it is refused', async (
     [
       'web_search',
       { engine: 'bing' },
-      '.engine: must be one of auto, native, exa, parallel, firecrawl, perplexity',
+      '.engine: must be one of auto, native, searxng, brave, tavily, exa, parallel, firecrawl, perplexity',
     ],
     [
       'web_search',

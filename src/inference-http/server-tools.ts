@@ -1,0 +1,248 @@
+/**
+ * The tools that the gateway runs, as requests of chat and of messages name them (contract/gateway 2.4, 5.2;
+ * contract/tools 3): their spellings, the shapes of their parameters, and what of a body becomes its tooling.
+ */
+import { z } from 'zod'
+import type { ValidationIssue } from '../base/fault.js'
+import type { RequestedPlugin, RequestedTool, StopCondition, Tooling } from '../gateway/formats/tooling.js'
+import {
+  boundedInteger,
+  boundedString,
+  finiteNumber,
+  noteOptions,
+  optional,
+  safeInteger,
+  stringMatching,
+} from '../http/fields.js'
+import { fetchParameters, innerTool, searchMode, userLocation, xSearch } from './plugins.js'
+import { bodyIssue, cacheControl, effort } from './request-members.js'
+
+/** Tools of both formats, without their prefix. */
+const SHARED_TOOLS = [
+  'advisor',
+  'bash',
+  'datetime',
+  'files',
+  'fusion',
+  'image_generation',
+  'experimental__search_models',
+  'mcp',
+  'memory',
+  'subagent',
+  'web_fetch',
+  'web_search',
+] as const
+
+/** Tools that only the messages format has. */
+const MESSAGES_ONLY = ['shell', 'text_editor', 'tool_search'] as const
+
+export type ServerToolName = (typeof SHARED_TOOLS)[number] | (typeof MESSAGES_ONLY)[number]
+
+export const CHAT_SERVER_TOOLS: readonly ServerToolName[] = SHARED_TOOLS
+export const MESSAGES_SERVER_TOOLS: readonly ServerToolName[] = [...SHARED_TOOLS, ...MESSAGES_ONLY]
+
+export const SEARCH_SHORTHANDS = [
+  'web_search',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search_2025_08_26',
+] as const
+
+/** Prefixes of a tool of the gateway: the neutral one, and another gateway's (contract/decisions 1). */
+const PREFIX = /^(?:service|openrouter):/
+
+/** The name of a tool of the gateway without its prefix; null for a type that names none. */
+export function serverToolName(type: string): string | null {
+  if (SHORTHANDS.has(type)) return 'web_search'
+  return PREFIX.test(type) ? type.replace(PREFIX, '') : null
+}
+
+const SHORTHANDS: ReadonlySet<string> = new Set(SEARCH_SHORTHANDS)
+
+// ── Parameters ──────────────────────────────────────────────────────────────
+
+const effortOrBudget = z.object(optional({ effort, max_tokens: safeInteger(1) }))
+const agentName = stringMatching(
+  /^[A-Za-z0-9 _-]{1,64}$/,
+  'must be 1 to 64 letters, digits, spaces, underscores or hyphens',
+)
+const strings = z.array(z.string())
+const positive = safeInteger(1)
+
+/** Who runs a tool. The other spelling of our own name is taken and not advertised (contract/decisions 1). */
+function engineAmong(names: readonly string[]): z.ZodEnum {
+  return z.enum([...names, 'openrouter']).meta({ enum: [...names] })
+}
+
+const networkPolicy = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('disabled') }),
+  z.object({ type: z.literal('allowlist'), allowed_domains: strings }),
+])
+const inContainer = optional({ file_ids: strings, network_policy: networkPolicy })
+
+/** Who searches: the gateway's own backends, and those that other gateways name. */
+const SEARCH_ENGINES = [
+  ...(['auto', 'native', 'searxng', 'brave', 'tavily', 'exa'] as const),
+  ...(['parallel', 'firecrawl', 'perplexity'] as const),
+]
+
+/** Members that the search tool takes under `parameters`, and its shorthands directly as well. */
+const searchParameters = optional({
+  engine: z.enum([...SEARCH_ENGINES]),
+  allowed_domains: strings,
+  excluded_domains: strings,
+  max_results: positive,
+  max_total_results: positive,
+  max_uses: positive,
+  max_characters: positive,
+  mode: searchMode,
+  search_context_size: z.enum(['low', 'medium', 'high']),
+  user_location: userLocation,
+  x_search: xSearch,
+})
+
+interface DomainLists {
+  readonly allowed_domains?: readonly string[]
+  readonly excluded_domains?: readonly string[]
+}
+
+/** An allow-list and a deny-list exclude each other. */
+function oneListOfDomains(search: DomainLists): boolean {
+  return search.allowed_domains === undefined || search.excluded_domains === undefined
+}
+
+const ONE_LIST = noteOptions('takes allowed_domains or excluded_domains, not both')
+const searchObject = z.object(searchParameters).refine(oneListOfDomains, ONE_LIST)
+
+const environment = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('container_auto'), ...inContainer }),
+  z.object({ type: z.literal('container_reference'), container_id: boundedString(1, 20), ...inContainer }),
+])
+
+/** Every one of them may be left out. */
+function parametersOf(members: z.ZodRawShape): z.ZodType {
+  return z.object(optional(members))
+}
+
+/** Tools of the run beneath a call, and how many calls it may make. */
+const innerLoop = { tools: z.array(innerTool), max_tool_calls: boundedInteger(1, 25) }
+
+const sandbox = parametersOf({ engine: engineAmong(['auto', 'native', 'service']), environment })
+
+const LABEL = 'must be 1 to 64 letters, digits, underscores or hyphens'
+
+const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
+  advisor: parametersOf({
+    model: z.string(),
+    name: agentName,
+    instructions: z.string(),
+    forward_transcript: z.boolean(),
+    max_completion_tokens: positive,
+    temperature: finiteNumber(),
+    stream: z.boolean(),
+    reasoning: effortOrBudget,
+    ...innerLoop,
+  }),
+  bash: sandbox,
+  datetime: parametersOf({ timezone: z.string() }),
+  files: parametersOf({}),
+  fusion: parametersOf({
+    analysis_models: strings.min(1).max(8),
+    model: z.string(),
+    max_tool_calls: boundedInteger(1, 16),
+    max_completion_tokens: positive,
+    reasoning: effortOrBudget,
+    temperature: finiteNumber(),
+    tools: z.array(innerTool).max(8),
+    cache_control: cacheControl,
+  }),
+  image_generation: z.looseObject(optional({ model: z.string() })),
+  experimental__search_models: parametersOf({ max_results: boundedInteger(1, 20) }),
+  mcp: z.object({
+    server_label: stringMatching(/^[A-Za-z0-9_-]{1,64}$/, LABEL),
+    ...optional({ server_url: boundedString(1, 2048), allowed_tools: strings, excluded_tools: strings }),
+  }),
+  memory: parametersOf({}),
+  shell: sandbox,
+  subagent: parametersOf({
+    model: z.string(),
+    name: agentName,
+    instructions: z.string(),
+    max_completion_tokens: positive,
+    temperature: finiteNumber(),
+    reasoning: effortOrBudget,
+    ...innerLoop,
+    inherit_functions: z.boolean(),
+    inherited_function_names: strings,
+  }),
+  text_editor: parametersOf({}),
+  tool_search: parametersOf({ max_results: boundedInteger(1, 20), variant: z.enum(['regex', 'bm25']) }),
+  web_fetch: parametersOf({
+    engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
+    ...fetchParameters,
+  }),
+  web_search: searchObject,
+}
+
+/** A tool of the gateway under both spellings; the neutral one is the one in the document (contract/decisions 1). */
+export function serverToolSchema<M extends z.ZodRawShape>(name: ServerToolName, members: M = {} as M) {
+  const parameters = PARAMETERS[name]
+  return z.object({
+    type: z.literal([`service:${name}`, `openrouter:${name}`]).meta({ enum: [`service:${name}`] }),
+    ...(name === 'mcp' ? { parameters } : { parameters: z.exactOptional(parameters) }),
+    ...members,
+  })
+}
+
+export const searchShorthand = z
+  .object({
+    type: z.literal(SEARCH_SHORTHANDS),
+    ...searchParameters,
+    ...optional({ parameters: searchObject }),
+  })
+  .refine(oneListOfDomains, ONE_LIST)
+
+// ── What of a body is the gateway's own to do ────────────────────────────────
+
+/** Of several tools of these names one parameter tells which is which. */
+const TOLD_APART_BY: Readonly<Record<string, string>> = {
+  advisor: 'name',
+  subagent: 'name',
+  mcp: 'server_label',
+  tool_search: 'variant',
+}
+
+/** A tool that is named a second time (contract/tools 7.3), or null. */
+export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue | null {
+  const seen = new Set<string>()
+  for (const { name, parameters, place, type } of tools) {
+    const key = `${name} ${parameters[TOLD_APART_BY[name] ?? ''] ?? ''}`
+    if (seen.has(key)) return bodyIssue([...place, 'type'], `names the tool ${type} a second time`)
+    seen.add(key)
+  }
+  return null
+}
+
+const MOST_TOOL_CALLS = 30
+
+interface LoopBody {
+  readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean }[]
+  readonly stop_server_tools_when?: readonly StopCondition[]
+  readonly max_tool_calls?: number
+}
+
+/** What a body asks of the gateway itself, as a member to be spread; none where that is nothing. */
+export function toolingMember(
+  { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS }: LoopBody,
+  tools: readonly RequestedTool[],
+): { readonly tooling?: Tooling } {
+  if (tools.length === 0 && plugins.length === 0) return {}
+  const wanted: RequestedPlugin[] = []
+  const disabled: string[] = []
+  plugins.forEach(({ id, enabled, ...options }, at) => {
+    if (enabled === false) disabled.push(id)
+    else wanted.push({ id, options, place: ['plugins', at] })
+  })
+  const stopWhen = stop_server_tools_when ?? null
+  return { tooling: { tools, plugins: wanted, disabled, stopWhen, maxToolCalls: max_tool_calls } }
+}
