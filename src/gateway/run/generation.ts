@@ -8,6 +8,7 @@ import type {
   RoutedRequest,
   Usage,
 } from '../formats/canonical.js'
+import type { PipelineEntry } from '../plugins/port/plugin.js'
 import type { CallCost } from '../pricing/price.js'
 import type { ConnectionWaits } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
@@ -51,6 +52,23 @@ export interface Consumption {
   readonly guessed: boolean
 }
 
+/** What a loop of server tools has come to, for the answer of which it is the whole (contract/tools 2). */
+export interface LoopRecord {
+  /** Calls of server tools that models asked for, and those that were run. */
+  requested: number
+  executed: number
+  /** Stages that changed something, in order. */
+  readonly pipeline: PipelineEntry[]
+}
+
+/** A turn beneath a generation that the caller sees. */
+export interface ParentGeneration {
+  /** Of the call, never of a nested run. */
+  readonly root: Generation<RoutedRequest>
+  /** What runs: `turn`, or the word of a tool for what it runs beneath itself: `advisor`, `judge`. */
+  readonly purpose: string
+}
+
 /** What a caller says of itself in headers; `''` where it says nothing. */
 export interface CallingClient {
   readonly agent: string
@@ -71,6 +89,8 @@ interface InferenceArrival {
   readonly client: CallingClient
   /** `performance.now()` when planning began. */
   readonly decodedAt: number
+  /** Null for what the caller sees. */
+  readonly parent: ParentGeneration | null
 }
 
 export class Generation<R extends RoutedRequest = ChatRequest> implements InferenceArrival {
@@ -81,6 +101,9 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   readonly traceparent: string
   readonly client: CallingClient
   readonly decodedAt: number
+  readonly parent: ParentGeneration | null
+  /** Where server tools or plugins have a part in it. */
+  loop: LoopRecord | null = null
   /** `performance.now()` when planning was done, and when the call was admitted. */
   plannedAt = 0
   admittedAt = 0
@@ -116,6 +139,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     this.traceparent = arrival.traceparent ?? ''
     this.client = arrival.client ?? NO_CLIENT
     this.decodedAt = arrival.decodedAt ?? 0
+    this.parent = arrival.parent ?? null
   }
 
   /** The endpoint that serves has failed in the middle of its answer. */

@@ -1,0 +1,84 @@
+/** What a loop of server tools needs of the house, and whom it tells. */
+import type { Clock } from '../../base/clock.js'
+import type { Fault } from '../../base/fault.js'
+import type { MaybePromise } from '../../base/maybe-promise.js'
+import type { Principal } from '../../base/principal.js'
+import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
+import type { Tooling } from '../formats/tooling.js'
+import type { CountTokens } from '../metering/format.js'
+import type { Plugin } from '../plugins/port/plugin.js'
+import type { Generation } from '../run/generation.js'
+import type { StreamListener } from '../run/ports.js'
+import type { ServerTool, ToolFiles } from '../tools/port/tool.js'
+
+export interface LoopPorts {
+  readonly clock: Clock
+  /** Total time of a call in milliseconds, over all turns and tools. */
+  readonly deadlineMs: number
+  readonly countTokens: CountTokens
+  readonly tools: ReadonlyMap<string, ServerTool>
+  readonly plugins: ReadonlyMap<string, Plugin>
+  readonly filesOf: (caller: Principal) => ToolFiles
+  /** What of a request its organization and operator let run; the fault of a tool that is switched off. */
+  readonly admitTooling: (caller: Principal, tooling: Tooling) => Tooling | Fault
+  /** Most calls of server tools in one loop, run or refused. */
+  readonly mostCalls: () => number
+  readonly openAccount: OpenLoopAccount
+  /** Hears of an exception in a step that no caller awaits. */
+  readonly onDefect: (error: unknown) => void
+}
+
+/** Opens the row of a loop. Nothing is taken for it: its turns and tools are admitted one by one. */
+export type OpenLoopAccount = (root: Generation<RoutedRequest>) => LoopAccount
+
+/** The money of one loop, of the call that the caller sees; nested runs share it. */
+export interface LoopAccount {
+  /** The caller as its key stands now, before every turn and tool; the fault that ends the loop. */
+  recheck(): MaybePromise<Principal | Fault>
+  /** Before a tool runs: sets its fee aside. Resolves to the fault that refuses; then nothing is held. */
+  reserve(row: ToolRow): MaybePromise<ToolPermit | Fault>
+  /** The loop is over: its row is closed. A promise keeps the end from the caller until it resolves; never rejects. */
+  close(outcome: InferenceOutcome): Promise<void> | null
+}
+
+/** What is written down of one call of a tool, or of one step of a plugin. */
+export interface ToolRow {
+  /** Of the same kind as a turn's: the root's id, a point and a number. */
+  readonly id: string
+  readonly kind: 'tool' | 'plugin'
+  readonly name: string
+  readonly backend: string
+  /** Nano-dollars, at most. */
+  readonly fee: number
+}
+
+export interface ToolPermit {
+  /** Once. `charged` is at most the fee. */
+  settle(spent: {
+    readonly charged: number
+    readonly executed: boolean
+    readonly isError: boolean
+    readonly units?: Readonly<Record<string, number>>
+    readonly durationMs: number
+  }): void
+}
+
+/** A tool of a loop on its way, for callers who watch (contract/tools 1.5). */
+export interface ToolProgress {
+  readonly state: 'started' | 'completed' | 'failed'
+  /** Neutral name of the tool. */
+  readonly name: string
+  readonly callId: string
+  /** How many calls have begun, and of how many at most. */
+  readonly step: number
+  readonly most: number
+  /** As the model wrote them; where it begins. */
+  readonly arguments?: string
+  /** Nano-dollars; where it ends. */
+  readonly cost?: number
+}
+
+/** Takes the answer of a loop; its `onEvent` brings the events of all turns as those of one answer. */
+export interface LoopListener<R extends RoutedRequest, E, A> extends StreamListener<R, E, A> {
+  onToolProgress?(progress: ToolProgress): void
+}

@@ -1,0 +1,115 @@
+/**
+ * What the loop of server tools has to know of a wire format: how a conversation goes on from turn to turn, and which
+ * events of a turn the caller sees. One object per format; a `Conversation` per loop.
+ */
+import type { Principal } from '../../base/principal.js'
+import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
+import type { JsonObject } from '../formats/json-values.js'
+import type { RequestedTool, Tooling } from '../formats/tooling.js'
+import type { InferenceFormat } from '../metering/format.js'
+import type { Question } from '../plugins/port/plugin.js'
+import type { CreatedFile, ToolFunction, UrlCitation } from '../tools/port/tool.js'
+
+/** Stateless; one frozen object per format. */
+export interface TurnFormat<R extends RoutedRequest, E, A> {
+  readonly format: InferenceFormat<R, E, A>
+  /** For plugins. */
+  question(request: R): Question
+  /** The request as the first plan is made for it: with the functions, without what only the gateway reads. */
+  begin(request: R, loop: LoopContext<E>): Conversation<R, E, A>
+}
+
+export interface LoopContext<E> {
+  readonly caller: Principal
+  readonly tooling: Tooling
+  /** What the model is offered of server tools; names are unique, also among the caller's functions. */
+  readonly offered: readonly OfferedFunction[]
+  /** Hands an event to the caller. */
+  readonly emit: (event: E) => void
+}
+
+/** A function of a server tool, under the name by which the model calls it. */
+export interface OfferedFunction {
+  readonly name: string
+  readonly tool: RequestedTool
+  readonly function: ToolFunction
+}
+
+/** `off`: no tool may be called, they stay in place; `gone`: they are taken out. */
+export type TurnTools = 'on' | 'off' | 'gone'
+
+/** One loop in one format. The methods are called in the order in which they stand, `request` to `addResults` per turn. */
+export interface Conversation<R extends RoutedRequest, E, A> {
+  /** A loop that stops at its limit is paused instead of closed with a last turn (contract/tools 1.2). */
+  readonly pausesAtLimit?: boolean
+  /**
+   * The request of the next turn. A forced choice holds for the first one only. After a turn with `off` that called all
+   * the same, `gone` asks again; what that turn called is forgotten.
+   */
+  request(tools: TurnTools): R
+  /** Takes an event of the turn under way, and emits what the caller may see of it now. */
+  take(event: E): void
+  /** The turn under way has ended properly. */
+  endTurn(): TurnEnd
+  /** A call of a server tool begins; for formats that show it. */
+  callStarted?(call: TurnCall): void
+  /** A call has its result; for formats that show it. Called as results come, which may be out of order. */
+  callEnded?(result: CallResult): void
+  /** All results of the turn, in the order of its calls. */
+  addResults(results: readonly CallResult[]): void
+  /** What the answer is to show beside its text; before `end`. */
+  annotate(extras: AnswerExtras): void
+  /** The text so far is replaced (`restate`), or gets a last piece (`append`). */
+  restate(text: string): void
+  append(text: string): void
+  /** No further turn: emits what was kept for the end, the caller's own calls and why it ended. */
+  end(how: LoopEnd): void
+  /** Text of all turns that the caller has been shown. */
+  text(): string
+  /** The whole answer, of everything that was emitted. */
+  answer(): A
+  /** The conversation as it stands, as a chat request without server tools. */
+  asChat(): ChatRequest
+}
+
+/** `paused`: at a limit; `broken`: a later turn has failed. */
+export type LoopEnd = 'answered' | 'handed-over' | 'paused' | 'broken'
+
+/** What a turn came to. */
+export interface TurnEnd {
+  /** In the words of the format. */
+  readonly finish: string
+  /** It broke off or was filtered: nothing it called is run. */
+  readonly isBroken: boolean
+  /** Calls of server tools and of functions that nobody has, in order. */
+  readonly calls: readonly TurnCall[]
+  /** Names of the caller's functions that it called. */
+  readonly callerCalls: readonly string[]
+}
+
+/** A call as the model made it. */
+export interface TurnCall {
+  readonly id: string
+  readonly name: string
+  /** JSON text, as it came. */
+  readonly arguments: string
+}
+
+export interface CallResult {
+  readonly call: TurnCall
+  /** Null where nobody has such a function. */
+  readonly offered: OfferedFunction | null
+  /** For the model: JSON. */
+  readonly content: unknown
+  readonly isError: boolean
+  readonly nativeContent?: unknown
+  readonly citations: readonly UrlCitation[]
+}
+
+export interface AnswerExtras {
+  readonly citations?: readonly UrlCitation[]
+  readonly images?: readonly string[]
+  readonly files?: readonly CreatedFile[]
+  /** Members of `annotations` as they stand on the wire. */
+  readonly annotations?: readonly JsonObject[]
+}
