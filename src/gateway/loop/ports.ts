@@ -10,6 +10,7 @@ import type { Plugin } from '../plugins/port/plugin.js'
 import type { Generation } from '../run/generation.js'
 import type { StreamListener } from '../run/ports.js'
 import type { ServerTool, ToolFiles } from '../tools/port/tool.js'
+import type { ReplaySeal } from './replay-seal.js'
 
 export interface LoopPorts {
   readonly clock: Clock
@@ -18,6 +19,7 @@ export interface LoopPorts {
   readonly countTokens: CountTokens
   readonly tools: ReadonlyMap<string, ServerTool>
   readonly plugins: ReadonlyMap<string, Plugin>
+  readonly seal: ReplaySeal
   readonly filesOf: (caller: Principal) => ToolFiles
   /** What of a request its organization and operator let run; the fault of a tool that is switched off. */
   readonly admitTooling: (caller: Principal, tooling: Tooling) => Tooling | Fault

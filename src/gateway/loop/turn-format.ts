@@ -9,18 +9,37 @@ import type { RequestedTool, Tooling } from '../formats/tooling.js'
 import type { InferenceFormat } from '../metering/format.js'
 import type { Question } from '../plugins/port/plugin.js'
 import type { CreatedFile, ToolFunction, UrlCitation } from '../tools/port/tool.js'
+import type { ReplaySeal } from './replay-seal.js'
 
 /** Stateless; one frozen object per format. */
 export interface TurnFormat<R extends RoutedRequest, E, A> {
   readonly format: InferenceFormat<R, E, A>
+  /**
+   * The request with what a loop before has left in its conversation turned back into calls and results, for whichever
+   * provider serves; the request itself where there is none. Names what is forged in `dropped`. Also for requests that
+   * name no tools.
+   */
+  resume(request: R, caller: Principal, seal: ReplaySeal, dropped: string[]): R
+  /**
+   * The request without those of its `tooling` that the provider planned first runs itself: `runsNative` tells whether
+   * it speaks the names with a date (contract/tools 3). Gives the refusal of a tool that only such a provider runs.
+   */
+  leaveToProvider(request: R, runsNative: boolean): R | RequestRefusal
   /** For plugins. */
   question(request: R): Question
   /** The request as the first plan is made for it: with the functions, without what only the gateway reads. */
   begin(request: R, loop: LoopContext<E>): Conversation<R, E, A>
 }
 
+/** Why a request cannot be served as it is planned. */
+export interface RequestRefusal {
+  readonly place: readonly (string | number)[]
+  readonly refused: string
+}
+
 export interface LoopContext<E> {
   readonly caller: Principal
+  readonly seal: ReplaySeal
   readonly tooling: Tooling
   /** What the model is offered of server tools; names are unique, also among the caller's functions. */
   readonly offered: readonly OfferedFunction[]

@@ -58,6 +58,7 @@ export function anthropicProvider(options: ServerOptions): Provider {
   return {
     ...chatOverMessages(messages),
     messages,
+    runsNativeTools: true,
     countMessages: (call, caller) =>
       new Promise((resolve) => {
         const handle = count(call, { onEnd: resolve, onFailure: ({ fault }) => resolve(fault) })

@@ -148,6 +148,8 @@ export interface Provider extends ChatApi {
   readonly embeddings?: EmbeddingsApi
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
   readonly messages?: MessagesApi
+  /** It runs tools under the names that the messages format has for them (contract/tools 3). */
+  readonly runsNativeTools?: boolean
   /**
    * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
    * estimated. Resolves to a fault when the provider refuses or fails; never rejects.
