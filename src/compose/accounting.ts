@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.js'
 import { PendingReplies } from '../base/pending-replies.js'
 import type { Config } from '../config/config.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
+import { callerRenewal } from '../identity/authenticate.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import type { QuotaGrant } from '../limits/quota.js'
@@ -82,6 +83,7 @@ export class WorkerAccounting {
       accounts: store.accounts,
       clock,
       creditsUrl: `${baseUrl}/credits`,
+      renew: callerRenewal(store.accounts, clock),
     })
     this.ledger = { ...ledger, sync: () => this.#sync() }
     this.addressLeases = createAddressLeases(clock, this.#acquireWithin(ADDRESS_GRANT_MS))

@@ -51,17 +51,6 @@ export function createAuthority(
   accessTokens: AccessTokenVerifier | null = null,
   roles: Pick<ScimStore, 'roleOf'> | null = null,
 ): CallerAuthority {
-  const principals = new WeakMap<ApiKey, Principal>()
-
-  function principalOf(key: ApiKey): Principal {
-    let principal = principals.get(key)
-    if (principal === undefined) {
-      principal = createPrincipal(key)
-      principals.set(key, principal)
-    }
-    return principal
-  }
-
   function admitToken(hash: string | null, needed: AccessLevel, access: AccessLevel): Principal {
     const principal = admitCaller(findTokenKey(hash), needed, access)
     if (needed === 'own-key') throw NOT_BY_TOKEN
@@ -104,6 +93,32 @@ export function createAuthority(
       if (hash instanceof Promise) return hash.then((late) => admitToken(late, needed, access))
       return admitToken(hash, needed, access)
     },
+  }
+}
+
+/** One per record of a key: another state is another record. */
+const PRINCIPALS = new WeakMap<ApiKey, Principal>()
+
+function principalOf(key: ApiKey): Principal {
+  let principal = PRINCIPALS.get(key)
+  if (principal === undefined) {
+    principal = createPrincipal(key)
+    PRINCIPALS.set(key, principal)
+  }
+  return principal
+}
+
+/**
+ * Reads the key of a caller anew in the middle of its call: the caller with the limits of this moment, or what refuses
+ * a key that has been disabled or deleted or has expired meanwhile.
+ */
+export type RenewCaller = (caller: Principal) => Principal | Fault
+
+export function callerRenewal(accounts: Pick<AccountStore, 'key'>, clock: Clock): RenewCaller {
+  return ({ keyHash }) => {
+    const key = accounts.key(keyHash)
+    const refusal = key === null ? 'unknown' : keyRefusal(key, clock.unixSeconds() * 1000)
+    return refusal === null ? principalOf(key!) : REFUSED[refusal]
   }
 }
 

@@ -137,9 +137,9 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/accounting/',
     'admission against limits and credits, settlement, ledger rows',
-    `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts type:src/gateway/formats/
+    `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts src/gateway/formats/
      type:src/gateway/catalog/ src/limits/ src/gateway/pricing/ type:src/gateway/routing/
-     type:src/gateway/run/`,
+     type:src/gateway/run/ type:src/gateway/loop/`,
   ),
   rule(
     'src/gateway/gateway.ts',

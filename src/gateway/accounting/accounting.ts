@@ -2,49 +2,27 @@
  * Reserve, settle, write down: the two moments at which an inference meets its limits and the ledger. Callers without
  * any limit are never kept waiting, nor is anybody asked about them.
  */
-import type { Clock } from '../../base/clock.js'
-import { Fault } from '../../base/fault.js'
-import { isPermit, NO_ANSWER, type QuotaLeases, type QuotaPermit } from '../../limits/quota-leases.js'
+import type { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { QuotaPermit } from '../../limits/quota-leases.js'
 import type { AccountStore } from '../../store/account-store.js'
-import {
-  type ClosedLedgerEntry,
-  type LedgerJournal,
-  type LimitCoverage,
-  NO_LIMIT_COVERAGE,
-} from '../../store/ledger-store.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
+import type { LoopAccount } from '../loop/ports.js'
 import { type Reservation, reservationFor } from '../pricing/reservation.js'
-import type { Generation } from '../run/generation.js'
+import type { Generation, ParentGeneration } from '../run/generation.js'
 import type { Admission } from '../run/ports.js'
-import {
-  limitCoverageFor,
-  type QuotaClaim,
-  type QuotaClaimKind,
-  quotaClaimsFor,
-  refusalFault,
-} from './claims.js'
-import { closedLedgerEntry, lostAttemptEntry, openLedgerEntry } from './ledger-rows.js'
+import { type BookingPorts, Bookings, type HeldPermits, NOTHING_HELD } from './bookings.js'
+import { isOfPart, isOfRequest, limitCoverageFor, quotaClaimsFor, type ToolLimits } from './claims.js'
+import { closedLedgerEntry, openLedgerEntry } from './ledger-rows.js'
+import { RequestAccount } from './request-account.js'
 
 type RoutedGeneration = Generation<RoutedRequest>
 
-interface AccountingPorts {
-  readonly journal: LedgerJournal
-  readonly leases: QuotaLeases
+interface AccountingPorts extends BookingPorts {
   readonly accounts: Pick<AccountStore, 'organization'>
-  readonly clock: Clock
-  /** Where callers without credit are sent. */
-  readonly creditsUrl: string
+  /** A caller as its key is now; what refuses it where the key is gone. */
+  readonly renew: (caller: Principal) => Principal | Fault
 }
-
-/** What an admitted inference has taken, until it is settled. */
-interface HeldPermits {
-  readonly coverage: LimitCoverage
-  readonly claims: readonly QuotaClaim[]
-  /** One per claim. */
-  readonly permits: readonly QuotaPermit[]
-}
-
-const NOTHING_HELD: HeldPermits = Object.freeze({ coverage: NO_LIMIT_COVERAGE, claims: [], permits: [] })
 
 /** A count of tokens costs nothing; whoever has nothing left may not have tokens counted. */
 const COUNT_RESERVATION: Reservation = {
@@ -55,29 +33,29 @@ const COUNT_RESERVATION: Reservation = {
   perMillion: 0,
 }
 
-/** The ledger takes no rows: nothing may run that could not be written down. */
-const JOURNAL_FULL = new Fault('unavailable', {
-  retryAfter: 2,
-  detail: 'the journal of the ledger takes no rows',
-})
-const QUOTA_SERVER_SILENT = new Fault('unavailable', {
-  retryAfter: 1,
-  detail: 'the bank of the limits did not answer',
-})
-
 export class Accounting {
   readonly #ports: AccountingPorts
-  #openCalls = 0
+  readonly #bookings: Bookings
   /** Of all callers without limits: there is nothing to give back. */
-  readonly #unlimited: Admission = this.#admission(NOTHING_HELD)
+  readonly #unlimited: Admission
+  /** Of requests that run loops, by their roots. */
+  readonly #requests = new WeakMap<RoutedGeneration, RequestAccount>()
+  #toolLimits: Readonly<Record<string, ToolLimits>> = {}
 
   constructor(ports: AccountingPorts) {
     this.#ports = ports
+    this.#bookings = new Bookings(ports)
+    this.#unlimited = this.#admission(NOTHING_HELD)
   }
 
-  /** Inferences that are admitted and not settled. */
+  /** Inferences, and parts of them, that are admitted and not settled. */
   get open(): number {
-    return this.#openCalls
+    return this.#bookings.open
+  }
+
+  /** What the operator lets keys and organizations have of each tool, by its name. */
+  limitTools(limits: Readonly<Record<string, ToolLimits>>): void {
+    this.#toolLimits = limits
   }
 
   /**
@@ -85,22 +63,46 @@ export class Accounting {
    * with the seconds after which a try makes sense, or `unavailable`; then nothing of it is held.
    */
   admit(generation: RoutedGeneration): Admission | Promise<Admission> {
-    const { journal, accounts } = this.#ports
-    if (!journal.hasRoomFor(this.#openCalls)) throw JOURNAL_FULL
-    const { caller, request, plan, operation } = generation
+    this.#bookings.requireRoom()
+    const { caller, request, plan, operation, parent } = generation
     const reservation = reservationFor(operation, request, plan.endpoints)
-    const organization = accounts.organization(caller.organizationId)
+    const organization = this.#ports.accounts.organization(caller.organizationId)
     const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
-      return this.#recordAdmission(generation, reservation, NOTHING_HELD)
+      return this.#begin(generation, reservation, NOTHING_HELD)
     }
-    const claims = quotaClaimsFor(caller, organization, reservation, generation.created * 1000)
+    // The place among the calls is that of the whole request.
+    const every = quotaClaimsFor(caller, organization, reservation, generation.created * 1000)
+    const claims = parent === null ? every : every.filter(isOfPart)
     const coverage = limitCoverageFor(caller, credits)
-    const permits = this.#takeAtOnce(claims)
-    if (permits !== null) return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
-    return this.#take(claims, generation, reservation).then((taken) =>
-      this.#recordAdmission(generation, reservation, { coverage, claims, permits: taken }),
-    )
+    const begin = (permits: readonly QuotaPermit[]): Admission =>
+      this.#begin(generation, reservation, { coverage, claims, permits })
+    const permits = this.#bookings.hold(claims, caller, reservation)
+    return permits instanceof Promise ? permits.then(begin) : begin(permits)
+  }
+
+  /**
+   * Opens the account of a request that runs a loop: its place among the calls and the requests of its key. What it
+   * spends is claimed part by part. Throws, or rejects with, `rate-limited` or `unavailable`.
+   */
+  openAccount(root: RoutedGeneration): LoopAccount | Promise<LoopAccount> {
+    this.#bookings.requireRoom()
+    const { caller } = root
+    const claims = quotaClaimsFor(caller, null, COUNT_RESERVATION, root.created * 1000).filter(isOfRequest)
+    const open = (permits: readonly QuotaPermit[]): LoopAccount => {
+      const account = new RequestAccount(root, {
+        bookings: this.#bookings,
+        accounts: this.#ports.accounts,
+        clock: this.#ports.clock,
+        renew: this.#ports.renew,
+        limitsOf: (tool) => this.#toolLimits[tool] ?? null,
+        place: { ...NOTHING_HELD, claims, permits },
+      })
+      this.#requests.set(root, account)
+      return account
+    }
+    const permits = this.#bookings.hold(claims, caller, COUNT_RESERVATION)
+    return permits instanceof Promise ? permits.then(open) : open(permits)
   }
 
   /**
@@ -111,91 +113,31 @@ export class Accounting {
     const { caller } = generation
     const organization = this.#ports.accounts.organization(caller.organizationId)
     const claims = quotaClaimsFor(caller, organization, COUNT_RESERVATION, generation.created * 1000)
-    const permits = this.#takeAtOnce(claims) ?? (await this.#take(claims, generation, COUNT_RESERVATION))
-    return () => {
-      for (const [at, permit] of permits.entries())
-        this.#ports.leases.release(permit, claims[at]!.kind === 'requests' ? 1 : 0)
-    }
+    const permits = await this.#bookings.hold(claims, caller, COUNT_RESERVATION)
+    return () => this.#bookings.release({ ...NOTHING_HELD, claims, permits })
   }
 
-  /** Null when the quota server has to be asked: nothing is kept meanwhile that was taken at once. */
-  #takeAtOnce(claims: readonly QuotaClaim[]): QuotaPermit[] | null {
-    const permits: QuotaPermit[] = []
-    for (const { quota, amount } of claims) {
-      const permit = this.#ports.leases.tryAcquire(quota, amount)
-      if (permit === null) {
-        this.#releaseAll(permits)
-        return null
-      }
-      permits.push(permit)
-    }
-    return permits
-  }
-
-  #admission(holding: HeldPermits): Admission {
+  #admission(held: HeldPermits): Admission {
     return {
-      recordLost: (generation, attempt) =>
-        this.#ports.journal.recordLost(lostAttemptEntry(generation, attempt)),
-      settle: (generation, outcome) => this.#settle(generation, outcome, holding),
+      recordLost: (generation, attempt) => this.#bookings.recordLost(generation, attempt),
+      settle: (generation, outcome) => this.#settle(generation, outcome, held),
     }
   }
 
-  /** The promise resolves when the row outlives this process; it never rejects. */
-  #settle(generation: RoutedGeneration, outcome: InferenceOutcome, holding: HeldPermits): Promise<void> {
-    const row = closedLedgerEntry(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
-    const written = this.#ports.journal.recordClosed(row)
-    const { claims, permits } = holding
-    for (let at = 0; at < permits.length; at++) {
-      this.#ports.leases.release(permits[at]!, spentAmount(claims[at]!.kind, row))
-    }
-    this.#openCalls--
+  #settle(generation: RoutedGeneration, outcome: InferenceOutcome, held: HeldPermits): Promise<void> {
+    const row = closedLedgerEntry(generation, outcome, held.coverage, this.#ports.clock.monotonicMs())
+    const written = this.#bookings.end(row, held)
+    if (generation.parent !== null) this.#requestOf(generation.parent)?.add(generation.consumption)
     return written
   }
 
-  #recordAdmission(generation: RoutedGeneration, reservation: Reservation, holding: HeldPermits): Admission {
-    this.#openCalls++
-    this.#ports.journal.recordOpen(openLedgerEntry(generation, reservation.cost, holding.coverage))
-    return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
+  #requestOf({ root }: ParentGeneration): RequestAccount | null {
+    return this.#requests.get(root) ?? null
   }
 
-  async #take(
-    claims: readonly QuotaClaim[],
-    { caller }: RoutedGeneration,
-    reservation: Reservation,
-  ): Promise<QuotaPermit[]> {
-    const { leases, clock, creditsUrl } = this.#ports
-    const permits: QuotaPermit[] = []
-    for (const claim of claims) {
-      const { quota, amount } = claim
-      const outcome = leases.tryAcquire(quota, amount) ?? (await leases.acquire(quota, amount))
-      if (outcome !== NO_ANSWER && isPermit(outcome)) {
-        permits.push(outcome)
-        continue
-      }
-      this.#releaseAll(permits)
-      if (outcome === NO_ANSWER) throw QUOTA_SERVER_SILENT
-      const unixMs = clock.unixSeconds() * 1000
-      throw refusalFault(claim, outcome, { caller, reservation, creditsUrl, unixMs })
-    }
-    return permits
-  }
-
-  #releaseAll(permits: readonly QuotaPermit[]): void {
-    for (const permit of permits) this.#ports.leases.release(permit, 0)
-  }
-}
-
-/** What is gone of a claim. A place among the calls at a time is always given back. */
-function spentAmount(kind: QuotaClaimKind, row: ClosedLedgerEntry): number {
-  switch (kind) {
-    case 'concurrent':
-      return 0
-    case 'requests':
-      return 1
-    case 'tokens':
-      return row.promptTokens + row.completionTokens
-    case 'key-money':
-    case 'organization-money':
-      return row.cost
+  #begin(generation: RoutedGeneration, reservation: Reservation, held: HeldPermits): Admission {
+    if (generation.parent !== null) this.#requestOf(generation.parent)?.begin()
+    this.#bookings.begin(openLedgerEntry(generation, reservation.cost, held.coverage))
+    return held === NOTHING_HELD ? this.#unlimited : this.#admission(held)
   }
 }

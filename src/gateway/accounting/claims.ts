@@ -9,13 +9,32 @@ import type { Organization } from '../../store/account-store.js'
 import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
 import { affordableTokens, type Reservation } from '../pricing/reservation.js'
 
-export type QuotaClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
+export type QuotaClaimKind =
+  | 'concurrent'
+  | 'requests'
+  | 'tokens'
+  | 'tool-calls'
+  | 'key-money'
+  | 'organization-money'
 
 /** An amount of one quota that an inference needs. */
 export interface QuotaClaim {
   readonly kind: QuotaClaimKind
   readonly quota: Quota
   readonly amount: number
+}
+
+/** What a request that runs a loop claims once, and not again with each of its turns. */
+export function isOfRequest({ kind }: QuotaClaim): boolean {
+  return kind === 'concurrent' || kind === 'requests'
+}
+
+export function isOfPart(claim: QuotaClaim): boolean {
+  return !isOfRequest(claim)
+}
+
+export function isOfMoney({ kind }: QuotaClaim): boolean {
+  return kind === 'key-money' || kind === 'organization-money'
 }
 
 const MINUTE_MS = 60_000
@@ -104,6 +123,29 @@ function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): 
   return quota
 }
 
+/** How often a tool may be called in a minute, over all workers; null where there is no limit. */
+export interface ToolLimits {
+  readonly callsPerMinutePerKey: number | null
+  readonly callsPerMinutePerOrganization: number | null
+}
+
+/** What a call of a tool claims of the operator's limits. */
+export function toolClaimsFor(
+  tool: string,
+  { keyHash, organizationId }: Principal,
+  { callsPerMinutePerKey, callsPerMinutePerOrganization }: ToolLimits,
+): readonly QuotaClaim[] {
+  const claims = [
+    [`u${tool} ${keyPayer(keyHash)}`, callsPerMinutePerKey],
+    [`u${tool} ${organizationPayer(organizationId)}`, callsPerMinutePerOrganization],
+  ] as const
+  return claims.flatMap(([name, capacity]) =>
+    capacity === null
+      ? []
+      : [{ kind: 'tool-calls', quota: { name, capacity, windowMs: MINUTE_MS }, amount: 1 } as const],
+  )
+}
+
 export function limitCoverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
   return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
@@ -166,7 +208,12 @@ const LIMIT_NAMES = {
   concurrent: 'calls at a time',
   requests: 'requests per minute',
   tokens: 'tokens per minute',
+  'tool-calls': 'calls of this tool per minute',
 } as const
+
+function isOfOrganization({ name }: Quota): boolean {
+  return /^u\S* o/.test(name)
+}
 
 /** It is not known when a call that runs will end. */
 const CONCURRENT_RETRY_MS = 1_000
@@ -181,7 +228,7 @@ function rateLimitedFault(
   return new Fault('rate-limited', {
     retryAfter,
     rate: { limit: quota.capacity, remaining: left, resetAt: unixMs + waitMs },
-    note: `This key is limited to ${quota.capacity} ${LIMIT_NAMES[kind as keyof typeof LIMIT_NAMES]}. Try again in ${retryAfter} s`,
+    note: `${isOfOrganization(quota) ? 'This organization' : 'This key'} is limited to ${quota.capacity} ${LIMIT_NAMES[kind as keyof typeof LIMIT_NAMES]}. Try again in ${retryAfter} s`,
     metadata: { error_type: 'rate_limit_exceeded', limited: kind },
   })
 }

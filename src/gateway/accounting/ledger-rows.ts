@@ -1,11 +1,13 @@
 /** The rows that an inference leaves in the ledger. */
-import type {
-  ClosedLedgerEntry,
-  LedgerOutcome,
-  LedgerRow,
-  LimitCoverage,
-  LostAttemptEntry,
-  OpenLedgerEntry,
+import {
+  type ClosedLedgerEntry,
+  type LedgerOutcome,
+  type LedgerRow,
+  type LimitCoverage,
+  type LostAttemptEntry,
+  NO_LIMIT_COVERAGE,
+  NOTHING_TOLD,
+  type OpenLedgerEntry,
 } from '../../store/ledger-store.js'
 import type {
   InferenceOperation,
@@ -14,6 +16,7 @@ import type {
   Usage,
   UsageDetails,
 } from '../formats/canonical.js'
+import type { ToolRow, ToolSpending } from '../loop/ports.js'
 import type { Generation, LostAttempt } from '../run/generation.js'
 import { rowWhy } from './row-why.js'
 
@@ -25,6 +28,12 @@ const API_NAMES: Readonly<Record<InferenceOperation, string>> = {
   transcription: 'stt',
   embeddings: 'embeddings',
 }
+
+/** A row beneath another is known by its part. */
+function apiName({ parent, operation }: Generation<RoutedRequest>): string {
+  return parent === null ? API_NAMES[operation] : parent.purpose
+}
+
 const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 
 export function openLedgerEntry(
@@ -32,7 +41,7 @@ export function openLedgerEntry(
   estimate: number,
   coverage: LimitCoverage,
 ): OpenLedgerEntry {
-  const { id, caller, plan, operation } = generation
+  const { id, caller, plan } = generation
   const first = plan.endpoints[0]!
   return {
     id,
@@ -43,7 +52,7 @@ export function openLedgerEntry(
     coverage,
     model: first.model.id,
     provider: first.provider.slug,
-    api: API_NAMES[operation],
+    api: apiName(generation),
   }
 }
 
@@ -93,7 +102,7 @@ export function closedLedgerEntry(
       model: generation.model,
       requested: generation.plan.requested,
       provider: generation.providerName,
-      api: API_NAMES[generation.operation],
+      api: apiName(generation),
       streamed: request.stream === true,
       attempts: generation.attempts.length,
       durationMs: Math.round(now - generation.startedAt),
@@ -109,6 +118,57 @@ export function closedLedgerEntry(
       mediaParts: media.all,
       audioParts: media.audio,
       why: rowWhy(generation),
+    },
+  }
+}
+
+/** The row of a request whose turns and tools have rows of their own: how it ended, and no money. */
+export function closedRootEntry(
+  root: Generation<RoutedRequest>,
+  outcome: InferenceOutcome,
+  now: number,
+): ClosedLedgerEntry {
+  const row = closedLedgerEntry(root, outcome, NO_LIMIT_COVERAGE, now)
+  const { requested = 0, executed = 0 } = root.loop ?? {}
+  const units = {
+    ...(requested > 0 && { tool_calls_requested: requested }),
+    ...(executed > 0 && { tool_calls_executed: executed }),
+  }
+  const { why } = row.detail
+  return {
+    ...row,
+    ...{ cost: 0, promptTokens: 0, completionTokens: 0, units },
+    detail: { ...row.detail, why: { ...why, cacheDiscount: 0 } },
+  }
+}
+
+export function openToolEntry(
+  { caller }: Generation<RoutedRequest>,
+  { id, kind, name, backend, fee }: ToolRow,
+  coverage: LimitCoverage,
+): OpenLedgerEntry {
+  const { keyHash, organizationId, workspaceId } = caller
+  const named = { model: name, provider: backend, api: kind }
+  return { id, keyHash, organizationId, workspaceId, estimate: fee, coverage, ...named }
+}
+
+/** The row of a call of a tool: its name stands in the place of the model, what has run it in that of the provider. */
+export function closedToolEntry(
+  { caller }: Generation<RoutedRequest>,
+  { id, kind, name, backend }: ToolRow,
+  { charged, isError, units = NO_UNITS, durationMs }: ToolSpending,
+  coverage: LimitCoverage,
+): ClosedLedgerEntry {
+  const { keyHash, organizationId, workspaceId } = caller
+  return {
+    ...{ id, keyHash, organizationId, workspaceId, coverage, units },
+    outcome: isError ? 'failed' : 'settled',
+    ...{ cost: charged, promptTokens: 0, completionTokens: 0 },
+    detail: {
+      ...{ model: name, requested: name, provider: backend, api: kind, streamed: false, attempts: 0 },
+      ...{ durationMs: Math.round(durationMs), firstEventMs: null, sessionId: null },
+      ...{ estimated: false, guessed: false, fault: null, finish: null, nativeFinish: null },
+      ...{ serviceTier: null, mediaParts: 0, audioParts: 0, why: NOTHING_TOLD },
     },
   }
 }

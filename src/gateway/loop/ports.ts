@@ -7,7 +7,7 @@ import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { Tooling } from '../formats/tooling.js'
 import type { CountTokens } from '../metering/format.js'
 import type { Plugin } from '../plugins/port/plugin.js'
-import type { Generation } from '../run/generation.js'
+import type { Consumption, Generation } from '../run/generation.js'
 import type { StreamListener } from '../run/ports.js'
 import type { ServerTool, ToolFiles } from '../tools/port/tool.js'
 import type { ReplaySeal } from './replay-seal.js'
@@ -30,16 +30,33 @@ export interface LoopPorts {
   readonly onDefect: (error: unknown) => void
 }
 
-/** Opens the row of a loop. Nothing is taken for it: its turns and tools are admitted one by one. */
-export type OpenLoopAccount = (root: Generation<RoutedRequest>) => LoopAccount
+/**
+ * Opens the account of a loop: its place among the calls and requests of its key. What it spends is taken part by part.
+ * Throws, or rejects with, `rate-limited` or `unavailable`; then nothing is held. Its row is begun with the first part
+ * that is admitted, so that a request that is refused leaves none.
+ */
+export type OpenLoopAccount = (root: Generation<RoutedRequest>) => MaybePromise<LoopAccount>
 
 /** The money of one loop, of the call that the caller sees; nested runs share it. */
 export interface LoopAccount {
   /** The caller as its key stands now, before every turn and tool; the fault that ends the loop. */
   recheck(): MaybePromise<Principal | Fault>
-  /** Before a tool runs: sets its fee aside. Resolves to the fault that refuses; then nothing is held. */
+  /**
+   * Before a tool runs: sets its fee aside. Resolves to the fault that refuses; then nothing is held. `unauthenticated`,
+   * a key that is gone, ends the loop; any other is a result for the model. Never rejects.
+   */
   reserve(row: ToolRow): MaybePromise<ToolPermit | Fault>
-  /** The loop is over: its row is closed. A promise keeps the end from the caller until it resolves; never rejects. */
+  /** Nano-dollars of all parts that are settled, nested runs included. */
+  readonly charged: number
+  /**
+   * All parts that are settled together, for `usage` of the answer. Turns are added when they are settled; what the root
+   * says of tools that were asked for and run is a part of it.
+   */
+  consumption(): Consumption
+  /**
+   * The loop is over, with or without an answer: its row is closed, once. A promise keeps the end from the caller until it
+   * resolves; never rejects. Null where nothing was ever admitted.
+   */
   close(outcome: InferenceOutcome): Promise<void> | null
 }
 
@@ -55,14 +72,18 @@ export interface ToolRow {
 }
 
 export interface ToolPermit {
-  /** Once. `charged` is at most the fee. */
-  settle(spent: {
-    readonly charged: number
-    readonly executed: boolean
-    readonly isError: boolean
-    readonly units?: Readonly<Record<string, number>>
-    readonly durationMs: number
-  }): void
+  /** Once. Never throws. */
+  settle(spent: ToolSpending): void
+}
+
+/** What a call of a tool came to. */
+export interface ToolSpending {
+  /** Nano-dollars; no more than the fee is taken, and nothing of what was not executed. */
+  readonly charged: number
+  readonly executed: boolean
+  readonly isError: boolean
+  readonly units?: Readonly<Record<string, number>>
+  readonly durationMs: number
 }
 
 /** A tool of a loop on its way, for callers who watch (contract/tools 1.5). */

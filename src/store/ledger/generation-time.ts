@@ -4,7 +4,9 @@
  */
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
-const ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
+/** The parts of a request have its id, a dot and a number. */
+const ID = /^gen-[0-9a-hjkmnp-tv-z]{26}(?:\.[1-9]\d{0,4})?$/
+const WHOLE_CHARS = 30
 const TIME_AT = 4
 const RANDOM_AT = 14
 const LATEST_UNIX_MS = 2 ** 47
@@ -18,6 +20,11 @@ export function generationTime(id: string): number | null {
   if (!ID.test(id)) return null
   const time = readGenerationTime(id, 0)
   return time < LATEST_UNIX_MS ? time : null
+}
+
+/** Whether the id of a generation is that of a part of a request. */
+export function isPart(id: string): boolean {
+  return id.length > WHOLE_CHARS
 }
 
 let lastPrefix = ''

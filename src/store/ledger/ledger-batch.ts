@@ -1,4 +1,4 @@
-import { hourAt, timeSlotAt } from './generation-time.js'
+import { hourAt, isPart, timeSlotAt } from './generation-time.js'
 import {
   isLostLine,
   isOpenLine,
@@ -76,6 +76,8 @@ export class LedgerBatch {
     this.closed++
     if (!this.opened.delete(id) && before.has(id)) this.closedIds.push(id)
     readFigures(line, id.length, this.#figures)
+    // The request is the call.
+    this.#figures.calls = isPart(id) ? 0 : 1
     addUsage(this.#deltaOf(hourAt(time), this.#figures.coverage), this.#figures)
   }
 

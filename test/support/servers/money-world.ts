@@ -45,6 +45,7 @@ export function moneyWorld(catalog: Catalog): MoneyWorld {
     accounts: { organization: (id) => ({ id, credits: 1e15 }) as never },
     clock: systemClock,
     creditsUrl: 'money',
+    renew: (caller) => caller,
   })
   const gateway = new Gateway({
     catalog: () => catalog,
