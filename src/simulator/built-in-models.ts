@@ -13,6 +13,9 @@ interface BuiltInModel {
   readonly input_modalities?: readonly string[]
   readonly output_modalities?: readonly string[]
   readonly supported_voices?: readonly string[]
+  /** Made up, so that routers can be tried; models without are taken by none of them. */
+  readonly quality?: Readonly<Record<'overall' | 'coding', number>>
+  readonly tier?: 'low' | 'medium' | 'high'
   readonly endpoints: readonly [SimulatedEndpoint]
 }
 
@@ -125,14 +128,14 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
     'First token after 20 ms, then one every 5 ms.',
     { ...FAST_PACE, tokens: { uniform: [16, 64] }, ...OPTIONAL_REASONING },
     LOW_PRICES,
-    { supported_parameters: WITH_REASONING },
+    { supported_parameters: WITH_REASONING, quality: { overall: 0.4, coding: 0.3 }, tier: 'low' },
   ),
   'sim/standard': chatModel(
     'Simulated: Standard',
     'First token log-normal with median 300 ms and p99 1200 ms, gaps with median 20 ms and p99 60 ms.',
     { ...STANDARD_PACE, tokens: { log_normal: { median: 64, p99: 256 } }, ...OPTIONAL_REASONING },
     STANDARD_PRICES,
-    { supported_parameters: WITH_REASONING },
+    { supported_parameters: WITH_REASONING, quality: { overall: 0.6, coding: 0.6 }, tier: 'medium' },
   ),
   'sim/reasoner': chatModel(
     'Simulated: Reasoner',
@@ -144,7 +147,7 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
       reasoning_tokens: { log_normal: { median: 48, p99: 192 } },
     },
     STANDARD_PRICES,
-    { supported_parameters: WITH_REASONING },
+    { supported_parameters: WITH_REASONING, quality: { overall: 0.8, coding: 0.9 }, tier: 'high' },
   ),
   'sim/overloaded': chatModel(
     'Simulated: Overloaded',

@@ -180,6 +180,8 @@ function modelOf(id: string, wishes: readonly EndpointWishes[], entryOf: (slug: 
     knowledgeCutoff: null,
     huggingFaceId: null,
     distillable: false,
+    quality: null,
+    tier: null,
     endpoints,
   }
   for (const { slug, ...more } of wishes) {

@@ -111,6 +111,26 @@ const endpointSchemaWith = (behaviour: z.ZodType) =>
     })
     .transform(camelCased)
 
+/** How dear a model is among its peers, in the words of `cost_tier` (contract/gateway 2.10), cheapest first. */
+export const COST_TIERS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+
+export type CostTier = (typeof COST_TIERS)[number]
+
+const score = z
+  .number('must be a number from 0 to 1')
+  .min(0, 'must be a number from 0 to 1')
+  .max(1, 'must be a number from 0 to 1')
+
+/** One figure is that of all tasks. */
+const quality = z
+  .union(
+    [score, z.record(slug, score).refine((tasks) => Object.keys(tasks).length > 0, 'must not be empty')],
+    'must be a number from 0 to 1, or such a number for each task',
+  )
+  .transform(
+    (given): Readonly<Record<string, number>> => (typeof given === 'number' ? { overall: given } : given),
+  )
+
 /** An entry of `models`; `behaviour` is the schema of a simulated endpoint's `simulation`. */
 export const modelSchemaWith = (behaviour: z.ZodType) =>
   z
@@ -142,6 +162,16 @@ export const modelSchemaWith = (behaviour: z.ZodType) =>
       ),
       knowledge_cutoff: orNull(z.iso.date('must be a date such as 2025-01-31')),
       hugging_face_id: orNull(nonEmptyText(200)),
+      quality: orNull(
+        quality.describe(
+          'How good its answers are, from 0 to 1, or by task (`overall`, `coding`): what routers choose by. None of them takes a model without.',
+        ),
+      ),
+      tier: orNull(
+        z
+          .enum(COST_TIERS)
+          .describe('How dear it is among its peers: what `cost_tier` of the routers asks for.'),
+      ),
       endpoints: z
         .array(endpointSchemaWith(behaviour))
         .min(1, 'must hold at least one endpoint')

@@ -1,0 +1,151 @@
+/**
+ * `switchyard-router`: of the models that the request names one that is cheap and one that is capable; which of them
+ * answers is decided by what tools have said so far, by a judge, or by neither.
+ */
+import { type Fault, invalidInput } from '../../../base/fault.js'
+import type { Catalog } from '../../catalog/catalog.js'
+import type { RequestedPlugin } from '../../formats/tooling.js'
+import { judgeText, SIMULATED_JUDGE } from '../judge/judge.js'
+import type { Plugin, PluginRequest, PluginRun, RouteChoice } from '../port/plugin.js'
+import {
+  byPrice,
+  type Candidate,
+  findCandidates,
+  isSimulated,
+  missingColumn,
+  noCandidate,
+  qualityOf,
+  type RoutableRequest,
+} from './candidates.js'
+import type { ModelPins } from './model-pins.js'
+import { stageSignal } from './stage-signal.js'
+import { latestUserText } from './task.js'
+
+const ID = 'switchyard-router'
+
+type Algorithm = 'capability' | 'stage' | 'auto' | 'random' | 'composite' | 'passthrough'
+
+/** Those that ask a judge where nothing else decides. */
+const WITH_JUDGE: ReadonlySet<Algorithm> = new Set(['capability', 'stage', 'composite'])
+
+interface SwitchyardPorts {
+  readonly catalog: () => Catalog
+  readonly pins: ModelPins
+  /** `plugins.switchyard-router.model`: the model that judges; null where there is none. */
+  readonly judge: () => string | null
+  /** From 0 to 1, without 1. */
+  readonly random: () => number
+}
+
+export function createSwitchyardRouter(ports: SwitchyardPorts): Plugin {
+  return {
+    id: ID,
+    prepare: (asked, of) => ({ route: (run) => chooseTrack(ports, asked, of, run) }),
+  }
+}
+
+/** A model for tasks that are easy, and one for those that are not; they may be one and the same. */
+interface Tracks {
+  readonly efficient: Candidate
+  readonly capable: Candidate
+}
+
+type Track = keyof Tracks
+
+async function chooseTrack(
+  ports: SwitchyardPorts,
+  asked: RequestedPlugin,
+  { caller, request }: PluginRequest,
+  run: PluginRun,
+): Promise<RouteChoice | Fault> {
+  const { algorithm = 'stage' } = asked.options as { readonly algorithm?: Algorithm }
+  const routable = request as RoutableRequest
+  const candidates = namedCandidates(ports.catalog(), routable)
+  if (candidates.length === 0) return noCandidate(ID)
+  const choose = (chosen: Candidate, why: string): RouteChoice => ({
+    models: [chosen, ...candidates.filter((each) => each !== chosen)]
+      .slice(0, 3)
+      .map(({ model }) => model.id),
+    strategy: 'switchyard',
+    reason: `${ID} (${algorithm}) chose ${chosen.model.id}: ${why}`,
+  })
+  if (algorithm === 'passthrough') return choose(candidates[0]!, 'the first that is named')
+  if (algorithm === 'random')
+    return choose(candidates[Math.floor(ports.random() * candidates.length)]!, 'by lot')
+  const tracks = tracksOf(candidates, isNamed(routable))
+  if (tracks === null) return missingColumn(asked, 'quality')
+  const judge =
+    ports.judge() ?? (candidates.every(({ model }) => isSimulated(model)) ? SIMULATED_JUDGE : null)
+  if (judge === null && WITH_JUDGE.has(algorithm)) return judgeMissing(asked)
+  const before = ports.pins.pinnedModel(routable, caller.organizationId)
+  const pinned = (['efficient', 'capable'] as const).find((each) => tracks[each].model.id === before) ?? null
+  const { track, why } = await decide(algorithm, routable, { judge, pinned }, run)
+  if (algorithm === 'composite') ports.pins.pin(tracks[track].model.id, routable, caller.organizationId)
+  return choose(tracks[track], why)
+}
+
+function judgeMissing({ place }: RequestedPlugin): Fault {
+  return invalidInput(
+    ['body', ...place, 'algorithm'],
+    `needs a judge: set plugins.${ID}.model in the configuration, or ask for auto`,
+  )
+}
+
+function isNamed({ models }: RoutableRequest): boolean {
+  return models !== undefined && models.length > 0
+}
+
+/** The models of the list, in its order; without a list all of the catalogue that could answer. */
+function namedCandidates(catalog: Catalog, request: RoutableRequest): readonly Candidate[] {
+  if (!isNamed(request)) return findCandidates(catalog, request, { allowed: null, excluded: [] })
+  const names = request.models!.map((name) => catalog.model(name)?.id ?? name)
+  const found = findCandidates(catalog, request, { allowed: names, excluded: [] })
+  return found.toSorted((one, other) => names.indexOf(one.model.id) - names.indexOf(other.model.id))
+}
+
+/**
+ * The cheapest and the dearest of those that were named. Of the whole catalogue the dearest need not be the best, so
+ * there the one of most quality counts; null where no model has a figure.
+ */
+function tracksOf(candidates: readonly Candidate[], areNamed: boolean): Tracks | null {
+  const sorted = candidates.toSorted(byPrice)
+  if (areNamed) return { efficient: sorted[0]!, capable: sorted.at(-1)! }
+  const judged = sorted.filter((each) => qualityOf(each, 'overall') !== null)
+  if (judged.length === 0) return null
+  const capable = judged.reduce((best, each) =>
+    qualityOf(each, 'overall')! > qualityOf(best, 'overall')! ? each : best,
+  )
+  return { efficient: judged[0]!, capable }
+}
+
+interface Decision {
+  readonly track: Track
+  readonly why: string
+}
+
+/** A rule that a task breaks which the efficient model should not be given. */
+const HARD_TASK =
+  'hard: the task is one that a small and cheap language model would probably fail at, because it needs long reasoning, rare knowledge, or many steps that depend on each other'
+
+const HARD_FROM = 0.5
+
+async function decide(
+  algorithm: Algorithm,
+  request: RoutableRequest,
+  { judge, pinned }: { readonly judge: string | null; readonly pinned: Track | null },
+  run: PluginRun,
+): Promise<Decision> {
+  const signal = algorithm === 'capability' ? null : stageSignal(request)
+  if (signal !== null) return signal
+  if (algorithm === 'auto' || judge === null)
+    return { track: 'capable', why: 'the results of tools decide nothing' }
+  const isNewTurn = request.messages?.at(-1)?.role === 'user'
+  if (algorithm === 'composite' && !isNewTurn && pinned !== null)
+    return { track: pinned, why: 'the judge has decided at the beginning of this turn' }
+  const judged = await judgeText(run, { model: judge, rules: [HARD_TASK], text: latestUserText(request) })
+  if (!judged.ok) return { track: 'capable', why: judged.reason }
+  const [hardness] = judged.scores
+  return hardness! >= HARD_FROM
+    ? { track: 'capable', why: `the judge finds the task hard (${hardness})` }
+    : { track: 'efficient', why: `the judge finds the task easy (${hardness})` }
+}
