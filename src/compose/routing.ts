@@ -1,6 +1,7 @@
 /** What the gateway of a worker knows about endpoints and sessions, kept in step with the other workers. */
 import type { RoutingConfig } from '../gateway/catalog/configuration.js'
 import { HealthRegistry } from '../gateway/health/health-registry.js'
+import { ModelPins } from '../gateway/routing/model-pins.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { SessionAffinity } from '../gateway/routing/session.js'
 import { RetryBudget } from '../gateway/run/rescue.js'
@@ -21,15 +22,18 @@ export function composeRouting({ config: { gateway }, worker, clock, broadcast }
     broadcast: broadcast && ((health) => broadcast({ about: 'health', health })),
   })
   const sessions = new SessionAffinity(broadcast && ((session) => broadcast({ about: 'session', session })))
+  const pins = new ModelPins(broadcast && ((pin) => broadcast({ about: 'pin', pin })))
   return {
     health,
     sessions,
+    pins,
     retries: new RetryBudget(() => config, random),
     random,
     /** Takes what the worker of that number has learnt. */
     applyPeerUpdate: (from: number, update: RoutingUpdate): void => {
       // Of two workers that would both probe an endpoint, the one with the lower number does.
       if (update.about === 'health') health.applyPeerUpdate(update.health, from < worker)
+      else if (update.about === 'pin') pins.applyPeerPin(update.pin)
       else sessions.applyPeerMove(update.session)
     },
     /** `endpoints`: the keys of those that exist from now on; what is known of others is forgotten. */

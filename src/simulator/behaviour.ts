@@ -45,7 +45,8 @@ export type SimulatedFault = z.infer<typeof faultSchema>
  *
  * `stop_reason` and `thinking` are of the messages format alone: the reason an answer ends with, whatever it says, and
  * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last.
- * With `agent` the model does what lines of the user's message tell it to (see agent-script.ts).
+ * With `agent` the model does what lines of the user's message tell it to (see agent-script.ts), with `judge` it says
+ * which rules a text breaks (see judge-script.ts).
  */
 export const behaviourSchema = z.strictObject({
   first_token_ms: distributionSchema.optional(),
@@ -59,6 +60,7 @@ export const behaviourSchema = z.strictObject({
   thinking: z.enum(['plain', 'redacted']).optional(),
   makes_file: z.boolean().optional(),
   agent: z.boolean().optional(),
+  judge: z.boolean().optional(),
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>
@@ -89,5 +91,7 @@ export function compileBehaviour(behaviour: Behaviour) {
     makesFile: behaviour.makes_file === true,
     /** Whether lines of the user's message say what it calls. */
     isAgent: behaviour.agent === true,
+    /** Whether it says which rules a text breaks. */
+    isJudge: behaviour.judge === true,
   }
 }

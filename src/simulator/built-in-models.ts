@@ -168,6 +168,11 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
     LOW_PRICES,
     { supported_parameters: WITH_REASONING },
   ),
+  'sim/judge': chatModel(
+    'Simulated: Judge',
+    'Says which rules a text breaks: those with a word in double quotes that the text holds, and those whose name it holds behind `judge:`. What the plugins moderation, alignment and switchyard-router ask for simulated models.',
+    { ...FAST_PACE, judge: true },
+  ),
   'sim/speech': chatModel(
     'Simulated: Speech',
     'Speaks in tones, with the text inside for sim/transcribe. Up to 4,096 characters.',

@@ -19,6 +19,7 @@ import {
   type ReasoningPlan,
 } from './answer-limits.js'
 import { echoText, isEchoRequest, lastUserText } from './current-turn.js'
+import { judgeAnswer } from './judge-script.js'
 import { digestPrompt } from './prompt-digest.js'
 import { findPromptSchema } from './prompt-schema.js'
 import { randomAlphanumerics, splitIntoTokens, splitIntoWords } from './prose.js'
@@ -113,6 +114,8 @@ function planOutput({ request, behaviour, seed, limit }: PlanInput, proseLength:
   rejectUnsupportedFeatures(request)
   const turn = behaviour.isAgent ? nextAgentTurn(request) : null
   if (turn !== null) return agentOutput(turn, seed, limit)
+  const verdict = behaviour.isJudge ? judgeAnswer(request.messages) : null
+  if (verdict !== null) return { tokens: splitIntoTokens(verdict), proseLength: 0, toolCalls: [] }
   const calls = chooseCalls(request)
   if (calls.length > 0) {
     return { tokens: [], proseLength: 0, toolCalls: planToolCalls(calls, seed) }

@@ -3,6 +3,7 @@ import type { Fault } from '../../../base/fault.js'
 import type { Catalog } from '../../catalog/catalog.js'
 import { COST_TIERS, type CostTier } from '../../catalog/configuration/models.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
+import type { ModelPins } from '../../routing/model-pins.js'
 import type { Plugin } from '../port/plugin.js'
 import {
   byPrice,
@@ -13,7 +14,7 @@ import {
   qualityOf,
   type RoutableRequest,
 } from './candidates.js'
-import type { ModelPins, OpenChoice } from './model-pins.js'
+import { keepPinned, type OpenChoice } from './pinned-model.js'
 import { taskOf } from './task.js'
 
 /** How a request asks for it (contract/gateway 2.10); checked by its schema. */
@@ -57,7 +58,7 @@ export function createAutoRouters({ catalog, pins }: AutoPorts): readonly Plugin
       route: () => {
         const choice = chooseModel(kind, asked, catalog(), request as RoutableRequest)
         if (!('models' in choice) || asked.options.pin_model !== true) return choice
-        return pins.keep(choice, request as RoutableRequest, caller.organizationId)
+        return keepPinned(pins, choice, request as RoutableRequest, caller.organizationId)
       },
     }),
   }))

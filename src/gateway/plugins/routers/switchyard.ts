@@ -5,6 +5,7 @@
 import { type Fault, invalidInput } from '../../../base/fault.js'
 import type { Catalog } from '../../catalog/catalog.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
+import type { ModelPins } from '../../routing/model-pins.js'
 import { judgeText, SIMULATED_JUDGE } from '../judge/judge.js'
 import type { Plugin, PluginRequest, PluginRun, RouteChoice } from '../port/plugin.js'
 import {
@@ -17,7 +18,7 @@ import {
   qualityOf,
   type RoutableRequest,
 } from './candidates.js'
-import type { ModelPins } from './model-pins.js'
+import { pinModel, pinnedModel } from './pinned-model.js'
 import { stageSignal } from './stage-signal.js'
 import { latestUserText } from './task.js'
 
@@ -77,10 +78,10 @@ async function chooseTrack(
   const judge =
     ports.judge() ?? (candidates.every(({ model }) => isSimulated(model)) ? SIMULATED_JUDGE : null)
   if (judge === null && WITH_JUDGE.has(algorithm)) return judgeMissing(asked)
-  const before = ports.pins.pinnedModel(routable, caller.organizationId)
+  const before = pinnedModel(ports.pins, routable, caller.organizationId)
   const pinned = (['efficient', 'capable'] as const).find((each) => tracks[each].model.id === before) ?? null
   const { track, why } = await decide(algorithm, routable, { judge, pinned }, run)
-  if (algorithm === 'composite') ports.pins.pin(tracks[track].model.id, routable, caller.organizationId)
+  if (algorithm === 'composite') pinModel(ports.pins, tracks[track].model.id, routable, caller.organizationId)
   return choose(tracks[track], why)
 }
 
