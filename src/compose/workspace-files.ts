@@ -1,6 +1,7 @@
-/** The files of a caller's workspace, as tools and models have them. */
+/** The files of a caller's workspace, and the texts that models keep in it, as tools and models have them. */
 import { Fault } from '../base/fault.js'
 import type { Principal } from '../base/principal.js'
+import type { WorkspaceTexts } from '../gateway/tools/memory/memory.js'
 import type { CreatedFile, ToolFiles } from '../gateway/tools/port/tool.js'
 import type { FileRecord, FileStore } from '../store/file-store.js'
 import type { Store } from '../store/store.js'
@@ -12,8 +13,16 @@ export function workspaceFiles(stores: FileStores): (caller: Principal) => ToolF
   return (caller) => filesOf(stores, caller)
 }
 
+export function workspaceTexts(stores: Pick<Store, 'memory' | 'accounts'>): WorkspaceTexts {
+  const { memory } = stores
+  return {
+    read: (caller, work) => memory.read(workspaceOf(caller, stores) ?? '', work),
+    change: (caller, work) => memory.change(workspaceOf(caller, stores) ?? '', work),
+  }
+}
+
 /** The workspace a caller's files lie in; null for an organization that has none. */
-export function workspaceOf(
+function workspaceOf(
   { organizationId, workspaceId }: Principal,
   { accounts }: Pick<Store, 'accounts'>,
 ): string | null {
@@ -39,8 +48,13 @@ function filesOf(stores: FileStores, caller: Principal): ToolFiles {
     read: async (id, maxBytes) => {
       const file = own(id)
       if (file === null || file.sizeBytes > maxBytes) return null
-      const bytes = await readContent(files, file)
+      const bytes = await readContent(files, file, 0, file.sizeBytes)
       return bytes === null ? null : { file: toCreatedFile(file), bytes }
+    },
+    readPart: async (id, offset, length) => {
+      const file = own(id)
+      if (file === null) return null
+      return readContent(files, file, offset, Math.max(0, Math.min(length, file.sizeBytes - offset)))
     },
     create: async (filename, bytes) => {
       const workspaceId = workspaceOf(caller, stores)
@@ -61,10 +75,15 @@ function filesOf(stores: FileStores, caller: Principal): ToolFiles {
 }
 
 /** Null where the content has gone, or is not as long as its record says. */
-async function readContent(files: FileStore, file: FileRecord): Promise<Buffer | null> {
-  const reader = await files.openContent(file, 0, file.sizeBytes).catch(() => null)
+async function readContent(
+  files: FileStore,
+  file: FileRecord,
+  start: number,
+  length: number,
+): Promise<Buffer | null> {
+  const reader = await files.openContent(file, start, length).catch(() => null)
   if (reader === null) return null
-  const bytes = Buffer.allocUnsafeSlow(file.sizeBytes)
+  const bytes = Buffer.allocUnsafeSlow(length)
   let at = 0
   try {
     for (;;) {

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.js'
 /** A place that keeps what stores opened there have written. */
 interface StorePlace {
   /** Opens the store. One at a time. */
-  open(unixSeconds: () => number): Omit<Store, 'federation' | 'files' | 'scim'>
+  open(unixSeconds: () => number): Omit<Store, 'federation' | 'files' | 'memory' | 'scim'>
   /** Takes everything away, after the last store was closed. */
   remove(): void
 }
@@ -19,7 +19,7 @@ export interface StoreKind {
 /** A store at a place of its own, with a clock that stands until it is moved. */
 export class StoreAtPlace {
   readonly #place: StorePlace
-  #store: Omit<Store, 'federation' | 'files' | 'scim'>
+  #store: Omit<Store, 'federation' | 'files' | 'memory' | 'scim'>
   /** Unix time in seconds, as the store sees it. */
   now = 1_700_000_000.5
 

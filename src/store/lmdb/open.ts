@@ -9,6 +9,7 @@ import { createLmdbFederationStore } from './federation.js'
 import { createLmdbFileStore } from './files.js'
 import { createLmdbScimStore } from './groups.js'
 import { createLmdbItemStore } from './items/item-store.js'
+import { createLmdbMemoryStore } from './memory.js'
 
 interface LmdbOptions {
   /** Folder of the store; created when absent. */
@@ -36,6 +37,7 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
     accounts: createLmdbAccountStore(env),
     federation: createLmdbFederationStore(env),
     files: createLmdbFileStore(env, path, unixSeconds, limits),
+    memory: createLmdbMemoryStore(env, limits),
     scim: createLmdbScimStore(env),
     isWriting: () => env.isWriting,
     close: async () => {

@@ -78,6 +78,7 @@ const NO_FILES: ToolFiles = {
   find: () => null,
   list: () => [],
   read: async () => null,
+  readPart: async () => null,
   create: async () => {
     throw new Error('there is no room')
   },

@@ -129,6 +129,11 @@ export interface ToolFiles {
   list(limit: number): readonly (CreatedFile & { readonly createdAt: number })[]
   /** Null where the workspace has no such file, where it is larger than `maxBytes`, or its bytes are gone. */
   read(id: string, maxBytes: number): Promise<{ readonly file: CreatedFile; readonly bytes: Buffer } | null>
+  /**
+   * At most `length` bytes from `offset` on; fewer at the end. Null where the workspace has no such file, or its bytes
+   * are gone.
+   */
+  readPart(id: string, offset: number, length: number): Promise<Buffer | null>
   /** A server-created file, which `GET /files/{id}/content` delivers. Rejects with a `Fault` where there is no room. */
   create(filename: string, bytes: Uint8Array): Promise<CreatedFile>
   remove(id: string): Promise<boolean>

@@ -1,0 +1,98 @@
+/**
+ * Texts of models in LMDB, each as its key, a zero byte and the text: a list does not have to read the keys.
+ *
+ *     't' workspace, key     ->  key and text
+ *     'q' workspace          ->  {texts, bytes}
+ */
+import type { StoreLimits } from '../disk-reserve.js'
+import {
+  isTextKey,
+  type KeyedTexts,
+  LONGEST_TEXT,
+  type MemoryStore,
+  MOST_TEXT_BYTES,
+  MOST_TEXTS,
+} from '../memory-store.js'
+import type { LmdbEnvironment } from './environment.js'
+import { idKey, ownerPrefix, RecordTable } from './record-table.js'
+
+interface Usage {
+  readonly texts: number
+  readonly bytes: number
+}
+
+const NOTHING: Usage = { texts: 0, bytes: 0 }
+const KEY_AND_TEXT = 0
+
+export function createLmdbMemoryStore(
+  env: LmdbEnvironment,
+  { takeRoom }: Pick<StoreLimits, 'takeRoom'>,
+): MemoryStore {
+  const records = new RecordTable(env, 'memory')
+  return {
+    read: (workspaceId, work) => env.inSnapshot(() => work(textsOf(env, records, workspaceId, takeRoom))),
+    change: (workspaceId, work) => env.writeDurably(() => work(textsOf(env, records, workspaceId, takeRoom))),
+  }
+}
+
+function textsOf(
+  env: LmdbEnvironment,
+  records: RecordTable,
+  workspaceId: string,
+  takeRoom: StoreLimits['takeRoom'],
+): KeyedTexts {
+  const { table } = records
+  const owner = ownerPrefix('t', workspaceId)
+  const usageKey = idKey(workspaceId, 'q')
+  if (owner === null || usageKey === null) return NONE
+  const keyOf = (key: string): Buffer => Buffer.concat([owner, Buffer.from(key)])
+  const stored = (key: string): Buffer | null => {
+    const value = isTextKey(key) ? env.get(table, keyOf(key)) : undefined
+    return value === undefined ? null : Buffer.from(value).subarray(key.length + 1)
+  }
+  const count = (texts: number, bytes: number): boolean => {
+    const before = records.get<Usage>(usageKey) ?? NOTHING
+    const after = { texts: before.texts + texts, bytes: before.bytes + bytes }
+    if (bytes > 0 && (after.bytes > MOST_TEXT_BYTES || !takeRoom(bytes))) return false
+    if (texts > 0 && after.texts > MOST_TEXTS) return false
+    records.put(usageKey, after)
+    return true
+  }
+  return {
+    get: (key) => stored(key)?.toString() ?? null,
+    list: () =>
+      env.valuesWithPrefix(table, owner).map((value) => {
+        const end = value.indexOf(KEY_AND_TEXT)
+        return { key: value.toString('latin1', 0, end), bytes: value.length - end - 1 }
+      }),
+    put: (key, text) => {
+      const bytes = Buffer.byteLength(text)
+      if (!isTextKey(key) || bytes > LONGEST_TEXT) return false
+      const before = stored(key)
+      if (!count(before === null ? 1 : 0, bytes - (before?.length ?? 0))) return false
+      table.put(keyOf(key), Buffer.from(`${key}\0${text}`))
+      return true
+    },
+    remove: (key) => {
+      const before = stored(key)
+      if (before === null) return
+      count(-1, -before.length)
+      table.remove(keyOf(key))
+    },
+    move: (key, target) => {
+      const text = stored(key)
+      if (text === null || !isTextKey(target)) return
+      table.remove(keyOf(key))
+      table.put(keyOf(target), Buffer.concat([Buffer.from(`${target}\0`), text]))
+    },
+  }
+}
+
+/** Of what is no workspace. */
+const NONE: KeyedTexts = {
+  get: () => null,
+  list: () => [],
+  put: () => false,
+  remove: () => {},
+  move: () => {},
+}
