@@ -2,8 +2,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { STEP_BUDGET } from '../../src/gateway/formats/json-schema/schema-walk.js'
 import { sampleJson } from '../../src/simulator/json-sampler/json-sampler.js'
-import { SchemaContext, STEP_BUDGET } from '../../src/simulator/json-sampler/schema-context.js'
+import { SchemaContext } from '../../src/simulator/json-sampler/schema-context.js'
 import { SeededRandom } from '../../src/simulator/random.js'
 
 /** The judge. `strict: false`, because schemas of callers carry words of their own. */

@@ -7,8 +7,8 @@
  * also those of no tool in the request: models do that.
  */
 import type { ChatMessage, ChatRequest, ToolChoice } from '../../gateway/formats/canonical.js'
+import { isObject } from '../../gateway/formats/json-schema/schema-values.js'
 import { UnsupportedRequest } from '../faults.js'
-import { isObject } from '../json-sampler/json-values.js'
 import { currentTurn, textOfContent } from './current-turn.js'
 
 export interface WrittenCall {

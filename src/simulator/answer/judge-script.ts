@@ -3,7 +3,7 @@
  * or `judge:` with what the rule begins with before its colon: `judge:violence` breaks `violence: …`.
  */
 import type { ChatMessage } from '../../gateway/formats/canonical.js'
-import { isObject, ownList, ownMember } from '../json-sampler/json-values.js'
+import { isObject, ownList, ownMember } from '../../gateway/formats/json-schema/schema-values.js'
 import { lastUserText } from './current-turn.js'
 
 const QUOTED = /"([^"]{1,200})"/g

@@ -1,6 +1,11 @@
 /** A JSON Schema that stands in the words of a prompt, as clients put it there for models without structured answers. */
 import type { ChatMessage } from '../../gateway/formats/canonical.js'
-import { isObject, ownList, ownMember, type SchemaObject } from '../json-sampler/json-values.js'
+import {
+  isObject,
+  ownList,
+  ownMember,
+  type SchemaObject,
+} from '../../gateway/formats/json-schema/schema-values.js'
 import { currentTurn, textOfContent } from './current-turn.js'
 
 /** The end of the word that announces a schema, in any case of its first letter. */

@@ -1,7 +1,7 @@
 /** Tool calls that the user of a simulated model writes into the prompt. */
 import type { FunctionTool } from '../../gateway/formats/canonical.js'
+import { isObject } from '../../gateway/formats/json-schema/schema-values.js'
 import { UnsupportedRequest } from '../faults.js'
-import { isObject } from '../json-sampler/json-values.js'
 
 /** A call that is to be made. */
 export interface ChosenCall {

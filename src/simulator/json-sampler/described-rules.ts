@@ -1,5 +1,5 @@
 /** Rules that a client has moved into the description of a schema, because few providers take them as keywords. */
-import { ownMember, type SchemaObject } from './json-values.js'
+import { ownMember, type SchemaObject } from '../../gateway/formats/json-schema/schema-values.js'
 
 /** Most characters of the list, which stands at the end of a description: `{minimum: 1, pattern: "^a"}`. */
 const MAX_LIST = 2000

@@ -1,5 +1,4 @@
-import type { SeededRandom } from '../random.js'
-import { allowsFixedValue, refutes } from './conformance.js'
+import { allowsFixedValue, refutes } from '../../gateway/formats/json-schema/conformance.js'
 import {
   allowedTypes,
   isObject,
@@ -11,10 +10,12 @@ import {
   requiredNames,
   type SchemaObject,
   setOwnMember,
-} from './json-values.js'
+} from '../../gateway/formats/json-schema/schema-values.js'
+import { NoValueError } from '../../gateway/formats/json-schema/schema-walk.js'
+import type { SeededRandom } from '../random.js'
 import type { DrawSource } from './pattern.js'
 import { greatestOf, sampleNumber, sampleText, smallestOf } from './scalars.js'
-import { findUnsupportedKeyword, NoValueError, SchemaContext } from './schema-context.js'
+import { findUnsupportedKeyword, SchemaContext } from './schema-context.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
 type SampledJson = { readonly value: unknown } | { readonly impossible: string }

@@ -1,5 +1,5 @@
+import { countCodePoints } from '../../gateway/formats/json-schema/schema-values.js'
 import type { SeededRandom } from '../random.js'
-import { countCodePoints } from './json-values.js'
 import type { SchemaContext } from './schema-context.js'
 
 /** What values are drawn from, and what pays for them. */

@@ -1,8 +1,14 @@
 /** Numbers and texts under the rules of several schemas at once. */
+
+import { isWithinBounds } from '../../gateway/formats/json-schema/conformance.js'
+import {
+  countCodePoints,
+  ownMember,
+  ownNumber,
+  type SchemaObject,
+} from '../../gateway/formats/json-schema/schema-values.js'
 import { WORDS } from '../answer/prose.js'
 import type { SeededRandom } from '../random.js'
-import { isWithinBounds } from './conformance.js'
-import { countCodePoints, ownMember, ownNumber, type SchemaObject } from './json-values.js'
 import { type DrawSource, sampleMatch } from './pattern.js'
 
 /** Width of the range from which a number is drawn where a bound is missing. */

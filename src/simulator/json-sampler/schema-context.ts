@@ -1,16 +1,6 @@
+import { ownMember, type SchemaObject } from '../../gateway/formats/json-schema/schema-values.js'
+import { SchemaWalk } from '../../gateway/formats/json-schema/schema-walk.js'
 import { describedRules } from './described-rules.js'
-import { ownMember, type SchemaObject } from './json-values.js'
-
-/**
- * Steps that one schema may take altogether. A step stands for about a microsecond, and all that grows with the schema
- * or with the value pays by its size: the worst schema takes a few tens of milliseconds, and no value has more than
- * some 250,000 characters.
- */
-export const STEP_BUDGET = 16_000
-
-/** Entries that are walked in one step, and characters that are read or written in one. */
-const ENTRIES_PER_STEP = 4
-const CHARACTERS_PER_STEP = 16
 
 /** Keywords that change what is valid and that no sample takes into account; the schema is refused. */
 const UNSUPPORTED_KEYWORDS = [
@@ -28,29 +18,9 @@ const UNSUPPORTED_KEYWORDS = [
   '$recursiveRef',
 ] as const
 
-/** No value can be made; the message names the place in the schema and the reason. */
-export class NoValueError extends Error {}
-
-/** What is shared while one schema is worked on: the root for references, and the step budget. */
-export class SchemaContext {
-  /** Steps that are left; 0 once a step was refused. */
-  left: number
-  readonly root: unknown
+/** A way through one schema that also follows rules in the words of descriptions. */
+export class SchemaContext extends SchemaWalk {
   #descriptions: 'unseen' | 'followed' | 'ignored' = 'unseen'
-
-  constructor(root: unknown, steps = STEP_BUDGET) {
-    this.root = root
-    this.left = steps
-  }
-
-  /** Takes steps from the budget. Throws `NoValueError` when they are not there, and ever after. */
-  spend(steps = 1): void {
-    if (steps > this.left) {
-      this.left = 0
-      throw new NoValueError('the schema is too complex')
-    }
-    this.left -= steps
-  }
 
   /** Rules in the words of a description, unless they are ignored; null for none. */
   describedRules(schema: SchemaObject): SchemaObject | null {
@@ -64,61 +34,6 @@ export class SchemaContext {
     const changes = this.#descriptions === 'followed' && this.left > 0
     this.#descriptions = 'ignored'
     return changes
-  }
-
-  /** Pays for walking a list or the members of an object. */
-  spendOnEntries(entries: number): void {
-    this.spend(1 + entries / ENTRIES_PER_STEP)
-  }
-
-  /** Pays for making, copying or comparing a text. */
-  spendOnText(characters: number): void {
-    this.spend(1 + characters / CHARACTERS_PER_STEP)
-  }
-
-  /** Pays for a look at one schema object: its keywords, and what stands in their lists and maps. */
-  visit(schema: SchemaObject): void {
-    const inner = Object.values(schema).map((value) => {
-      if (Array.isArray(value)) return value.length
-      return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
-    })
-    this.spendOnEntries(inner.reduce((sum, entries) => sum + 1 + entries, 0))
-  }
-
-  /**
-   * Pays for a value that stands in the schema and is compared, or becomes a part of the answer: piece by piece, so
-   * that of what is too much only the beginning is looked at.
-   */
-  spendOnValue(value: unknown): void {
-    this.spend((typeof value === 'string' ? value.length : 1) / CHARACTERS_PER_STEP)
-    if (typeof value !== 'object' || value === null) return
-    for (const [name, member] of Object.entries(value)) {
-      this.spend((name.length + 1) / CHARACTERS_PER_STEP)
-      this.spendOnValue(member)
-    }
-  }
-
-  /** The schema that a local reference (`#`, `#/$defs/name` …) points to; undefined for any other. */
-  resolve(reference: unknown): unknown {
-    if (reference === '#') return this.root
-    if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
-    this.spendOnText(reference.length)
-    let target = this.root
-    for (const step of reference.slice(2).split('/')) {
-      const name = pointerName(step)
-      if (typeof target !== 'object' || target === null || name === null) return undefined
-      target = ownMember(target as SchemaObject, name)
-    }
-    return target
-  }
-}
-
-/** One step of a JSON pointer in a URI fragment; null when it is not encoded well. */
-function pointerName(step: string): string | null {
-  try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
-  } catch {
-    return null
   }
 }
 

@@ -10,8 +10,8 @@ import {
   ownNumber,
   requiredNames,
   type SchemaObject,
-} from './json-values.js'
-import type { SchemaContext } from './schema-context.js'
+} from './schema-values.js'
+import type { SchemaWalk } from './schema-walk.js'
 
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const MAX_DEPTH = 200
@@ -24,13 +24,13 @@ const UNSEEN_KEYWORDS = [
 ] as const
 
 /** Whether a value that stands in one schema is valid under another beyond doubt: it has no rule that is not looked at. */
-export function allowsFixedValue(schema: SchemaObject, value: unknown, context: SchemaContext): boolean {
+export function allowsFixedValue(schema: SchemaObject, value: unknown, context: SchemaWalk): boolean {
   const isSeenThrough = !UNSEEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))
   return isSeenThrough && !refutes(schema, value, context)
 }
 
 /** Whether the schema forbids the value beyond doubt. Throws when the budget ends. */
-export function refutes(schema: unknown, value: unknown, context: SchemaContext, depth = 0): boolean {
+export function refutes(schema: unknown, value: unknown, context: SchemaWalk, depth = 0): boolean {
   if (typeof schema === 'boolean') return !schema
   if (!isObject(schema) || depth > MAX_DEPTH) return false
   context.visit(schema)
@@ -48,20 +48,20 @@ export function refutes(schema: unknown, value: unknown, context: SchemaContext,
 }
 
 /** Of the type, and one of the values that the schema lists. */
-function isListed(value: unknown, schema: SchemaObject, context: SchemaContext): boolean {
+function isListed(value: unknown, schema: SchemaObject, context: SchemaWalk): boolean {
   const type = ownMember(schema, 'type')
   if (type !== undefined && ![type].flat().some((one) => isOfType(value, one))) return false
   if (Object.hasOwn(schema, 'const') && !isEqual(value, schema.const, context)) return false
   return !Object.hasOwn(schema, 'enum') || ownList(schema, 'enum').some((one) => isEqual(value, one, context))
 }
 
-function isEqual(one: unknown, other: unknown, context: SchemaContext): boolean {
+function isEqual(one: unknown, other: unknown, context: SchemaWalk): boolean {
   if (typeof one !== 'object' || typeof other !== 'object') return one === other
   context.spendOnValue(one)
   return isDeepStrictEqual(one, other)
 }
 
-function isWithinLimits(value: unknown, schema: SchemaObject, context: SchemaContext): boolean {
+function isWithinLimits(value: unknown, schema: SchemaObject, context: SchemaWalk): boolean {
   if (typeof value === 'number') return isWithinBounds(value, schema)
   if (isObject(value)) return requiredNames(schema).every((name) => Object.hasOwn(value, name))
   if (typeof value !== 'string') return true
@@ -88,7 +88,7 @@ export function isWithinBounds(value: number, schema: SchemaObject): boolean {
 function rulesOfParts(
   value: unknown,
   schema: SchemaObject,
-  context: SchemaContext,
+  context: SchemaWalk,
 ): (readonly [part: unknown, rule: unknown])[] {
   if (typeof value !== 'object' || value === null) return []
   const parts = Object.entries(value)
