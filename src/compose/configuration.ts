@@ -1,10 +1,14 @@
-/** The configuration with the simulator's part in it: its models, and the schema of how they behave. */
+/** The configuration with what others bring into it: the simulator's models and behaviour, the shapes of plugins. */
 import { type Config, configJsonSchema, readConfig } from '../config/config.js'
 import { gatewayFileReader } from '../gateway/catalog/configuration.js'
+import { plugin } from '../inference-http/plugins.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
-const file = gatewayFileReader({ behaviour: behaviourSchema, models: BUILT_IN_MODELS })
+const file = gatewayFileReader({
+  simulation: { behaviour: behaviourSchema, models: BUILT_IN_MODELS },
+  plugin,
+})
 
 /** Reads the gateway's part of a configuration file. */
 export const readGateway = file.read

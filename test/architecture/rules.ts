@@ -101,10 +101,28 @@ export const FOLDERS: readonly FolderRule[] = [
     `src/base/ src/gateway/formats/ type:src/gateway/providers/port/ src/gateway/providers/http/
      src/gateway/translation/`,
   ),
+  rule('src/gateway/catalog/configuration/values.ts', 'schemas of single values of the file', 'src/base/'),
+  rule('src/gateway/tools/port/', 'the port of a server tool', 'type:src/base/ type:src/gateway/formats/'),
+  rule(
+    'src/gateway/plugins/port/',
+    'the port of a plugin',
+    'type:src/base/ type:src/gateway/formats/ type:src/gateway/tools/port/',
+  ),
+  rule(
+    'src/gateway/tools/configuration.ts',
+    'what the operator says of server tools',
+    'src/base/ src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
+    'src/gateway/plugins/configuration.ts',
+    'what the operator says of plugins',
+    'type:src/gateway/formats/ src/gateway/catalog/configuration/values.ts',
+  ),
   rule(
     'src/gateway/catalog/',
     'models, endpoints, providers and prices, and the configuration they come from',
-    'src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts',
+    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
+     src/gateway/tools/configuration.ts src/gateway/plugins/configuration.ts`,
   ),
   rule(
     'src/gateway/metering/',
@@ -132,7 +150,25 @@ export const FOLDERS: readonly FolderRule[] = [
     'one inference from its plan to its end: attempts and retries, events, settlement',
     `src/base/ src/gateway/formats/ type:src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
-     src/gateway/health/ src/gateway/routing/`,
+     src/gateway/health/ src/gateway/routing/ type:src/gateway/plugins/port/`,
+  ),
+  rule(
+    'src/gateway/tools/*/',
+    'the server tools, each in a folder of its own',
+    `src/base/ src/gateway/formats/ type:src/gateway/tools/port/ type:src/gateway/catalog/`,
+  ),
+  rule(
+    'src/gateway/plugins/*/',
+    'the plugins, each in a folder of its own',
+    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ src/gateway/catalog/
+     src/gateway/metering/ type:src/gateway/routing/ src/gateway/plugins/judge/`,
+  ),
+  rule(
+    'src/gateway/loop/',
+    'the loop of turns and server tools above the run',
+    `src/base/ type:src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/run/
+     type:src/gateway/tools/port/ type:src/gateway/plugins/port/ src/gateway/tools/configuration.ts
+     type:src/gateway/plugins/configuration.ts`,
   ),
   rule(
     'src/gateway/accounting/',
@@ -196,8 +232,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/compose/',
     'the only place that chooses implementations and connects them',
     `src/base/ src/store/ src/config/ src/http/ src/identity/ src/federation/ src/limits/ src/ledger/
-     src/gateway/ src/simulator/ src/upstream/ src/telemetry/ src/cpu-pool/ src/lab/ src/features/
-     src/app.ts type:src/process/ipc/`,
+     src/gateway/ src/inference-http/ src/simulator/ src/upstream/ src/telemetry/ src/cpu-pool/ src/lab/
+     src/features/ src/app.ts type:src/process/ipc/`,
   ),
   rule(
     'src/process/',
@@ -270,6 +306,8 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
       'src/inference-http/',
       'src/features/',
       'src/gateway/catalog/',
+      'src/gateway/tools/',
+      'src/gateway/plugins/',
       'src/simulator/',
       'src/lab/control/',
     ],

@@ -1,6 +1,8 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { type PluginsConfig, pluginsSchema } from '../plugins/configuration.js'
+import { type ToolsConfig, toolsSchema } from '../tools/configuration.js'
 import { type ModelConfig, modelSchemaWith, toModelConfig } from './configuration/models.js'
 import {
   describeSchemaIssues,
@@ -12,6 +14,7 @@ import {
   BUILT_IN_SLUG,
   type EnvironmentVariables,
   referenceFaults,
+  toolCredentials,
   usesBuiltInModels,
 } from './configuration/references.js'
 import {
@@ -44,6 +47,10 @@ export interface GatewayConfig {
   /** Who may call an operation, where the configuration says so (contract/decisions 3). By name of the operation. */
   readonly permissions: Readonly<Record<string, 'key' | 'management'>>
   readonly routing: RoutingConfig
+  readonly tools: ToolsConfig
+  readonly plugins: PluginsConfig
+  /** Of tools, MCP servers and plugins, by the names of the environment variables that hold them. */
+  readonly credentials: Readonly<Record<string, string>>
   /** Tells one configuration of the gateway from another; credentials are no part of it. */
   readonly version: string
 }
@@ -108,10 +115,17 @@ interface SimulatorConfigPart {
   readonly models: Readonly<Record<string, unknown>>
 }
 
+/** What others bring into the schema of the file. */
+interface BroughtIn {
+  readonly simulation: SimulatorConfigPart
+  /** Schema of a plugin as a request names it. */
+  readonly plugin: z.ZodType
+}
+
 /** The members of the file that belong to the gateway, by their keys. */
 export type GatewayFileKeys = ReturnType<typeof gatewayFileKeys>
 
-function gatewayFileKeys(simulation: SimulatorConfigPart) {
+function gatewayFileKeys({ simulation, plugin }: BroughtIn) {
   return {
     providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
     models: z
@@ -126,6 +140,8 @@ function gatewayFileKeys(simulation: SimulatorConfigPart) {
     simulated_models: flag.describe('Whether the ready-made simulated models are there; true when absent.'),
     routing,
     limits,
+    tools: toolsSchema,
+    plugins: pluginsSchema(plugin),
   } as const
 }
 
@@ -136,8 +152,9 @@ type GatewayReadResult =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayConfigFault[] }
 
-export function gatewayFileReader(simulation: SimulatorConfigPart) {
-  const keys = gatewayFileKeys(simulation)
+export function gatewayFileReader(broughtIn: BroughtIn) {
+  const { simulation } = broughtIn
+  const keys = gatewayFileKeys(broughtIn)
   const schema = z.object({
     providers: keys.providers.default({}),
     models: keys.models.default({}),
@@ -146,6 +163,8 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
     simulated_models: keys.simulated_models.default(true),
     routing: routing.prefault({}),
     limits: limits.prefault({}),
+    tools: toolsSchema.prefault({}),
+    plugins: keys.plugins.prefault({}),
   })
   /**
    * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
@@ -171,6 +190,9 @@ export function gatewayFileReader(simulation: SimulatorConfigPart) {
       aliases: data.aliases,
       permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
       routing: data.routing,
+      tools: data.tools,
+      plugins: data.plugins,
+      credentials: toolCredentials(file, environment),
       version: hash('sha256', JSON.stringify(data), 'hex').slice(0, VERSION_CHARS),
     }
     return { gateway: deepFreeze(gateway), limits: Object.freeze(data.limits), faults: [] }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { nanosPerMillion } from '../../../src/base/money.js'
 import { readGateway } from '../../../src/compose/configuration.js'
-import { toPlainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
+import { toPlainDecimal } from '../../../src/gateway/catalog/configuration/values.js'
 import type { GatewayConfig } from '../../../src/gateway/catalog/configuration.js'
 import { behaviourSchema } from '../../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../../src/simulator/built-in-models.js'
@@ -477,7 +477,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
   t.match(good({}).providers, { sim: { kind: 'simulated', seed: 1, allowRequestFaults: false } })
   const tuned = good({ providers: { sim: { kind: 'simulated', seed: 7, allow_request_faults: true } } })
   t.match(tuned.providers.sim, { seed: 7, allowRequestFaults: true })
-  const { version, ...empty } = good({ simulated_models: false })
+  const { version, tools: _, ...empty } = good({ simulated_models: false })
   t.match(version, /^[0-9a-f]{12}$/)
   t.same(empty, {
     providers: {},
@@ -485,6 +485,8 @@ test('a simulated provider is there without configuration, can be tuned, and can
     aliases: {},
     permissions: { transcription: 'management', 'file-content': 'management' },
     routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
+    plugins: { defaults: [] },
+    credentials: {},
   })
   const own = good({
     simulated_models: false,

@@ -2,42 +2,11 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { nanosPerMillion } from '../../../base/money.js'
+import { decimalPrice, MILLION, perRequest } from './values.js'
 
 const PER_TOKEN = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
-const PER_REQUEST = 'must be dollars of one as a decimal: not negative, at most 9 places, at most 9 dollars'
-
-/** Nano-dollars per million tokens are nano-dollars of a request when there is a million of them in it. */
-const MILLION = 1_000_000
-
-/**
- * A number in digits alone: `2.5e-7` is `0.00000025`. JavaScript writes small numbers with an exponent, and the
- * shortest text that reads as the same number is the one the operator wrote.
- */
-export function toPlainDecimal(value: number): string {
-  const [mantissa = '', exponent] = String(value).split('e')
-  if (exponent === undefined) return mantissa
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  const shift = Number(exponent)
-  return shift < 0
-    ? `0.${'0'.repeat(-shift - 1)}${whole}${fraction}`
-    : `${whole}${fraction}`.padEnd(shift + 1, '0')
-}
-
-function decimalPrice(
-  problem: string,
-  isExact: (nanos: number) => boolean,
-): z.ZodType<string, string | number> {
-  return z
-    .union([z.string(), z.number()], { error: problem })
-    .transform((value) => (typeof value === 'number' ? toPlainDecimal(value) : value))
-    .refine((text) => {
-      const nanos = nanosPerMillion(text)
-      return nanos !== null && isExact(nanos)
-    }, problem)
-}
 
 const perToken = decimalPrice(PER_TOKEN, () => true)
-const perRequest = decimalPrice(PER_REQUEST, (nanos) => nanos % MILLION === 0)
 
 /** Dollars per token, and per request, picture or search. What is absent is free, or costs what the tokens around it cost. */
 const unitPrices = {

@@ -20,11 +20,53 @@ function asRecord(value: unknown): RawConfig {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RawConfig) : {}
 }
 
-/** Environment variables that the providers of a file take their credentials from. */
+/** Environment variables that the providers and tools of a file take their credentials from. */
 export function credentialVariables(file: RawConfig): string[] {
-  return Object.values(asRecord(file.providers))
+  const ofProviders = Object.values(asRecord(file.providers))
     .map((entry) => asRecord(entry).api_key_env)
     .filter((name) => typeof name === 'string')
+  return [...ofProviders, ...toolVariables(file).map(({ name }) => name)]
+}
+
+interface NamedVariable {
+  /** Where it stands: `['tools', 'web_search', 'api_key_env']`. */
+  readonly place: readonly (string | number)[]
+  readonly name: string
+}
+
+/**
+ * Environment variables that tools, MCP servers and plugins name: in members that end in `_env`, as a name or as a map
+ * or a list of names.
+ */
+function toolVariables(file: RawConfig): readonly NamedVariable[] {
+  const found: NamedVariable[] = []
+  for (const section of ['tools', 'mcp_servers', 'plugins'])
+    collectVariables(file[section], [section], false, found)
+  return found
+}
+
+function collectVariables(
+  value: unknown,
+  place: NamedVariable['place'],
+  isName: boolean,
+  found: NamedVariable[],
+): void {
+  if (typeof value === 'string') {
+    if (isName) found.push({ place, name: value })
+  } else if (Array.isArray(value)) {
+    for (const [at, each] of value.entries()) collectVariables(each, [...place, at], isName, found)
+  } else {
+    for (const [member, each] of Object.entries(asRecord(value)))
+      collectVariables(each, [...place, member], isName || member.endsWith('_env'), found)
+  }
+}
+
+/** What the variables hold that tools, MCP servers and plugins name; the file has been checked. */
+export function toolCredentials(
+  file: RawConfig,
+  environment: EnvironmentVariables,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(toolVariables(file).map(({ name }) => [name, environment[name] ?? '']))
 }
 
 /** Whether the ready-made models and their provider are there. */
@@ -41,7 +83,10 @@ export function referenceFaults(
   const providers = Object.entries(asRecord(file.providers))
   const models = Object.entries(asRecord(file.models))
   return [
-    ...providers.flatMap(([slug, entry]) => credentialFaults(slug, asRecord(entry), environment)),
+    ...providers.flatMap(([slug, entry]) =>
+      credentialFaults(['providers', slug, 'api_key_env'], asRecord(entry).api_key_env, environment),
+    ),
+    ...toolVariables(file).flatMap(({ place, name }) => credentialFaults(place, name, environment)),
     ...builtInFaults(file),
     ...models.flatMap(([id, model]) => endpointFaults(file, id, asRecord(model))),
     ...aliasFaults(file, builtInModels),
@@ -53,14 +98,14 @@ function faultAt(path: readonly (string | number)[], problem: string): GatewayCo
 }
 
 function credentialFaults(
-  slug: string,
-  { api_key_env: name }: RawConfig,
+  place: NamedVariable['place'],
+  name: unknown,
   environment: EnvironmentVariables,
 ): GatewayConfigFault[] {
   // What is no name may be a credential in the wrong place: the schema refuses it without repeating it.
   if (typeof name !== 'string' || !VARIABLE_NAME.test(name)) return []
   const problem = credentialProblem(name, environment)
-  return problem === null ? [] : [faultAt(['providers', slug, 'api_key_env'], problem)]
+  return problem === null ? [] : [faultAt(place, problem)]
 }
 
 function credentialProblem(name: string, environment: EnvironmentVariables): string | null {

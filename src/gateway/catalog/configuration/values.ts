@@ -1,5 +1,6 @@
 /** Schemas of the single values of the gateway's configuration. Their messages never repeat a value. */
 import { z } from 'zod'
+import { nanosPerMillion } from '../../../base/money.js'
 
 /** A whole number between two inclusive bounds. */
 export function integerBetween(min: number, max: number): z.ZodType<number, number> {
@@ -143,3 +144,40 @@ export function camelCased<T extends object>(entry: T): CamelCased<T> {
 export function orNull<T extends z.ZodType>(schema: T) {
   return schema.optional().transform((value) => value ?? null)
 }
+
+// ── Prices: decimal dollars in the file ─────────────────────────────────────
+
+/** Nano-dollars per million tokens are nano-dollars of a request when there is a million of them in it. */
+export const MILLION = 1_000_000
+
+/**
+ * A number in digits alone: `2.5e-7` is `0.00000025`. JavaScript writes small numbers with an exponent, and the
+ * shortest text that reads as the same number is the one the operator wrote.
+ */
+export function toPlainDecimal(value: number): string {
+  const [mantissa = '', exponent] = String(value).split('e')
+  if (exponent === undefined) return mantissa
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const shift = Number(exponent)
+  return shift < 0
+    ? `0.${'0'.repeat(-shift - 1)}${whole}${fraction}`
+    : `${whole}${fraction}`.padEnd(shift + 1, '0')
+}
+
+export function decimalPrice(
+  problem: string,
+  isExact: (nanos: number) => boolean,
+): z.ZodType<string, string | number> {
+  return z
+    .union([z.string(), z.number()], { error: problem })
+    .transform((value) => (typeof value === 'number' ? toPlainDecimal(value) : value))
+    .refine((text) => {
+      const nanos = nanosPerMillion(text)
+      return nanos !== null && isExact(nanos)
+    }, problem)
+}
+
+const PER_REQUEST = 'must be dollars of one as a decimal: not negative, at most 9 places, at most 9 dollars'
+
+/** Dollars of one request, picture or call. */
+export const perRequest = decimalPrice(PER_REQUEST, (nanos) => nanos % MILLION === 0)

@@ -1,0 +1,54 @@
+/** What of a request its organization and the operator let run (contract/tools 2.5, 4). */
+import { type Fault, invalidInput } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { RequestedPlugin, Tooling } from '../formats/tooling.js'
+import type { DefaultPlugin, PluginsConfig } from '../plugins/configuration.js'
+import { isSwitchedOff, type ToolsConfig } from '../tools/configuration.js'
+
+interface OperatorConfig {
+  readonly tools: ToolsConfig
+  readonly plugins: PluginsConfig
+}
+
+/** The tooling with the plugins that run unasked; the caller's 400 where it names a tool that is switched off. */
+export function admitTooling(config: OperatorConfig, caller: Principal, tooling: Tooling): Tooling | Fault {
+  for (const { name, type, place } of tooling.tools) {
+    if (isSwitchedOff(config.tools, name))
+      return invalidInput(['body', ...place, 'type'], `names a tool that is switched off here: ${type}`)
+  }
+  const defaults = defaultsOf(config.plugins, caller)
+  return defaults.length === 0 ? tooling : { ...tooling, plugins: mergePlugins(tooling, defaults) }
+}
+
+/** The tooling of a request that asks for nothing itself; null where nothing runs unasked for that caller. */
+export function defaultTooling({ plugins }: OperatorConfig, caller: Principal): Tooling | null {
+  if (plugins.defaults.length === 0 || defaultsOf(plugins, caller).length === 0) return null
+  return NOTHING_ASKED
+}
+
+const MOST_TOOL_CALLS = 30
+const NOTHING_ASKED: Tooling = Object.freeze({
+  tools: [],
+  plugins: [],
+  disabled: [],
+  stopWhen: null,
+  maxToolCalls: MOST_TOOL_CALLS,
+})
+
+function defaultsOf({ defaults }: PluginsConfig, { organizationId }: Principal): readonly DefaultPlugin[] {
+  return defaults.filter(
+    ({ organizations }) => organizations === null || organizations.includes(organizationId),
+  )
+}
+
+/** Those that may not be overridden run as configured, whatever the request says of them. */
+function mergePlugins(
+  { plugins, disabled }: Pick<Tooling, 'plugins' | 'disabled'>,
+  defaults: readonly DefaultPlugin[],
+): readonly RequestedPlugin[] {
+  const fixed = new Set(defaults.filter(({ overridable }) => !overridable).map(({ id }) => id))
+  const asked = plugins.filter(({ id }) => !fixed.has(id))
+  const spoken = new Set([...disabled, ...asked.map(({ id }) => id)])
+  const added = defaults.filter(({ id }) => fixed.has(id) || !spoken.has(id))
+  return [...asked, ...added.map(({ id, options }) => ({ id, options, place: ['plugins'] }))]
+}

@@ -1,0 +1,105 @@
+/**
+ * What the operator says of server tools: one member of `tools` per tool. Every tool has the members that stand here;
+ * its own ones stand in its folder (`configuration.ts`) and come in by one line of the table.
+ */
+import { z } from 'zod'
+import { nanosPerMillion } from '../../base/money.js'
+import {
+  camelCased,
+  flag,
+  integerBetween,
+  MILLION,
+  milliseconds,
+  orNull,
+  perRequest,
+} from '../catalog/configuration/values.js'
+
+const callsPerMinute = orNull(integerBetween(1, 1_000_000_000))
+
+const limits = z
+  .strictObject({
+    calls_per_minute_per_key: callsPerMinute.describe(
+      'Calls of the tool that each key may make in a minute.',
+    ),
+    calls_per_minute_per_organization: callsPerMinute.describe(
+      'Calls of the tool that the keys of an organization may make in a minute, together.',
+    ),
+  })
+  .transform(camelCased)
+
+/** What every tool has. */
+const members = {
+  enabled: orNull(flag).describe(
+    'Whether requests may use it; false refuses them. What is needed beside it stands with the tool.',
+  ),
+  price: perRequest
+    .default('0')
+    .transform((dollars) => nanosPerMillion(dollars)! / MILLION)
+    .describe('Dollars that a caller is charged for each call; 0 when absent.'),
+  timeout_ms: milliseconds.default(30_000).describe('Most time for a call.'),
+  limits: limits.prefault({}),
+}
+
+/** The section of a tool with `own` members beside those of all. May be absent. */
+function section<T extends z.ZodRawShape>(about: string, own: T) {
+  return z
+    .strictObject({ ...members, ...own })
+    .transform(camelCased)
+    .prefault({} as never)
+    .describe(about)
+}
+
+const NONE = {}
+
+/** One line per tool, by its neutral name. */
+const TOOL_SECTIONS = {
+  advisor: section('Asks a stronger model.', NONE),
+  bash: section('Commands in a sandbox; `shell` of the messages format as well. Off unless enabled.', NONE),
+  datetime: section('Date and time.', NONE),
+  experimental__search_models: section('Looks through the models of this server.', NONE),
+  files: section('Files of the workspace.', NONE),
+  fusion: section('Asks several models and weighs their answers.', NONE),
+  image_generation: section('Paints pictures.', NONE),
+  mcp: section('Tools of MCP servers; `mcp_servers` says which.', NONE),
+  memory: section('Notes that a workspace keeps.', NONE),
+  subagent: section('Gives a task to another model.', NONE),
+  text_editor: section('Edits files of the workspace.', NONE),
+  tool_search: section('Finds tools that a request defers.', NONE),
+  web_fetch: section('Reads pages.', NONE),
+  web_search: section('Searches the web.', NONE),
+} as const
+
+/** A tool that has no section of its own is switched, priced and limited with another. */
+const SECTION_OF: Readonly<Record<string, keyof typeof TOOL_SECTIONS>> = { shell: 'bash' }
+
+/** Sections that are off where nothing is said. */
+const OFF_UNLESS_ENABLED: ReadonlySet<string> = new Set(['bash'])
+
+export const toolsSchema = z
+  .strictObject({
+    max_calls: integerBetween(1, 1_000)
+      .default(100)
+      .describe('Most calls of server tools in one request, whatever it asks for.'),
+    ...TOOL_SECTIONS,
+  })
+  .transform(({ max_calls: maxCalls, ...tools }) => ({ ...tools, maxCalls }))
+  .describe('Server tools: which may be used, at what price, how often.')
+
+export type ToolsConfig = z.output<typeof toolsSchema>
+
+/** What the operator says of every tool. `enabled` is null where nothing is said; `price` is in nano-dollars. */
+export type ToolSettings = Pick<ToolsConfig['datetime'], 'enabled' | 'price' | 'timeoutMs' | 'limits'>
+
+/** By neutral name; null for what is no tool. */
+export function toolSettings(config: ToolsConfig, name: string): ToolSettings | null {
+  const section = Object.hasOwn(SECTION_OF, name) ? SECTION_OF[name]! : name
+  return Object.hasOwn(TOOL_SECTIONS, section) ? config[section as keyof typeof TOOL_SECTIONS] : null
+}
+
+/** Whether requests may name it at all. */
+export function isSwitchedOff(config: ToolsConfig, name: string): boolean {
+  const settings = toolSettings(config, name)
+  if (settings === null) return false
+  const section = SECTION_OF[name] ?? name
+  return settings.enabled === false || (settings.enabled === null && OFF_UNLESS_ENABLED.has(section))
+}

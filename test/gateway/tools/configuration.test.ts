@@ -1,0 +1,83 @@
+import { test } from 'tap'
+import { readGateway } from '../../../src/compose/configuration.js'
+import { isSwitchedOff, toolSettings } from '../../../src/gateway/tools/configuration.js'
+
+function read(file: Readonly<Record<string, unknown>>, environment: Readonly<Record<string, string>> = {}) {
+  const { gateway, faults } = readGateway(file, environment)
+  if (gateway === null) throw new Error(JSON.stringify(faults))
+  return gateway
+}
+
+function faultsOf(file: Readonly<Record<string, unknown>>): string[] {
+  return readGateway(file, {}).faults.map(({ path, problem }) => `${path}: ${problem}`)
+}
+
+test('without any setting every tool is free, has half a minute, and only the sandbox is off', async (t) => {
+  const { tools } = read({})
+  t.equal(tools.maxCalls, 100)
+  const { maxCalls: _, ...sections } = tools
+  for (const name of Object.keys(sections)) {
+    t.match(toolSettings(tools, name), { enabled: null, price: 0, timeoutMs: 30_000 }, name)
+    t.equal(isSwitchedOff(tools, name), name === 'bash', name)
+  }
+  t.equal(isSwitchedOff(tools, 'shell'), true, 'the other name of the sandbox')
+  t.equal(toolSettings(tools, 'no_such_tool'), null)
+})
+
+test('a tool is switched, priced in dollars and limited by its name', async (t) => {
+  const { tools } = read({
+    tools: {
+      max_calls: 7,
+      web_search: { price: 0.005, limits: { calls_per_minute_per_key: 3 } },
+      datetime: { enabled: false },
+      bash: { enabled: true, timeout_ms: 60_000, price: '0.000000001' },
+    },
+  })
+  t.equal(tools.maxCalls, 7)
+  t.match(toolSettings(tools, 'web_search'), {
+    price: 5_000_000,
+    limits: { callsPerMinutePerKey: 3, callsPerMinutePerOrganization: null },
+  })
+  t.equal(isSwitchedOff(tools, 'datetime'), true)
+  t.match(toolSettings(tools, 'shell'), { enabled: true, timeoutMs: 60_000, price: 1 })
+})
+
+test('each fault is named with its place', async (t) => {
+  const plugin = { id: 'response-healing' }
+  const cases: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
+    [{ tools: { web_serch: {} } }, /^tools\.web_serch: there is no such setting$/],
+    [{ tools: { datetime: { price: -1 } } }, /^tools\.datetime\.price: must be dollars of one/],
+    [{ tools: { datetime: { price: 10 } } }, /^tools\.datetime\.price: must be dollars of one/],
+    [{ tools: { datetime: { price: '0.0000000001' } } }, /^tools\.datetime\.price: must be dollars of one/],
+    [{ tools: { datetime: { timeout_ms: 0 } } }, /^tools\.datetime\.timeout_ms: must be an integer from 1/],
+    [{ tools: { max_calls: 1_001 } }, /^tools\.max_calls: must be an integer from 1 to 1000$/],
+    [
+      { tools: { files: { limits: { calls_per_minute_per_key: 0 } } } },
+      /^tools\.files\.limits\.calls_per_minute_per_key: must be an integer from 1/,
+    ],
+    [
+      { tools: { memory: { limits: { calls: 1 } } } },
+      /^tools\.memory\.limits\.calls: there is no such setting$/,
+    ],
+    [{ plugins: { defaults: [{ plugin: { id: 'no-such' } }] } }, /^plugins\.defaults\[0\]\.plugin\.id: /],
+    [
+      { plugins: { defaults: [{ plugin: { ...plugin, enabled: false } }] } },
+      /^plugins\.defaults\[0\]\.plugin: must not be switched off here$/,
+    ],
+    [
+      { plugins: { defaults: [{ plugin, organizations: ['acme'] }] } },
+      /^plugins\.defaults\[0\]\.organizations\[0\]: must be the id of an organization$/,
+    ],
+  ]
+  for (const [file, told] of cases) {
+    const faults = faultsOf(file)
+    t.equal(faults.length, 1, JSON.stringify(faults))
+    t.match(faults[0], told)
+  }
+})
+
+test('a credential of a tool is named by its variable, which has to be set', async (t) => {
+  const file = { plugins: { defaults: [], judge_env: 'JUDGE_KEY' } }
+  t.match(faultsOf(file), [/judge_env: there is no such setting/, /JUDGE_KEY is not set/])
+  t.notMatch(faultsOf({ tools: { datetime: { key_env: 'sk-secret 1' } } }).join(), /sk-secret/)
+})
