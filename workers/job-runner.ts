@@ -9,29 +9,37 @@ import {
   type TaskOutcome,
 } from './tasks.js'
 
+type Perform = (job: PoolJob) => TaskOutcome<PoolTaskName> | Promise<TaskOutcome<PoolTaskName>>
+
 /**
  * Makes the function that piscina calls with each message. The jobs of a message run one after the other, and
  * messages do so too: piscina starts all it finds at its port, and posts an answer a microtask after it was given.
  * A message that ran at once would keep the answer of the one before it back until it is done itself.
  * An `outcome` is null when its job was cancelled before it started.
  */
-export function jobRunner(perform: (job: PoolJob) => TaskOutcome<PoolTaskName>) {
+export function jobRunner(perform: Perform) {
   let previous: Promise<unknown> = Promise.resolve()
   return (jobs: readonly PoolJob[]): Promise<PoolJobReport[]> => {
-    const reports = previous.then(() => jobs.map((job) => runJob(job, perform)))
+    const reports = previous.then(() => runJobs(jobs, perform))
     // The pool hears of a failure by `reports`; here it only must not keep the next message from running.
     previous = reports.catch(() => {})
     return reports
   }
 }
 
-function runJob(job: PoolJob, perform: (job: PoolJob) => TaskOutcome<PoolTaskName>): PoolJobReport {
+async function runJobs(jobs: readonly PoolJob[], perform: Perform): Promise<PoolJobReport[]> {
+  const reports: PoolJobReport[] = []
+  for (const job of jobs) reports.push(await runJob(job, perform))
+  return reports
+}
+
+async function runJob(job: PoolJob, perform: Perform): Promise<PoolJobReport> {
   const startedNs = process.hrtime.bigint()
   const { flags } = workerData as PoolThreadData
   if (Atomics.compareExchange(flags, job.flag, JobFlag.Resting, JobFlag.Running) === JobFlag.Cancelled) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
-  const outcome = perform(job)
+  const outcome = await perform(job)
   Atomics.store(flags, job.flag, JobFlag.Resting)
   return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
 }

@@ -26,6 +26,35 @@ export interface ConditionOutcome {
   readonly failure: string | null
 }
 
+/** Why a document cannot be read; goes on from "it": "is no PDF". */
+export interface UnreadableDocument {
+  readonly readable: false
+  readonly reason: string
+}
+
+/** What a page says, or a PDF. */
+export interface ReadHtml {
+  readonly readable: true
+  /** May be empty. */
+  readonly title: string
+  /** Markdown; relative links are made absolute. */
+  readonly text: string
+  /** There was more text than was asked for. */
+  readonly isCut: boolean
+  /** As the page says it, in no certain format; null where it does not. */
+  readonly publishedAt: string | null
+}
+
+export interface ReadPdf {
+  readonly readable: true
+  readonly title: string
+  /** Text of each page, of the first ones where it is cut. A page may have none: a scan. */
+  readonly pages: readonly string[]
+  /** Pages of the document. */
+  readonly pageCount: number
+  readonly isCut: boolean
+}
+
 /** Name, input and output of every task. */
 export interface PoolTasks {
   readonly 'check-condition': {
@@ -40,6 +69,21 @@ export interface PoolTasks {
     readonly input: { readonly texts: readonly string[] }
     /** Tokens of each text. */
     readonly output: { readonly counts: readonly number[] }
+  }
+  readonly 'read-html': {
+    readonly input: {
+      readonly bytes: Uint8Array
+      /** As the head of the answer says; null leaves it to the page. */
+      readonly charset: string | null
+      /** Where the page stands: its relative links go on from there. */
+      readonly url: string
+      readonly maxChars: number
+    }
+    readonly output: ReadHtml | UnreadableDocument
+  }
+  readonly 'read-pdf': {
+    readonly input: { readonly bytes: Uint8Array; readonly maxPages: number; readonly maxChars: number }
+    readonly output: ReadPdf | UnreadableDocument
   }
   readonly pbkdf2: {
     readonly input: { readonly data: string; readonly salt: string; readonly rounds: number }

@@ -12,6 +12,7 @@ import type { Cancellation } from '../base/cancellation.js'
 import { FairQueue } from '../base/fair-queue.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
+import { JobWatch } from './job-watch.js'
 
 export interface LaneOptions {
   readonly threads: number
@@ -23,6 +24,13 @@ export interface LaneOptions {
   readonly nice: number
   /** Most jobs that share a message. */
   readonly sharedJobs: number
+  /** Of jobs that strangers can make long or large: such a job is given up, with the thread that works on it. */
+  readonly bounds?: {
+    /** Most milliseconds of a job, which is alone in its message. */
+    readonly jobMs: number
+    /** Most MiB of a thread's heap. */
+    readonly heapMb: number
+  }
 }
 
 /** What a task hands back to its caller. */
@@ -125,7 +133,7 @@ export class Lane {
   /** Starts the threads. Otherwise the first task does, and waits for it. */
   start(): LaneThreads {
     if (this.#piscina !== null) return this.#piscina
-    const { threads, filename, nice } = this.#options
+    const { threads, filename, nice, bounds } = this.#options
     const piscina: LaneThreads = new Piscina({
       filename,
       minThreads: threads,
@@ -135,6 +143,7 @@ export class Lane {
       niceIncrement: nice,
       recordTiming: false,
       workerData: { flags: this.#flags } satisfies PoolThreadData,
+      ...(bounds && { resourceLimits: { maxOldGenerationSizeMb: bounds.heapMb } }),
     })
     this.#loaded = Promise.allSettled(Array.from({ length: threads }, () => piscina.run([])))
     this.#piscina = piscina
@@ -265,7 +274,14 @@ export class Lane {
 
   /** Rejects also where threads cannot be started, for want of memory or descriptors. */
   async #runJobs(jobs: readonly PoolJob[]): Promise<readonly PoolJobReport[]> {
-    return this.start().run(jobs)
+    const { bounds } = this.#options
+    if (bounds === undefined) return this.start().run(jobs)
+    const watch = new JobWatch(this.#flags, jobs[0]!.flag, bounds.jobMs)
+    try {
+      return await this.start().run(jobs, { signal: watch.signal })
+    } finally {
+      watch.stop()
+    }
   }
 
   #toJob(entry: QueuedTask, flag: number): PoolJob {
@@ -303,11 +319,17 @@ export class Lane {
       entry.losses++
       if (Atomics.load(this.#flags, entry.flag) === JobFlag.Running) entry.kills++
       entry.flag = NO_FLAG
-      const again = entry.kills < MOST_KILLS && entry.losses < MOST_LOSSES && !entry.gone && !this.#closed
+      const again =
+        entry.kills < this.#mostKills && entry.losses < MOST_LOSSES && !entry.gone && !this.#closed
       if (again) this.#queue.add(entry)
       else this.#rejectLost(entry, cause)
     }
     this.#releaseSlot(slot)
+  }
+
+  /** What is bounded has had all it may have at the first try. */
+  get #mostKills(): number {
+    return this.#options.bounds === undefined ? MOST_KILLS : 1
   }
 
   #rejectLost(entry: QueuedTask, cause: unknown): void {

@@ -3,7 +3,7 @@
  *
  * Each kind of work has a lane of its own: a queue and threads. What a thread has begun cannot be interrupted by us,
  * but the kernel shares the cores among threads, so no kind of work waits for another (contract/decisions 63). A lane
- * loads only what its own tasks need, the lanes of conditions and counts when their first task comes.
+ * loads only what its own tasks need, all but that of hashes when their first task comes.
  *
  * Admission is by work, not by count: costs differ by 200,000 to 1, so a queue of so many tasks says nothing
  * about how long it is. The sum of waiting cost is bounded; beyond it a task is refused at once, which costs far
@@ -18,7 +18,7 @@ import { Lane, type LaneOptions, PoolCounters, type TaskOrder, type TaskResult }
 export type { TaskOrder, TaskResult }
 
 interface PoolOptions {
-  /** Threads that hash, 0 where nobody does. Conditions and counts have one each besides. */
+  /** Threads that hash, 0 where nobody does. Conditions and counts have one each besides, documents two. */
   readonly threads: number
   /** Most rounds of hashes that may wait. A single task may exceed it when nothing else waits. */
   readonly maxQueuedCost: number
@@ -26,13 +26,15 @@ interface PoolOptions {
   readonly filename?: string
 }
 
-type LaneName = 'hashes' | 'conditions' | 'counts'
+type LaneName = 'hashes' | 'conditions' | 'counts' | 'documents'
 
 const LANE_OF_TASK = {
   pbkdf2: 'hashes',
   'check-condition': 'conditions',
   'evaluate-condition': 'conditions',
   'count-tokens': 'counts',
+  'read-html': 'documents',
+  'read-pdf': 'documents',
 } satisfies Record<PoolTaskName, LaneName>
 
 const threadModule = (name: string): string =>
@@ -44,6 +46,15 @@ const LANES = {
   hashes: { filename: threadModule('hash'), nice: 10, sharedJobs: 16 },
   conditions: { ...SINGLE_THREAD, filename: threadModule('condition'), nice: 5, sharedJobs: 4 },
   counts: { ...SINGLE_THREAD, filename: threadModule('count'), nice: 10, sharedJobs: 16 },
+  // Two, so that one long document does not keep all others waiting; what waits is some ten seconds of work.
+  documents: {
+    filename: threadModule('document'),
+    threads: 2,
+    maxQueuedCost: 80_000_000,
+    nice: 10,
+    sharedJobs: 1,
+    bounds: { jobMs: 8_000, heapMb: 256 },
+  },
 } satisfies Record<LaneName, Partial<LaneOptions>>
 
 const IDLE_THREAD = { tasks: 0, busyMs: 0 }
@@ -61,6 +72,7 @@ export class CpuPool {
       hashes: new Lane({ ...LANES.hashes, threads, maxQueuedCost, ...given }, counters),
       conditions: new Lane({ ...LANES.conditions, ...given }, counters),
       counts: new Lane({ ...LANES.counts, ...given }, counters),
+      documents: new Lane({ ...LANES.documents, ...given }, counters),
     }
     if (threads > 0) this.#lanes.hashes.start()
   }

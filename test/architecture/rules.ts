@@ -26,7 +26,7 @@ function rule(place: string, says: string, may: string): FolderRule {
 
 /** Arrows point down only. Files of one place may always import each other. Every allowance has a file that uses it. */
 export const FOLDERS: readonly FolderRule[] = [
-  rule('workers/', 'tasks that a pool thread runs: PBKDF2, conditions, token counts', ''),
+  rule('workers/', 'tasks that a pool thread runs: PBKDF2, conditions, token counts, pages and PDFs', ''),
   rule('src/base/', 'what everybody needs and that needs nobody: faults, clock, ids, money, log', ''),
   rule('src/transport/', 'the native edge: sockets, framing, answers', 'src/base/'),
   rule('src/upstream/', 'the HTTP client, the address guard, event streams', 'src/base/'),
@@ -285,6 +285,11 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   '@btc-vision/uwebsockets.js': { owners: ['src/transport/native-server.ts'] },
   // Loaded by a pool thread when a provider first sends no figures.
   'gpt-tokenizer': { owners: ['workers/count-tokens.ts'] },
+  // Loaded by the threads of documents, when the first one is read.
+  linkedom: { owners: ['workers/documents/read-html.ts'] },
+  '@mozilla/readability': { owners: ['workers/documents/read-html.ts'] },
+  turndown: { owners: ['workers/documents/read-html.ts'] },
+  unpdf: { owners: ['workers/documents/read-pdf.ts'] },
   undici: { owners: ['src/upstream/client.ts'] },
   piscina: { owners: ['src/cpu-pool/lane.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },
@@ -324,10 +329,12 @@ interface Exception {
 }
 
 /** The only default exports: the pool calls what a module exports by default. */
-export const DEFAULT_EXPORTS: readonly Exception[] = ['hash', 'condition', 'count'].map((lane) => ({
-  place: `workers/${lane}-thread.ts`,
-  reason: 'a pool thread runs the default export of the file it is given',
-}))
+export const DEFAULT_EXPORTS: readonly Exception[] = ['hash', 'condition', 'count', 'document'].map(
+  (lane) => ({
+    place: `workers/${lane}-thread.ts`,
+    reason: 'a pool thread runs the default export of the file it is given',
+  }),
+)
 
 /** Who touches `process.env` without standing in `src/config`. */
 export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 'written' })[] = [

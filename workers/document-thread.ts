@@ -1,0 +1,5 @@
+import { readHtml } from './documents/read-html.js'
+import { readPdf } from './documents/read-pdf.js'
+import { taskRunner } from './task-runner.js'
+
+export default taskRunner({ 'read-html': readHtml, 'read-pdf': readPdf })
