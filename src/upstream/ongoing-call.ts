@@ -15,21 +15,21 @@ const DRAIN_MS = 1_000
 const DRAIN_BYTES = 64 * 1024
 
 /** The headers anybody decides by; the rest of a head is not even made into text. */
-const READ_HEADERS: readonly (readonly [length: number, name: string])[] = [
+const READ_HEADERS: readonly string[] = [
   'retry-after',
   'content-type',
   'content-length',
   'content-encoding',
   'location',
-].map((name) => [name.length, name])
+]
 
 /** The wanted headers of a raw head, names in lower case. Of a repeated one the first counts. */
-function headersOf(raw: readonly Uint8Array[]): Record<string, string> {
+function headersOf(raw: readonly Uint8Array[], wanted: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (let i = 0; i < raw.length; i += 2) {
     const field = raw[i]!
-    for (const [length, name] of READ_HEADERS) {
-      if (length !== field.length || latin1(field).toLowerCase() !== name) continue
+    for (const name of wanted) {
+      if (name.length !== field.length || latin1(field).toLowerCase() !== name) continue
       headers[name] ??= latin1(raw[i + 1]!)
     }
   }
@@ -244,7 +244,9 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     this.resumeEngine = resumeEngine
     this.enterPhase('first-token')
     try {
-      this.receiver.onHead(status, headersOf(raw))
+      const { answerHeaders } = this.request
+      const wanted = answerHeaders === undefined ? READ_HEADERS : [...READ_HEADERS, ...answerHeaders]
+      this.receiver.onHead(status, headersOf(raw, wanted))
     } catch (error) {
       this.failDefective(error)
     }

@@ -58,7 +58,7 @@ export interface StreamedRequestBody {
 }
 
 export interface UpstreamRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** `https://host:port`; one pool per origin and limits. */
   readonly origin: string
   /** Path and query. */
@@ -77,6 +77,8 @@ export interface UpstreamRequest {
    * had closed it already and has seen nothing (contract/decisions 42). A streamed body is then read anew.
    */
   readonly repeatable: boolean
+  /** Further headers of the answer that `onHead` is to tell, in lower case. */
+  readonly answerHeaders?: readonly string[]
 }
 
 /**
@@ -85,8 +87,8 @@ export interface UpstreamRequest {
  */
 export interface UpstreamReceiver {
   /**
-   * Of the headers only those that say what the body is, where else it is and when to come again, names in lower case. Redirects
-   * arrive here like any other status.
+   * Of the headers only those that say what the body is, where else it is and when to come again, and those that the
+   * request asks for, names in lower case. Redirects arrive here like any other status.
    */
   onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
   /** The bytes are borrowed: valid in this turn only. */

@@ -58,6 +58,8 @@ export interface ToolFunction {
   readonly description: string
   /** JSON schema of its arguments. */
   readonly parameters: JsonObject
+  /** Of an MCP server: its label, and the tool's own name there. */
+  readonly origin?: { readonly server: string; readonly tool: string }
 }
 
 export interface ToolCallInput {

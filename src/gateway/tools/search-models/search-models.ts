@@ -1,4 +1,4 @@
-/** Lets a model look for models in the catalogue (contract/tools 3.2). */
+/** Lets a model look for models in the catalogue (contract/tools 3.8). */
 
 import type { Catalog, Model } from '../../catalog/catalog.js'
 import type { JsonObject } from '../../formats/json-values.js'

@@ -1,0 +1,153 @@
+/** What of an MCP server over HTTP a strict one sees, and what a hostile one can do. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type Test, test } from 'tap'
+import type { JsonObject } from '../../../src/gateway/formats/json-values.js'
+import { createMcpTool } from '../../../src/gateway/tools/mcp/mcp.js'
+import { answerMcpMessage } from '../../../src/simulator/mcp/simulated-mcp-server.js'
+import { listen } from '../../support/servers/listen.js'
+import { byUrl, mcpWorld } from '../../support/tools/mcp-servers.js'
+import { CALLER, prepared, REQUEST, refusalOf, requested, toolRun } from '../../support/tools/tool-call.js'
+
+interface Seen {
+  readonly method: string
+  readonly headers: IncomingMessage['headers']
+  readonly message: JsonObject
+}
+
+/** A server with sessions that answers as the simulated one does, unless `instead` has taken the answer. */
+async function sessions(t: Test, instead: (seen: Seen, response: ServerResponse) => boolean = () => false) {
+  const seen: Seen[] = []
+  let session = 0
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    if (request.method !== 'POST') {
+      response.writeHead(405).end()
+      return
+    }
+    const message = JSON.parse(Buffer.concat(pieces).toString()) as JsonObject
+    const call = { method: String(message.method), headers: request.headers, message }
+    seen.push(call)
+    if (instead(call, response)) return
+    if (message.method === 'initialize') session++
+    const isKnown = message.method === 'initialize' || request.headers['mcp-session-id'] === `s${session}`
+    const answer = isKnown ? answerMcpMessage(message) : null
+    const status = message.method === 'server/discover' ? 400 : isKnown ? (answer === null ? 202 : 200) : 404
+    response.writeHead(status, { 'content-type': 'application/json', 'mcp-session-id': `s${session}` })
+    response.end(status === 200 ? JSON.stringify(answer) : '')
+  })
+  const url = `http://127.0.0.1:${await listen({ after: (end) => t.teardown(end) }, server)}/mcp`
+  return { url, seen, forgetSession: () => session++ }
+}
+
+async function toolAt(t: Test, url: string, more: Parameters<typeof byUrl>[1] = {}) {
+  const { servers, close } = mcpWorld({ s: byUrl(url, more) })
+  t.teardown(close)
+  return createMcpTool(servers)
+}
+
+const add = async (tool: ReturnType<typeof createMcpTool>) => {
+  const ready = await prepared(tool, { server_label: 's', allowed_tools: ['add'] })
+  return () => ready.run({ id: 'c', function: 's__add', arguments: { a: 1, b: 2 } }, toolRun())
+}
+
+test('it gets the credential of the operator and nothing of the caller', async (t) => {
+  const { url, seen } = await sessions(t)
+  const tool = await toolAt(t, url, { apiKey: 'operators-secret', headers: { 'x-team': 'blue' } })
+  await (await add(tool))()
+  t.same([...new Set(seen.map(({ headers }) => headers.authorization))], ['Bearer operators-secret'])
+  t.same([...new Set(seen.map(({ headers }) => headers['x-team']))], ['blue'])
+  t.notMatch(
+    JSON.stringify(seen),
+    new RegExp(`${CALLER.keyHash}|${CALLER.organizationId}|${CALLER.workspaceId}`),
+  )
+})
+
+test('one connection serves all requests, and a forgotten session is opened anew within the call', async (t) => {
+  const { url, seen, forgetSession } = await sessions(t)
+  const call = await add(await toolAt(t, url))
+  await Promise.all([call(), call()])
+  t.equal(seen.filter(({ method }) => method === 'initialize').length, 1)
+  forgetSession()
+  t.match((await call()).content, { text: '1 + 2 = 3' })
+  t.equal(seen.filter(({ method }) => method === 'initialize').length, 2)
+})
+
+test('answers that are too large, no JSON, of another type, late, refused or cut are errors for the model', async (t) => {
+  let instead: ((response: ServerResponse) => void) | null = null
+  const { url } = await sessions(t, ({ method }, response) => {
+    if (method !== 'tools/call' || instead === null) return false
+    instead(response)
+    return true
+  })
+  const call = await add(await toolAt(t, url, { timeoutMs: 1_000, maxAnswerBytes: 65_536 }))
+  const json = { 'content-type': 'application/json' }
+  for (const [fault, answer] of [
+    [/larger than 65536 bytes/, (r: ServerResponse) => r.writeHead(200, json).end(`"${'x'.repeat(5e6)}"`)],
+    [/failed/, (r: ServerResponse) => r.writeHead(200, json).end('<html>')],
+    [
+      /Unexpected content type/,
+      (r: ServerResponse) => r.writeHead(200, { 'content-type': 'text/html' }).end('x'),
+    ],
+    [/in time|timeout/, () => {}],
+    [/answered with status 503$/, (r: ServerResponse) => r.writeHead(503).end('Bearer operators-secret')],
+    [/failed/, (r: ServerResponse) => r.writeHead(200, json).write('{', () => r.destroy())],
+    [
+      /status 302|redirect/i,
+      (r: ServerResponse) => r.writeHead(302, { location: 'http://127.0.0.2:1/' }).end(),
+    ],
+  ] as const) {
+    instead = answer
+    const { content, isError, executed } = await call()
+    t.match(content, { error: fault })
+    t.same([isError, executed], [true, true])
+  }
+  instead = null
+  t.match(await call(), { isError: false }, 'and it serves again')
+})
+
+test('a server that the request brings has to be on the list, and gets no credential', async (t) => {
+  const { url, seen } = await sessions(t)
+  const { servers, close } = mcpWorld(
+    { s: byUrl('http://127.0.0.1:1/mcp', { apiKey: 'operators-secret' }) },
+    { allowedUrls: [url], allowLoopback: true },
+  )
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  const ready = await prepared(tool, { server_label: 'mine', server_url: url })
+  t.ok(ready.functions.some(({ name }) => name === 'mine__add'))
+  t.ok(seen.every(({ headers }) => headers.authorization === undefined))
+  for (const address of [`${url}/other`, 'http://example.com/mcp', 'no address', 'file:///etc/passwd']) {
+    t.match(await refusalOf(tool, { server_label: 'mine', server_url: address }), {
+      refused: /neither the address of a configured server nor in tools.mcp.allowed_urls/,
+      member: ['parameters', 'server_url'],
+    })
+  }
+  t.match(
+    await refusalOf(tool, { server_label: 's', server_url: 'http://127.0.0.1:1/mcp' }),
+    { member: ['parameters', 'server_label'], refused: /names a server that failed/ },
+    'the address of the configured one is taken, and that one cannot be reached',
+  )
+})
+
+test('also what is on the list is dialled at public addresses only', async (t) => {
+  const { url, seen } = await sessions(t)
+  const { servers, close } = mcpWorld({}, { allowedUrls: [url] })
+  t.teardown(close)
+  t.match(await refusalOf(createMcpTool(servers), { server_label: 'mine', server_url: url }), {
+    refused: /failed/,
+  })
+  t.equal(seen.length, 0)
+})
+
+test('organizations share no connection to a server that they bring', async (t) => {
+  const { url, seen } = await sessions(t)
+  const { servers, close } = mcpWorld({}, { allowedUrls: [url], allowLoopback: true })
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  for (const organizationId of ['one', 'two', 'one']) {
+    const asked = requested('mcp', { server_label: 'mine', server_url: url })
+    await tool.prepare(asked, { ...REQUEST, caller: { ...CALLER, organizationId } })
+  }
+  t.equal(seen.filter(({ method }) => method === 'initialize').length, 2)
+})
