@@ -13,6 +13,7 @@ import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { SealedIds } from '../gateway/providers/openai/spoken-answers.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
+import { toolLimits } from '../gateway/tools/configuration.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
 import { createSealer, loadSealingKey, type Sealer } from '../identity/sealing-key.js'
@@ -55,6 +56,7 @@ export function composeInference(
   }
   let catalog = buildCatalog(config.gateway, parts)
   let permissions = permissionMap(config.gateway)
+  accounting.limitTools(toolLimits(config.gateway.tools))
   const stats = new InferenceStats()
   let telemetry: InferenceTelemetry | null = null
   const gateway = new Gateway({
@@ -93,6 +95,7 @@ export function composeInference(
     configure: (renewed: GatewayConfig): void => {
       catalog = buildCatalog(renewed, parts)
       permissions = permissionMap(renewed)
+      accounting.limitTools(toolLimits(renewed.tools))
       const keys = catalog.models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key))
       routing.configure(renewed.routing, new Set(keys))
     },

@@ -54,6 +54,11 @@ export interface LedgerRow {
   readonly detail: LedgerRowDetail
   /** Its attempts that came to nothing and may cost something upstream, in their order. */
   readonly lost: readonly LostAttemptRow[]
+  /**
+   * Rows of its turns and tools, in the order of their ids; empty where the inference is one turn. What they cost is no
+   * part of this row. A part says what it is of in `detail.api`; what it has lost stands with the whole.
+   */
+  readonly parts: readonly LedgerRow[]
 }
 
 /** What only a reader of the single row wants to know. */
@@ -145,7 +150,7 @@ export const NOTHING_TOLD: RowWhy = Object.freeze({
 export type LedgerRowContent = Omit<ClosedLedgerEntry, 'keyHash' | 'organizationId' | 'workspaceId'>
 
 /** A row as it is written. */
-export type ClosedLedgerEntry = Omit<LedgerRow, 'createdAt' | 'lost'>
+export type ClosedLedgerEntry = Omit<LedgerRow, 'createdAt' | 'lost' | 'parts'>
 
 /**
  * A row of its own: a call of a provider that came to nothing and may cost something there. It is charged to nobody,

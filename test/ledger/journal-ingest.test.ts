@@ -66,6 +66,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       why: NOTHING_TOLD,
     },
     lost: [],
+    parts: [],
   }
 }
 
@@ -182,6 +183,44 @@ test('lost attempts outlive the process that has lost them, are in no sum, and a
   t.same(books.ledger.row(other.id)?.lost, [])
   t.match(books.ledger.row(cut.id), { outcome: 'aborted-estimated', cost: 30, lost: [{ upstreamCost: 11 }] })
   t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 70 + 5 + 30)
+  t.same([...listJournals(journals)], [])
+  await books.close()
+})
+
+test('parts of a request are told with it, are charged once, and are no calls of their own, also where its process died', async (t) => {
+  const { journals, started, writer } = place(t)
+  const root = rowOf(NOW, 0)
+  const turns = Array.from({ length: 11 }, (_, at) => ({
+    ...rowOf(NOW, at + 1),
+    id: `${root.id}.${at + 1}`,
+  }))
+  const cut = { ...rowOf(NOW, 0), id: `${root.id}.12` }
+  const name = journalName(NOW, process.pid, 0)
+  const books = await started()
+  books.expectJournal(name)
+  const journal = writer(name)
+  open(journal, root, 0)
+  for (const turn of turns) open(journal, turn, 500)
+  open(journal, cut, 30)
+  for (const turn of turns) close(journal, turn)
+  const [lost] = lostAttempts(11)
+  append(journal, encodeLostLine({ ...turns[0]!, ...lost! }), turns[0]!)
+  await journal.whenWritten()
+  await books.sync()
+  t.equal(books.ledger.row(root.id), null, 'it is not over')
+  t.equal(books.ledger.row(turns[1]!.id)?.cost, 2, 'its parts can be read already')
+  journal.close()
+  books.writerDied(name)
+  await books.sync()
+  const told = books.ledger.row(root.id)
+  t.match(told, { outcome: 'aborted-estimated', cost: 0, lost: [{ upstreamCost: 11 }] })
+  t.strictSame(
+    told?.parts.slice(0, -1),
+    turns.map((turn) => ({ ...turn, lost: [] })),
+    'in their order',
+  )
+  t.match(told?.parts.at(-1), { id: cut.id, cost: 30, outcome: 'aborted-estimated' })
+  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 66 + 30)
   t.same([...listJournals(journals)], [])
   await books.close()
 })

@@ -10,6 +10,7 @@ import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
 import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
+import { encodePart, isFee, Part, searchEngineOf, sumParts } from './parts.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
@@ -131,6 +132,9 @@ const Generation = nameSchema(
       description:
         'Calls of providers that came to nothing and may cost something there, each a row of its own.',
     }),
+    rows: z.array(Part).meta({
+      description: 'Turns, tools and plugins of a request that ran a loop; empty where it was one turn.',
+    }),
   }),
 )
 
@@ -139,9 +143,11 @@ export type GenerationAnswer = z.infer<typeof Generation>
 /** Members for which nothing is known here. */
 const NOTHING_KNOWN = Object.fromEntries(Object.keys(Generation.shape).map((name) => [name, null]))
 
-function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
+function encodeGeneration(found: LedgerRow): z.infer<typeof Generation> {
+  const row = sumParts(found)
   const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail, workspaceId } = row
   const { why } = detail
+  const upstream = upstreamCost(row)
   const known = {
     id,
     model: detail.model,
@@ -166,7 +172,7 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     latency: detail.firstEventMs ?? detail.durationMs,
     provider_name: detail.provider,
     provider_responses: encodeAttempts(row),
-    upstream_inference_cost: nanosToDollars(cost),
+    upstream_inference_cost: nanosToDollars(upstream),
     workspace_id: workspaceId,
     streamed: detail.streamed,
     tokens_prompt: promptTokens,
@@ -178,7 +184,8 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     native_tokens_completion_images: units.completion_image_tokens ?? 0,
     num_media_completion: units.output_images ?? 0,
     num_fetches: units.web_fetches ?? 0,
-    web_search_engine: units.web_searches === undefined ? null : 'native',
+    num_search_results: units.search_results ?? null,
+    web_search_engine: searchEngineOf(row),
     session_id: detail.sessionId,
     outcome,
     attempts: detail.attempts,
@@ -186,7 +193,7 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     guessed: detail.guessed,
     units,
     charged: nanosToDollars(cost),
-    upstream_cost: nanosToDollars(cost),
+    upstream_cost: nanosToDollars(upstream),
     upstream_cost_basis: basisOf(detail),
     config_version: why.configVersion,
     price_version: why.priceVersion,
@@ -204,8 +211,15 @@ function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     metadata: why.metadata,
     trace: why.trace,
     lost_attempts: row.lost.map(encodeLostAttempt),
+    rows: row.parts.map(encodePart),
   } satisfies Partial<z.infer<typeof Generation>>
   return { ...NOTHING_KNOWN, ...known } as z.infer<typeof Generation>
+}
+
+/** Without what is paid for tools of the gateway: nobody upstream asks for that. */
+function upstreamCost(row: LedgerRow): number {
+  if (row.parts.length === 0) return isFee(row) ? 0 : row.cost
+  return row.parts.reduce((sum, part) => sum + (isFee(part) ? 0 : part.cost), 0)
 }
 
 /** One of three words: anything but Europe and the United States is `global`. */
@@ -225,7 +239,9 @@ function encodeCandidate({ provider, model, place, chance, why }: RowCandidate):
 }
 
 /** A row that lists none had one attempt, which answered, or none at all. */
-function encodeAttempts({ detail, outcome }: LedgerRow): z.infer<typeof Attempt>[] {
+function encodeAttempts(row: LedgerRow): z.infer<typeof Attempt>[] {
+  if (row.parts.length > 0) return row.parts.filter((part) => !isFee(part)).flatMap(encodeAttempts)
+  const { detail, outcome } = row
   const { model, provider, attempts, why, firstEventMs, durationMs } = detail
   if (why.attempts.length > 0) {
     return why.attempts.map(({ provider: provider_name, model: of, status, fault: error, durationMs }) => {

@@ -103,3 +103,15 @@ export function isSwitchedOff(config: ToolsConfig, name: string): boolean {
   const section = SECTION_OF[name] ?? name
   return settings.enabled === false || (settings.enabled === null && OFF_UNLESS_ENABLED.has(section))
 }
+
+/** How often keys and organizations may call each tool, by every name that a tool goes by. */
+export function toolLimits({
+  maxCalls: _,
+  ...sections
+}: ToolsConfig): Readonly<Record<string, ToolSettings['limits']>> {
+  const named = {
+    ...sections,
+    ...Object.fromEntries(Object.entries(SECTION_OF).map(([name, of]) => [name, sections[of]])),
+  }
+  return Object.fromEntries(Object.entries(named).map(([name, { limits }]) => [name, limits]))
+}

@@ -27,6 +27,11 @@ export function isPart(id: string): boolean {
   return id.length > WHOLE_CHARS
 }
 
+/** Which part it is; not a number for what is none. */
+export function partNumber(id: string): number {
+  return Number(id.slice(WHOLE_CHARS + 1))
+}
+
 let lastPrefix = ''
 let lastTime = 0
 

@@ -256,22 +256,35 @@ export function closeAbandonedLine(open: string): string {
 export function findRow(block: Buffer, id: string): LedgerRow | null {
   // Ids are random enough to stand nowhere else.
   const start = block.indexOf(`\nC ${id} `)
-  if (start < 0) return null
-  const end = block.indexOf(LINE_END, start + 1)
-  const payerAt = block.lastIndexOf(PAYER_BEGIN, start)
-  const line = block.toString('utf8', start + 1, end < 0 ? block.length : end)
-  const payers = readPayerIds(block.toString('utf8', payerAt + 1, block.indexOf(LINE_END, payerAt + 1)))
-  return parseRow(payers, line)
+  return start < 0 ? null : rowAt(block, start)
 }
 
-/** The attempts that a generation has lost, from a text of whole lines. */
+/** The rows of the parts of a generation. */
+export function findParts(block: Buffer, id: string): LedgerRow[] {
+  return placesOf(block, `\nC ${id}.`).map((at) => rowAt(block, at))
+}
+
+/** The attempts that a generation and its parts have lost, from a text of whole lines. */
 export function findLostAttempts(block: Buffer, id: string): LostAttemptRow[] {
-  const found: LostAttemptRow[] = []
-  for (let at = block.indexOf(`\nL ${id} `); at >= 0; at = block.indexOf(`\nL ${id} `, at + 1)) {
-    const end = block.indexOf(LINE_END, at + 1)
-    found.push(parseLostLine(block.toString('utf8', at + 1, end < 0 ? block.length : end)))
-  }
-  return found
+  const places = [...placesOf(block, `\nL ${id} `), ...placesOf(block, `\nL ${id}.`)]
+  return places.map((at) => parseLostLine(lineAt(block, at)))
+}
+
+function placesOf(block: Buffer, begin: string): number[] {
+  const places: number[] = []
+  for (let at = block.indexOf(begin); at >= 0; at = block.indexOf(begin, at + 1)) places.push(at)
+  return places
+}
+
+/** The line behind the line end that stands there. */
+function lineAt(block: Buffer, at: number): string {
+  const end = block.indexOf(LINE_END, at + 1)
+  return block.toString('utf8', at + 1, end < 0 ? block.length : end)
+}
+
+function rowAt(block: Buffer, at: number): LedgerRow {
+  const payerAt = block.lastIndexOf(PAYER_BEGIN, at)
+  return parseRow(readPayerIds(lineAt(block, payerAt)), lineAt(block, at))
 }
 
 export function parseLostLine(line: string): LostAttemptRow {
@@ -294,7 +307,7 @@ export function parseLostLine(line: string): LostAttemptRow {
   })
 }
 
-/** Without what the generation has lost, which stands in lines of its own. */
+/** Without what the generation has lost and what it is made of, which stand in lines of their own. */
 export function parseRow(payers: PayerIds, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
   const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
@@ -311,6 +324,7 @@ export function parseRow(payers: PayerIds, line: string): LedgerRow {
     units,
     detail: decodeDetail(values),
     lost: [],
+    parts: [],
   })
 }
 

@@ -12,8 +12,8 @@
  *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
  *     's' …, 'h' …                      ->  sums, see ledger-sums.ts
  */
-import { generationTime, hourAt, timeSlotAt } from '../ledger/generation-time.js'
-import { findLostAttempts, findRow, lineId } from '../ledger/row-text.js'
+import { generationTime, hourAt, partNumber, timeSlotAt } from '../ledger/generation-time.js'
+import { findLostAttempts, findParts, findRow, lineId } from '../ledger/row-text.js'
 import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
 import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
 import { LmdbEnvironment } from './environment.js'
@@ -45,12 +45,15 @@ export function openLmdbLedger(folder: string): WritableLedger {
       return env.inSnapshot(() => {
         let row: LedgerRow | null = null
         const lost: LostAttemptRow[] = []
+        const parts: LedgerRow[] = []
         for (const block of env.valuesWithPrefix(rows, timeSlotPrefix(slot))) {
           row ??= findRow(block, id)
           // What was lost has been written before the row, so it may stand in another block.
           lost.push(...findLostAttempts(block, id))
+          parts.push(...findParts(block, id))
         }
-        return row && { ...row, lost }
+        parts.sort((a, b) => partNumber(a.id) - partNumber(b.id))
+        return row && { ...row, lost, parts }
       })
     },
     spending: (payer, now) => env.inSnapshot(() => sums.spending(payer, now)),

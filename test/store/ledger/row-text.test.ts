@@ -92,6 +92,7 @@ const row: fc.Arbitrary<LedgerRow> = fc
       why,
     }),
     lost: fc.constant([]),
+    parts: fc.constant([]),
   })
   .map((each) => ({
     ...each,
