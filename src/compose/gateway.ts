@@ -44,14 +44,13 @@ export function composeInference(
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
   const sealedIds = sealedSpokenIds(createSealer(loadSealingKey(config.dataDir)))
+  const files = {
+    filesOf: workspaceFiles(store),
+    room: new MediaRoom(),
+    maxBytes: config.limits.inferenceBodyBytes,
+  }
   const parts = {
-    createProvider: providerFactory({
-      upstream,
-      store,
-      sealedIds,
-      fetchFile,
-      maxBytes: config.limits.inferenceBodyBytes,
-    }),
+    createProvider: providerFactory({ upstream, store, sealedIds, fetchFile, ...files }),
     messagesOver: messagesOverChat,
   }
   let catalog = buildCatalog(config.gateway, parts)
@@ -68,6 +67,7 @@ export function composeInference(
     retries: routing.retries,
     random: routing.random,
     deadlineMs: config.limits.inferenceDeadlineMs,
+    files,
     admit: (generation) => accounting.admit(generation),
     admitCount: (generation) => accounting.admitCount(generation),
     observe: (generation, outcome) => {
@@ -109,6 +109,7 @@ interface ProviderParts {
   readonly fetchFile: FetchFile
   /** Of the files that one call names by an address: as many as it could send along. */
   readonly maxBytes: number
+  readonly room: MediaRoom
 }
 
 function providerFactory({
@@ -117,9 +118,9 @@ function providerFactory({
   sealedIds,
   fetchFile,
   maxBytes,
+  room,
 }: ProviderParts): (slug: string, entry: ProviderConfig) => Provider {
   const files = storeGeneratedFiles(store)
-  const room = new MediaRoom()
   const wheel = new TimerWheel()
   return (_slug, entry) => {
     if (entry.kind === 'simulated') {

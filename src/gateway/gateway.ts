@@ -7,6 +7,7 @@ import { Fault } from '../base/fault.js'
 import { newGenerationId } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
+import { withNamedFiles } from './files/named-files.js'
 import type { RoutedRequest } from './formats/canonical.js'
 import type { MessagesRequest } from './formats/messages.js'
 import type { InferenceFormat } from './metering/format.js'
@@ -60,11 +61,13 @@ export class Gateway {
   /** Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. */
   prepare<R extends RoutedRequest, E, A>(
     { name, serves }: InferenceFormat<R, E, A>,
-    { request, caller, simulate, traceparent, client }: Inference<R>,
+    { request: asked, caller, simulate, traceparent, client }: Inference<R>,
     { arrivedAt }: { readonly arrivedAt: number },
   ): Generation<R> {
     const decodedAt = performance.now()
-    const plan = planFor(this.#ports.catalog(), request, caller, serves, this.#ports)
+    const plan = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports)
+    const { filesOf, maxBytes } = this.#ports.files
+    const request = withNamedFiles(asked, () => filesOf(caller), maxBytes)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
     const arrival = { operation: name, simulate, traceparent, client, decodedAt }
     const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt, arrival)
@@ -123,7 +126,8 @@ export class Gateway {
     const { countTokens, deadlineMs } = this.#ports
     const endpoint = generation.plan.endpoints[0]!
     const { provider } = endpoint.provider
-    if (provider.countMessages !== undefined)
+    // A provider would be given contents of files to count; they are measured here instead.
+    if (provider.countMessages !== undefined && generation.request.files === undefined)
       return provider.countMessages(createProviderCall(generation, endpoint, deadlineMs, true), caller)
     const { organizationId } = generation.caller
     const { tokens, areGuessed } = await countInputTokens(generation.request, (texts) =>

@@ -7,6 +7,7 @@ import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
 import type { Admission } from '../../src/gateway/run/ports.js'
 import { completeChat, inferenceOf, REQUEST, streamChat, Waiter } from '../support/clients/gateway-calls.js'
+import { NO_FILE_PORTS } from '../support/data/no-files.js'
 import { routingState } from '../support/providers/routing.js'
 import {
   CALLER,
@@ -85,6 +86,7 @@ function bench(more: Partial<ConstructorParameters<typeof Gateway>[0]> = {}): Be
       return { counts: texts.map(({ length }) => length), areGuessed: false }
     },
     clock: systemClock,
+    files: NO_FILE_PORTS,
     deadlineMs: 1000,
     onDefect: (error) => defects.push(error),
     observe: (generation, outcome) => records.push({ generation, outcome }),

@@ -57,6 +57,10 @@ const contentPart = nameSchema(
         .refine(
           (file) => file.file_data !== undefined || file.file_id !== undefined,
           noteOptions('needs file_data or file_id'),
+        )
+        .refine(
+          (file) => file.file_data === undefined || file.file_id === undefined,
+          noteOptions('cannot have both file_data and file_id'),
         ),
       ...cacheMarks,
     }),

@@ -110,6 +110,15 @@ export interface ProviderPreferences {
   readonly [extra: string]: unknown
 }
 
+/** A file of the caller's workspace that a request names by its id. */
+export interface NamedFile {
+  readonly id: string
+  readonly filename: string
+  /** Told by the content. */
+  readonly mimeType: string
+  readonly sizeBytes: number
+}
+
 /** What the gateway itself reads of a request, whatever its format; the wire names are the same in all of them. */
 export interface RoutedRequest {
   readonly model?: string
@@ -131,6 +140,8 @@ export interface RoutedRequest {
   readonly extra?: JsonObject
   /** What the gateway itself is to do around the turns of the model; absent where that is nothing. */
   readonly tooling?: Tooling
+  /** The files that it names, found in the caller's workspace; absent where it names none. */
+  readonly files?: readonly NamedFile[]
 }
 
 /** A validated chat request. Members that were not sent are absent. */

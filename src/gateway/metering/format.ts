@@ -8,6 +8,7 @@ import {
   type ChatRequest,
   type Completion,
   type InferenceOperation,
+  type NamedFile,
   NO_USAGE,
   type RoutedRequest,
   type ToolCall,
@@ -160,15 +161,31 @@ export interface PromptSample {
 interface PromptMembers {
   readonly messages: readonly { readonly content?: unknown }[]
   readonly tools?: readonly unknown[]
+  readonly files?: readonly NamedFile[]
 }
 
 /** `lines` are the texts of the request. */
-export function samplePrompt(lines: readonly string[], { messages, tools }: PromptMembers): PromptSample {
+export function samplePrompt(
+  lines: readonly string[],
+  { messages, tools, files = [] }: PromptMembers,
+): PromptSample {
   return {
     text: lines.join('\n'),
     tools: tools === undefined ? '' : JSON.stringify(tools),
-    framing: messages.length * MESSAGE_TOKENS + countAttachments(messages) * ATTACHMENT_TOKENS,
+    framing:
+      messages.length * MESSAGE_TOKENS +
+      countAttachments(messages) * ATTACHMENT_TOKENS +
+      Math.ceil(namedTextBytes(files) / TEXT_BYTES_PER_TOKEN),
   }
+}
+
+/** Of files that are named by their ids and given as text, which is read only when it is sent. */
+const TEXT_BYTES_PER_TOKEN = 4
+
+export function namedTextBytes(files: readonly NamedFile[]): number {
+  let bytes = 0
+  for (const { mimeType, sizeBytes } of files) if (mimeType.startsWith('text/')) bytes += sizeBytes
+  return bytes
 }
 
 /** What the gateway does not look into; parts within parts do not count. */

@@ -9,7 +9,7 @@ import {
 import { type InferenceOperation, NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
 import { type EmbeddingsRequest, embeddingsUsage, inputsOf } from '../formats/embeddings.js'
-import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
+import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, namedTextBytes, type OutputSample } from '../metering/format.js'
 import { costOf, countPictures, possiblePrices } from './price.js'
 
 const MILLION = 1_000_000
@@ -159,9 +159,9 @@ interface MeasuredPrompt {
 }
 
 function measurePrompt(request: MeasuredRequest): MeasuredPrompt {
-  const { messages = [], system, tools, response_format, output_config, extra } = request
-  const chars =
-    textLength(tools) + textLength(response_format) + textLength(output_config) + textLength(extra)
+  const { messages = [], system, tools, response_format, output_config, extra, files } = request
+  let chars = textLength(tools) + textLength(response_format) + textLength(output_config) + textLength(extra)
+  if (files !== undefined) chars += namedTextBytes(files)
   const said = { chars, attachments: 0 }
   measureContent(system, said)
   for (const { content, tool_calls: calls } of messages) {

@@ -25,6 +25,7 @@ const TEXT_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
   ...COMMON_GATEWAY_MEMBERS,
   'messages',
   'system',
+  'files',
   'stream_options',
   'debug',
   'stop_server_tools_when',

@@ -1,5 +1,6 @@
 /** What a run of an inference needs, and whom it tells. */
 import type { Fault } from '../../base/fault.js'
+import type { FilePorts } from '../files/send-call.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { CountTokens } from '../metering/format.js'
 import type { AttemptPorts } from './attempts.js'
@@ -17,6 +18,7 @@ export interface Admission {
 }
 
 export interface RunPorts extends AttemptPorts {
+  readonly files: FilePorts
   readonly countTokens: CountTokens
   /**
    * Before the first attempt: limits and credit. Throws or rejects with the fault that refuses; then nothing is held

@@ -2,6 +2,7 @@
 import { NEVER_ABORTED } from '../../base/cancellation.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
+import { sendCall } from '../files/send-call.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import {
   type CountTexts,
@@ -113,9 +114,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#listener.onFailure(fault, this.#generation)
   }
 
-  send(call: ProviderCall<R>, { provider }: ModelEndpoint): CallHandle {
-    const api = this.#format.apiOf(provider)
-    const handle = this.#mode === 'stream' ? api.stream(call, this) : api.complete(call, this)
+  send(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle {
+    const handle = sendCall(this.#format, this.#mode, call, endpoint, this, this.#ports.files)
     if (this.#paused) handle.pause()
     return handle
   }

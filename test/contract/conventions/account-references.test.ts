@@ -88,7 +88,7 @@ const IN_MESSAGES: readonly (readonly [what: string, body: object, field: RegExp
   [
     'an upload to a container',
     user({ type: 'container_upload', file_id: 'f' }),
-    /messages\.0\.content\.0(\.file_id|\.type| )/,
+    /messages\.0\.content\.0\.file_id/,
   ],
   [
     'a file in the result of a tool',
@@ -98,15 +98,15 @@ const IN_MESSAGES: readonly (readonly [what: string, body: object, field: RegExp
   [
     'a picture in a document in the result of a tool',
     answered([{ type: 'document', source: { type: 'content', content: [{ type: 'image', source: file }] } }]),
-    /messages\.2\.content\.0\.content\.0\.source/,
+    /messages\.2\.content\.0\.content\.0\.source\.content\.0\.source/,
   ],
 ]
 
 for (const [what, body, field] of IN_MESSAGES) {
-  test(`messages refuse ${what}, and name it`, async (t) => {
+  test(`messages have no ${what} that is not the workspace's, and name it`, async (t) => {
     for (const [way, { status, error }] of await everyWay(t, 'messages', body)) {
-      t.equal(status, 400, `${way}: ${JSON.stringify(error)}`)
-      t.equal(error.type, 'invalid_request_error', way)
+      t.equal(status, 404, `${way}: ${JSON.stringify(error)}`)
+      t.equal(error.type, 'not_found_error', way)
       t.match(error.message, field, way)
     }
   })
@@ -125,15 +125,6 @@ const ONLY_THEIRS: readonly (readonly [what: string, body: object, field: string
     'files of a tool',
     { tools: [{ type: 'code_run_1', environment: { file_ids: ['f'] } }] },
     'tools.0.environment.file_ids',
-  ],
-  [
-    'file in what a tool of its own has answered',
-    said({
-      type: 'code_execution_tool_result',
-      tool_use_id: 's1',
-      content: { type: 'code_execution_result', content: [{ type: 'code_execution_output', file_id: 'f' }] },
-    }),
-    'messages.1.content.0.content.content.0.file_id',
   ],
   [
     'file in a kind of block that nobody knows',
@@ -155,30 +146,35 @@ for (const [what, more, field] of ONLY_THEIRS) {
   })
 }
 
-const IN_CHAT: readonly (readonly [what: string, body: object, field: RegExp])[] = [
-  [
-    'a file by its id',
-    user({ type: 'file', file: { file_id: 'f' } }),
-    /messages\.0\.content\.0\.file\.file_id/,
-  ],
-  [
-    'a file by its id beside data',
-    user({
-      type: 'file',
-      file: { file_id: 'f', file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' },
-    }),
-    /messages\.0\.content\.0\.file\.file_id/,
-  ],
-]
+test('chat has no file by an id that is not the workspace’s, and names it', async (t) => {
+  const body = user({ type: 'file', file: { file_id: 'f' } })
+  for (const [way, { status, error }] of await everyWay(t, 'chat', body)) {
+    t.equal(status, 404, `${way}: ${JSON.stringify(error)}`)
+    t.match(error.message, /messages\.0\.content\.0\.file\.file_id/, way)
+  }
+})
 
-for (const [what, body, field] of IN_CHAT) {
-  test(`chat refuses ${what}, and names it`, async (t) => {
-    for (const [way, { status, error }] of await everyWay(t, 'chat', body)) {
-      t.equal(status, 400, `${way}: ${JSON.stringify(error)}`)
-      t.match(error.message, field, way)
-    }
-  })
-}
+test('chat takes a file by its id or by its data', async (t) => {
+  const both = { file_id: 'f', file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' }
+  for (const [way, { status, error }] of await everyWay(t, 'chat', user({ type: 'file', file: both }))) {
+    t.equal(status, 400, `${way}: ${JSON.stringify(error)}`)
+    t.match(error.message, /messages\.0\.content\.0\.file: cannot have both/, way)
+  }
+})
+
+test('a messages server is told what its tools have answered, without the ids of files', async (t) => {
+  const output = { type: 'code_execution_output', file_id: 'canary-id' }
+  const content = { type: 'code_execution_result', stdout: 'done', content: [output] }
+  for (const block of [
+    { type: 'code_execution_tool_result', tool_use_id: 's1', content },
+    { type: 'container_upload', file_id: 'canary-id' },
+  ]) {
+    const asked = await askMessages(server, { model: 'acme/theirs', max_tokens: 50, ...said(block) })
+    t.equal(asked.status, 200, asked.text)
+    const { body } = theirs.requests.pop()!
+    t.notMatch(body, '"file_id"')
+  }
+})
 
 test('an OpenAI-compatible server is told what a tool has answered, without the ids of its files', async (t) => {
   const before = openAi.requests.length
@@ -268,7 +264,7 @@ test('what only looks like an id goes on: JSON of the caller’s own making', as
   openAi.requests.length = 0
 })
 
-test('the simulated provider has no account: a file that it has made may be named to it again', async (t) => {
+test('a file that a model has made may be named to another one', async (t) => {
   const body = { model: 'sim/filemaker', messages: [{ role: 'user', content: 'Buy oats' }], max_tokens: 50 }
   const made = (await askMessages(server, body)).json()
   const upload = (made.content as Json[]).find(({ type }) => type === 'container_upload')

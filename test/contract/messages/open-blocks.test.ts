@@ -13,12 +13,8 @@ function workers(): string {
 }
 
 const HOLDS_NULL: readonly Json[] = [
-  {
-    type: 'container_upload',
-    file_id: 'x',
-    content: [{ content: [{ content: [null] }] }],
-  },
-  { type: 'container_upload', file_id: 'x', content: [null] },
+  { type: 'web_fetch_tool_result', tool_use_id: 'a', content: { content: [{ content: [null] }] } },
+  { type: 'brand_new', content: [null], source: { content: [null, { source: null }] } },
   {
     type: 'web_search_tool_result',
     tool_use_id: 'a',

@@ -11,6 +11,7 @@ import type { Generation } from '../../../src/gateway/run/generation.js'
 import type { Admission } from '../../../src/gateway/run/ports.js'
 import { serverTiming } from '../../../src/gateway/run/server-timing.js'
 import { completeChat, inferenceOf, streamChat, Waiter } from '../../support/clients/gateway-calls.js'
+import { NO_FILE_PORTS } from '../../support/data/no-files.js'
 import { openBreakerOf, routingState } from '../../support/providers/routing.js'
 import {
   CALLER,
@@ -116,6 +117,7 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
       countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
       admitCount: async () => () => {},
       clock,
+      files: NO_FILE_PORTS,
       deadlineMs: 60_000,
       onDefect: (error) => {
         throw error

@@ -16,6 +16,7 @@ import {
   streamChat,
   Waiter,
 } from '../../support/clients/gateway-calls.js'
+import { NO_FILE_PORTS } from '../../support/data/no-files.js'
 import { routingState } from '../../support/providers/routing.js'
 import {
   CALLER,
@@ -48,6 +49,7 @@ function bench(more: Partial<RoutingConfig> = {}, deadlineMs = 1_000) {
     countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
     admitCount: async () => () => {},
     clock: systemClock,
+    files: NO_FILE_PORTS,
     deadlineMs,
     onDefect: (error) => {
       throw error

@@ -11,6 +11,7 @@ import {
   encodeOpenLine,
   encodePayerLine,
 } from '../../../src/store/ledger/row-text.js'
+import { NO_FILE_PORTS } from '../data/no-files.js'
 import { routingState } from '../providers/routing.js'
 
 interface MoneyWorld {
@@ -52,6 +53,7 @@ export function moneyWorld(catalog: Catalog): MoneyWorld {
     ...routingState(),
     countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
     clock: systemClock,
+    files: NO_FILE_PORTS,
     deadlineMs: 60_000,
     onDefect: (error) => {
       throw error

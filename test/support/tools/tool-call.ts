@@ -7,12 +7,12 @@ import type {
   NestedRun,
   PreparedTool,
   ServerTool,
-  ToolFiles,
   ToolOutcome,
   ToolRefusal,
   ToolRequest,
   ToolRun,
 } from '../../../src/gateway/tools/port/tool.js'
+import { NO_FILES } from '../data/no-files.js'
 
 export const CALLER: Principal = Object.freeze({
   keyHash: '0'.repeat(64),
@@ -72,17 +72,6 @@ export function toolRun(run: Partial<ToolRun> = {}): ToolRun {
     }),
     ...run,
   }
-}
-
-const NO_FILES: ToolFiles = {
-  find: () => null,
-  list: () => [],
-  read: async () => null,
-  readPart: async () => null,
-  create: async () => {
-    throw new Error('there is no room')
-  },
-  remove: async () => false,
 }
 
 /** Calls the tool's first function, or the one that is named. */

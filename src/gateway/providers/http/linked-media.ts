@@ -171,7 +171,8 @@ export class MediaInliner {
   }
 }
 
-const NO_ROOM = new Fault('unavailable', {
+/** The fault of a call for whose media there is no room at the moment. */
+export const NO_ROOM = new Fault('unavailable', {
   note: 'too many files are being sent along at the moment',
   retryAfter: 1,
 })
