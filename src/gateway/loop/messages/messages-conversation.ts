@@ -1,0 +1,262 @@
+/** A loop of server tools in the messages format (contract/tools 1): what each turn is asked, and what the caller sees. */
+import { randomBytes } from 'node:crypto'
+import type { ChatRequest } from '../../formats/canonical.js'
+import { asObject, parseJson } from '../../formats/json-values.js'
+import type {
+  ContentBlock,
+  MessagesAnswer,
+  MessagesEvent,
+  MessagesMessage,
+  MessagesRequest,
+  MessagesTool,
+  MessagesToolChoice,
+  StopInfo,
+} from '../../formats/messages.js'
+import { messagesFormat } from '../../metering/messages-format.js'
+import type { UrlCitation } from '../../tools/port/tool.js'
+import type {
+  AnswerExtras,
+  CallResult,
+  Conversation,
+  LoopContext,
+  LoopEnd,
+  OfferedFunction,
+  TurnEnd,
+  TurnFormat,
+  TurnTools,
+} from '../turn-format.js'
+import { asChatRequest } from './as-chat.js'
+import { DeferredTools } from './deferred-tools.js'
+import { messagesQuestion } from './messages-question.js'
+import { MessagesTurn } from './messages-turn.js'
+import { callBlock, resultBlock, type ShownCall, shownId } from './native-blocks.js'
+import { leaveToProvider } from './native-choice.js'
+import { resumeMessages } from './replay.js'
+import { ShownBlocks } from './shown-blocks.js'
+
+export const messagesTurns: TurnFormat<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
+  format: messagesFormat,
+  resume: resumeMessages,
+  leaveToProvider,
+  question: messagesQuestion,
+  begin: (request: MessagesRequest, loop: LoopContext<MessagesEvent>) =>
+    new MessagesConversation(request, loop),
+})
+
+const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+
+/** Most characters of a source that a citation repeats. */
+const LONGEST_CITED = 150
+const MOST_CITED = 100
+
+class MessagesConversation implements Conversation<MessagesRequest, MessagesEvent, MessagesAnswer> {
+  readonly pausesAtLimit: boolean
+  readonly oneCallATurn: boolean
+  readonly #base: MessagesRequest
+  readonly #loop: LoopContext<MessagesEvent>
+  readonly #callerTools: ReadonlySet<string>
+  readonly #deferred: DeferredTools
+  readonly #shown: ShownBlocks
+  readonly #sources = new Map<string, UrlCitation>()
+  #messages: readonly MessagesMessage[]
+  #turn: MessagesTurn | null = null
+  #turns = 0
+  #hidesCalls = false
+  /** Calls of the turn under way that the caller has been shown, by the id that the model gave them, in order. */
+  #calls = new Map<string, ShownCall>()
+  /** Results of them that wait for those in front. */
+  readonly #results = new Map<string, CallResult>()
+  #stop = NO_STOP
+
+  constructor(request: MessagesRequest, loop: LoopContext<MessagesEvent>) {
+    const { tooling, ...base } = request
+    this.#base = base
+    this.#loop = loop
+    this.#messages = request.messages
+    const choice = request.tool_choice
+    this.oneCallATurn =
+      choice !== undefined && choice.type !== 'none' && choice.disable_parallel_tool_use === true
+    this.pausesAtLimit = loop.tooling.tools.length > 0 && loop.tooling.tools.every(({ isNative }) => isNative)
+    this.#callerTools = new Set((request.tools ?? []).map(({ name }) => name ?? ''))
+    this.#deferred = new DeferredTools(request, loop.offered)
+    this.#shown = new ShownBlocks(loop.emit, (text) => this.#citationsIn(text))
+  }
+
+  // ── What a turn is asked ──────────────────────────────────────────────────
+
+  request(tools: TurnTools): MessagesRequest {
+    const { tools: _, tool_choice: choice, ...base } = this.#base
+    const isFirst = this.#turns++ === 0
+    this.#hidesCalls = tools !== 'on'
+    this.#calls = new Map()
+    this.#turn = new MessagesTurn({
+      callerTools: this.#callerTools,
+      hidesCalls: this.#hidesCalls,
+      shown: this.#shown,
+    })
+    const offered = tools === 'gone' ? [] : this.#offeredTools()
+    if (offered.length === 0) return { ...base, messages: this.#messages }
+    const chosen = tools === 'off' ? ({ type: 'none' } as const) : this.#choice(choice, isFirst)
+    return {
+      ...base,
+      messages: this.#messages,
+      tools: offered,
+      ...(chosen !== undefined && { tool_choice: chosen }),
+    }
+  }
+
+  #offeredTools(): readonly MessagesTool[] {
+    return [
+      ...(this.#base.tools ?? [])
+        .filter(({ name }) => this.#deferred.isLoaded(name ?? ''))
+        .map((tool) => this.#deferred.toLoaded(tool)),
+      ...this.#loop.offered.filter(({ name }) => this.#deferred.isLoaded(name)).map(toMessagesTool),
+    ]
+  }
+
+  /** A choice that forces a call holds for the first turn: it would be forced for ever. */
+  #choice(choice: MessagesToolChoice | undefined, isFirst: boolean): MessagesToolChoice | undefined {
+    if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return choice
+    const single = choice.disable_parallel_tool_use === true ? { disable_parallel_tool_use: true } : {}
+    if (!isFirst) return { type: 'auto', ...single }
+    if (choice.type !== 'tool') return choice
+    const own = this.#loop.offered.find(({ name, tool }) => name === choice.name || tool.name === choice.name)
+    return own === undefined ? choice : { ...choice, name: own.name }
+  }
+
+  // ── What a turn says ──────────────────────────────────────────────────────
+
+  take(event: MessagesEvent): void {
+    if (event.type === 'start') {
+      if (this.#turns === 1) this.#loop.emit(event)
+    } else this.#turn!.take(event)
+  }
+
+  endTurn(): TurnEnd {
+    const turn = this.#turn!
+    const end = turn.end()
+    this.#stop = turn.stop ?? NO_STOP
+    if (!this.#hidesCalls && !end.isBroken) for (const call of end.calls) this.#showCall(call)
+    return end
+  }
+
+  /** All calls of a turn stand in front of their results: so the turns can be told apart when they come back. */
+  #showCall({ id, name, arguments: written }: TurnEnd['calls'][number]): void {
+    const offered = this.#loop.offered.find((each) => each.name === name)
+    if (offered === undefined || this.#calls.has(id)) return
+    const input = asObject(parseJson(written)) ?? {}
+    const call = { id: shownId(offered, randomBytes(12).toString('base64url')), offered, input }
+    this.#calls.set(id, call)
+    this.#shown.whole(callBlock(call))
+  }
+
+  callEnded(result: CallResult): void {
+    const { id } = result.call
+    if (!this.#calls.has(id)) return
+    this.#results.set(id, result)
+    for (const [next, call] of this.#calls) {
+      const due = this.#results.get(next)
+      if (due === undefined) return
+      this.#calls.delete(next)
+      this.#results.delete(next)
+      this.#shown.whole(resultBlock(call, due, (parts) => this.#loop.seal.mark(this.#loop.caller, parts)))
+    }
+  }
+
+  addResults(results: readonly CallResult[]): void {
+    const told: ContentBlock[] = []
+    for (const result of results) {
+      this.callEnded(result)
+      this.#deferred.load(result)
+      for (const citation of result.citations) this.#sources.set(citation.url, citation)
+      told.push({
+        type: 'tool_result',
+        tool_use_id: result.call.id,
+        content: JSON.stringify(result.content ?? null),
+        ...(result.isError && { is_error: true }),
+      })
+    }
+    this.#messages = [
+      ...this.#messages,
+      { role: 'assistant', content: this.#turn!.message() },
+      { role: 'user', content: told },
+    ]
+  }
+
+  // ── What the answer shows beside ──────────────────────────────────────────
+
+  /** Sources that a text names by their address. */
+  #citationsIn(text: string): ContentBlock[] {
+    const cited: ContentBlock[] = []
+    for (const source of this.#sources.values()) {
+      if (cited.length === MOST_CITED) break
+      if (text.includes(source.url)) cited.push(citationOf(source))
+    }
+    return cited
+  }
+
+  /** What no block shows is cited by the text as a whole, where the answer ends with one. */
+  annotate({ citations = [], files = [] }: AnswerExtras): void {
+    for (const citation of citations) {
+      if (this.#sources.has(citation.url)) continue
+      if (this.#shown.hasOpenText) this.#shown.citation(citationOf(citation))
+    }
+    for (const { id } of files) this.#shown.whole({ type: 'container_upload', file_id: id })
+  }
+
+  restate(text: string): void {
+    this.#shown.restate(text)
+  }
+
+  append(text: string): void {
+    this.#shown.append(text)
+  }
+
+  // ── The end ───────────────────────────────────────────────────────────────
+
+  end(how: LoopEnd): void {
+    this.#closeCalls()
+    this.#shown.closeText()
+    const { stop_reason: told } = this.#stop
+    // The last turn was asked to call nothing; what it called all the same nobody is going to run.
+    const answered = told === 'tool_use' ? 'end_turn' : told
+    const reason = STOP_REASONS[how] ?? answered
+    this.#stop = { ...this.#stop, stop_reason: how === 'broken' ? null : reason }
+    this.#loop.emit({ type: 'stop', stop: this.#stop })
+  }
+
+  /** A call that was shown has a result, also where the loop broke off before it ran. */
+  #closeCalls(): void {
+    for (const [id, { offered }] of this.#calls) {
+      const call = { id, name: offered.name, arguments: '{}' }
+      this.callEnded({ call, offered, content: { error: 'was not run' }, isError: true, citations: [] })
+    }
+  }
+
+  text(): string {
+    return this.#shown.text
+  }
+
+  answer(): MessagesAnswer {
+    return { content: this.#shown.blocks(), stop: this.#stop, usage: null, wireUsage: null }
+  }
+
+  asChat(): ChatRequest {
+    return asChatRequest(this.#base, this.#messages)
+  }
+}
+
+/** What a loop ends with where that does not follow from its last turn. */
+const STOP_REASONS: Readonly<Partial<Record<LoopEnd, string>>> = {
+  'handed-over': 'tool_use',
+  paused: 'pause_turn',
+}
+
+function citationOf({ url, title, content = '' }: UrlCitation): ContentBlock {
+  const cited_text = content.slice(0, LONGEST_CITED).toWellFormed()
+  return { type: 'web_search_result_location', url, title, cited_text, encrypted_index: '' }
+}
+
+function toMessagesTool({ name, function: { description, parameters } }: OfferedFunction): MessagesTool {
+  return { name, description, input_schema: parameters }
+}
