@@ -9,7 +9,7 @@ import { createParetoRouter } from '../../../src/gateway/plugins/routers/pareto.
 import { createSwitchyardRouter } from '../../../src/gateway/plugins/routers/switchyard.js'
 import { ModelPins } from '../../../src/gateway/routing/model-pins.js'
 import { catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
-import { pluginRun, preparedPlugin } from '../../support/tools/plugin-call.js'
+import { chatQuestion, pluginRun, preparedPlugin } from '../../support/tools/plugin-call.js'
 import { scriptedNested } from '../../support/tools/tool-call.js'
 
 type Figures = Pick<Model, 'quality' | 'tier'> & {
@@ -67,8 +67,14 @@ async function route(
   request = say('hello'),
   { of = CATALOG, run, pins }: { of?: Catalog; run?: Partial<PluginRun>; pins?: ModelPins } = {},
 ): Promise<RouteChoice | Fault> {
-  const plugin = routers(of, pins).get(id)!
-  return preparedPlugin(plugin, request, options).route!(pluginRun(run))
+  const ready = preparedPlugin(routers(of, pins).get(id)!, request, options)
+  const choice = await ready.route!(pluginRun())
+  if (choice instanceof Fault || ready.before === undefined) return choice
+  const change = await ready.before(chatQuestion(request), pluginRun(run))
+  if (change instanceof Fault || change.pipeline === undefined)
+    return change instanceof Fault ? change : choice
+  const { model, models = [] } = change.request
+  return { ...choice, models: [model!, ...models], reason: change.pipeline.summary! }
 }
 
 async function chosen(...args: Parameters<typeof route>): Promise<string> {

@@ -1,5 +1,5 @@
 /** Asks a plugin as the loop does, without a loop. */
-import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import type { ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import type { JsonObject } from '../../../src/gateway/formats/json-values.js'
 import type { RequestedPlugin } from '../../../src/gateway/formats/tooling.js'
 import type {
@@ -7,6 +7,7 @@ import type {
   PluginRequest,
   PluginRun,
   PreparedPlugin,
+  Question,
 } from '../../../src/gateway/plugins/port/plugin.js'
 import { CALLER, toolRun } from './tool-call.js'
 
@@ -39,4 +40,9 @@ export function preparedPlugin(
   const ready = plugin.prepare(asked(plugin.id, options), of)
   if ('refused' in ready) throw new Error(`refused: ${ready.refused}`)
   return ready
+}
+
+/** A chat request as a plugin sees it that only reads. */
+export function chatQuestion(request: ChatRequest): Question {
+  return { request, asChat: () => request } as unknown as Question
 }

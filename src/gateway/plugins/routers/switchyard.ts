@@ -4,6 +4,7 @@
  */
 import { type Fault, invalidInput } from '../../../base/fault.js'
 import type { Catalog } from '../../catalog/catalog.js'
+import type { RoutedRequest } from '../../formats/canonical.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
 import type { ModelPins } from '../../routing/model-pins.js'
 import { judgeText, SIMULATED_JUDGE } from '../judge/judge.js'
@@ -26,6 +27,9 @@ const ID = 'switchyard-router'
 
 type Algorithm = 'capability' | 'stage' | 'auto' | 'random' | 'composite' | 'passthrough'
 
+/** Models that a choice comes with. */
+const CHOSEN = 3
+
 /** Those that ask a judge where nothing else decides. */
 const WITH_JUDGE: ReadonlySet<Algorithm> = new Set(['capability', 'stage', 'composite'])
 
@@ -41,7 +45,26 @@ interface SwitchyardPorts {
 export function createSwitchyardRouter(ports: SwitchyardPorts): Plugin {
   return {
     id: ID,
-    prepare: (asked, of) => ({ route: (run) => chooseTrack(ports, asked, of, run) }),
+    prepare: (asked, of) => {
+      let open: OpenQuestion | null = null
+      return {
+        route: () => {
+          const chosen = chooseTrack(ports, asked, of)
+          if (!('choose' in chosen)) return chosen
+          open = chosen
+          return chosen.choose('capable', 'until the judge has spoken')
+        },
+        // Nothing runs before there is a plan, so the judge is asked behind it, and the turns are planned by its word.
+        before: async ({ request }, run) => {
+          if (open === null) return { request }
+          const { track, why } = await askJudge(open, run)
+          pinModel(ports.pins, open.tracks[track].model.id, request, of.caller.organizationId)
+          const { models, reason } = open.choose(track, why)
+          const pipeline = { type: 'plugin', name: ID, summary: reason } as const
+          return { request: withModels(request, models), pipeline }
+        },
+      }
+    },
   }
 }
 
@@ -53,19 +76,28 @@ interface Tracks {
 
 type Track = keyof Tracks
 
-async function chooseTrack(
+const TRACKS = ['efficient', 'capable'] as const
+
+/** A choice that waits for a judge. */
+interface OpenQuestion {
+  readonly tracks: Tracks
+  readonly judge: string
+  readonly text: string
+  choose(track: Track, why: string): RouteChoice
+}
+
+function chooseTrack(
   ports: SwitchyardPorts,
   asked: RequestedPlugin,
   { caller, request }: PluginRequest,
-  run: PluginRun,
-): Promise<RouteChoice | Fault> {
+): RouteChoice | OpenQuestion | Fault {
   const { algorithm = 'stage' } = asked.options as { readonly algorithm?: Algorithm }
   const routable = request as RoutableRequest
   const candidates = namedCandidates(ports.catalog(), routable)
   if (candidates.length === 0) return noCandidate(ID)
   const choose = (chosen: Candidate, why: string): RouteChoice => ({
     models: [chosen, ...candidates.filter((each) => each !== chosen)]
-      .slice(0, 3)
+      .slice(0, CHOSEN)
       .map(({ model }) => model.id),
     strategy: 'switchyard',
     reason: `${ID} (${algorithm}) chose ${chosen.model.id}: ${why}`,
@@ -79,10 +111,11 @@ async function chooseTrack(
     ports.judge() ?? (candidates.every(({ model }) => isSimulated(model)) ? SIMULATED_JUDGE : null)
   if (judge === null && WITH_JUDGE.has(algorithm)) return judgeMissing(asked)
   const before = pinnedModel(ports.pins, routable, caller.organizationId)
-  const pinned = (['efficient', 'capable'] as const).find((each) => tracks[each].model.id === before) ?? null
-  const { track, why } = await decide(algorithm, routable, { judge, pinned }, run)
-  if (algorithm === 'composite') pinModel(ports.pins, tracks[track].model.id, routable, caller.organizationId)
-  return choose(tracks[track], why)
+  const pinned = TRACKS.find((each) => tracks[each].model.id === before) ?? null
+  const decision = decideWithoutJudge(algorithm, routable, pinned)
+  if (decision !== null) return choose(tracks[decision.track], decision.why)
+  const text = latestUserText(routable)
+  return { tracks, judge: judge!, text, choose: (track, why) => choose(tracks[track], why) }
 }
 
 function judgeMissing({ place }: RequestedPlugin): Fault {
@@ -130,23 +163,30 @@ const HARD_TASK =
 
 const HARD_FROM = 0.5
 
-async function decide(
+/** Null where the judge has to be asked. */
+function decideWithoutJudge(
   algorithm: Algorithm,
   request: RoutableRequest,
-  { judge, pinned }: { readonly judge: string | null; readonly pinned: Track | null },
-  run: PluginRun,
-): Promise<Decision> {
+  pinned: Track | null,
+): Decision | null {
   const signal = algorithm === 'capability' ? null : stageSignal(request)
   if (signal !== null) return signal
-  if (algorithm === 'auto' || judge === null)
-    return { track: 'capable', why: 'the results of tools decide nothing' }
+  if (algorithm === 'auto') return { track: 'capable', why: 'the results of tools decide nothing' }
   const isNewTurn = request.messages?.at(-1)?.role === 'user'
   if (algorithm === 'composite' && !isNewTurn && pinned !== null)
     return { track: pinned, why: 'the judge has decided at the beginning of this turn' }
-  const judged = await judgeText(run, { model: judge, rules: [HARD_TASK], text: latestUserText(request) })
+  return null
+}
+
+async function askJudge({ judge, text }: OpenQuestion, run: PluginRun): Promise<Decision> {
+  const judged = await judgeText(run, { model: judge, rules: [HARD_TASK], text })
   if (!judged.ok) return { track: 'capable', why: judged.reason }
   const [hardness] = judged.scores
   return hardness! >= HARD_FROM
     ? { track: 'capable', why: `the judge finds the task hard (${hardness})` }
     : { track: 'efficient', why: `the judge finds the task easy (${hardness})` }
+}
+
+function withModels(request: RoutedRequest, [model, ...others]: readonly string[]): RoutedRequest {
+  return { ...request, model: model!, models: others }
 }
