@@ -7,6 +7,7 @@ import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
 import type { ChatRequest, RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
+import type { ToolRow, ToolSpending } from '../gateway/loop/ports.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { MediaRoom } from '../gateway/providers/http/media-room.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
@@ -22,6 +23,7 @@ import { SimulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
 import type { Store } from '../store/store.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
+import { ToolStats } from '../telemetry/counters/tool-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
@@ -57,7 +59,18 @@ export function composeInference(
   let permissions = permissionMap(config.gateway)
   accounting.limitTools(toolLimits(config.gateway.tools))
   const stats = new InferenceStats()
+  const toolStats = new ToolStats()
   let telemetry: InferenceTelemetry | null = null
+  accounting.watchTools((root, row, spent) => {
+    try {
+      if (row.kind === 'tool') toolStats.record(row.name, { ...spent, ms: spent.durationMs })
+      const severity = toolSeverity(spent)
+      if (calls.isOn(severity)) calls.write(severity, toolLine(root, row, spent), 'server tool')
+      telemetry?.recordTool(root, row, spent)
+    } catch (error) {
+      onDefect(error)
+    }
+  })
   const gateway = new Gateway({
     catalog: () => catalog,
     countTokens: pooledTokenCounter(pool),
@@ -85,6 +98,7 @@ export function composeInference(
     catalog: () => catalog,
     permissions: () => permissions,
     stats,
+    toolStats,
     /** Before the first call. */
     start: async (): Promise<void> => {
       const { otlpEndpoint: endpoint } = config
@@ -198,6 +212,27 @@ function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutco
     costNanos: consumption?.cost.total ?? null,
     estimated: consumption?.estimated ?? false,
     guessed: consumption?.guessed ?? false,
+  }
+}
+
+/** What left the house or was written is for the audit; the rest is told where everything is. */
+function toolSeverity({ reached = [], wrote = [] }: ToolSpending): CallSeverity {
+  return reached.length + wrote.length > 0 ? 'info' : 'debug'
+}
+
+const MOST_LISTED = 20
+
+/** What one call of a tool reached, wrote and spent; nothing of what it was told or has answered. */
+function toolLine(
+  { caller }: Generation<RoutedRequest>,
+  { id, kind, name, backend }: ToolRow,
+  { executed, isError, charged, durationMs, reached = [], wrote = [] }: ToolSpending,
+): CallLogLine {
+  return {
+    ...{ generation: id, key: caller.keyHash, kind, tool: name, backend, executed, isError },
+    ...{ ms: Math.round(durationMs), costNanos: charged },
+    reached: reached.slice(0, MOST_LISTED),
+    wrote: wrote.slice(0, MOST_LISTED),
   }
 }
 

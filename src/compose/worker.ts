@@ -137,6 +137,7 @@ function composeParts(settings: WorkerSettings) {
     pool: () => pool.snapshot(),
     upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
     inference: () => inference.stats.snapshot(),
+    tools: () => inference.toolStats.snapshot(),
     connections,
   })
   const lab = new LabAgent({ worker, config, log })

@@ -12,7 +12,10 @@ export const cost = {
     upstream_inference_cost: z.number(),
     upstream_inference_prompt_cost: z.number(),
     upstream_inference_completions_cost: z.number(),
-    server_tool_cost: z.number().optional().meta({ description: 'Of it, web searches of the provider.' }),
+    server_tool_cost: z
+      .number()
+      .optional()
+      .meta({ description: 'Web searches of the provider, and tools of the gateway.' }),
   }),
   is_byok: z.boolean(),
 }
@@ -42,5 +45,17 @@ export const ServiceMetadata = nameSchema(
       .array(z.string())
       .optional()
       .meta({ description: 'Fields that the serving endpoint has no words for, and that were left out.' }),
+    pipeline: z
+      .array(
+        z.object({
+          type: z.string(),
+          name: z.string(),
+          summary: z.string().optional(),
+          data: z.record(z.string(), z.unknown()).optional(),
+          cost_usd: z.number().optional(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'Stages that changed something: plugins, server tools.' }),
   }),
 )

@@ -102,11 +102,10 @@ export function metadataMember(metadata: ServiceMetadata | null): string {
 }
 
 /** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
-export function costMembers({ total, prompt, completion, tools }: CallCost): string {
-  const dollars = nanosToDollars(total)
-  const searches = tools === 0 ? '' : `,"server_tool_cost":${nanosToDollars(tools)}`
+export function costMembers({ total, prompt, completion, tools, fees = 0 }: CallCost): string {
+  const searches = tools + fees === 0 ? '' : `,"server_tool_cost":${nanosToDollars(tools + fees)}`
   return (
-    `"cost":${dollars},"cost_details":{"upstream_inference_cost":${dollars},` +
+    `"cost":${nanosToDollars(total)},"cost_details":{"upstream_inference_cost":${nanosToDollars(total - fees)},` +
     `"upstream_inference_prompt_cost":${nanosToDollars(prompt)},` +
     `"upstream_inference_completions_cost":${nanosToDollars(completion)}${searches}},"is_byok":false`
   )

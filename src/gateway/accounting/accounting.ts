@@ -14,7 +14,7 @@ import type { Admission } from '../run/ports.js'
 import { type BookingPorts, Bookings, type HeldPermits, NOTHING_HELD } from './bookings.js'
 import { isOfPart, isOfRequest, limitCoverageFor, quotaClaimsFor, type ToolLimits } from './claims.js'
 import { closedLedgerEntry, openLedgerEntry } from './ledger-rows.js'
-import { RequestAccount } from './request-account.js'
+import { type ObserveTool, RequestAccount } from './request-account.js'
 
 type RoutedGeneration = Generation<RoutedRequest>
 
@@ -40,6 +40,7 @@ export class Accounting {
   readonly #unlimited: Admission
   /** Of requests that run loops, by their roots. */
   readonly #requests = new WeakMap<RoutedGeneration, RequestAccount>()
+  #observeTool: ObserveTool = () => {}
   #toolLimits: Readonly<Record<string, ToolLimits>> = {}
 
   constructor(ports: AccountingPorts) {
@@ -51,6 +52,11 @@ export class Accounting {
   /** Inferences, and parts of them, that are admitted and not settled. */
   get open(): number {
     return this.#bookings.open
+  }
+
+  /** `observe` is told of each call of a tool that is over, and must not throw. */
+  watchTools(observe: ObserveTool): void {
+    this.#observeTool = observe
   }
 
   /** What the operator lets keys and organizations have of each tool, by its name. */
@@ -95,6 +101,7 @@ export class Accounting {
         accounts: this.#ports.accounts,
         clock: this.#ports.clock,
         renew: this.#ports.renew,
+        observe: this.#observeTool,
         limitsOf: (tool) => this.#toolLimits[tool] ?? null,
         place: { ...NOTHING_HELD, claims, permits },
       })

@@ -12,6 +12,9 @@ import { isOfMoney, limitCoverageFor, quotaClaimsFor, type ToolLimits, toolClaim
 import { closedRootEntry, closedToolEntry, openLedgerEntry, openToolEntry } from './ledger-rows.js'
 import { addConsumption, NOTHING_CONSUMED } from './sums.js'
 
+/** Told of each call of a tool that is over. What it throws is its own affair. */
+export type ObserveTool = (root: Generation<RoutedRequest>, row: ToolRow, spent: ToolSpending) => void
+
 interface RequestAccountPorts {
   readonly bookings: Bookings
   readonly accounts: Pick<AccountStore, 'organization'>
@@ -19,6 +22,7 @@ interface RequestAccountPorts {
   readonly renew: (caller: Principal) => Principal | Fault
   /** Limits of the operator; null where there are none. */
   readonly limitsOf: (tool: string) => ToolLimits | null
+  readonly observe: ObserveTool
   /** Among the calls and the requests of the key. */
   readonly place: HeldPermits
 }
@@ -115,6 +119,8 @@ export class RequestAccount implements LoopAccount {
       closedToolEntry(this.#root, row, { ...spent, charged }, held.coverage),
       held,
     )
+    if (spent.executed) this.#tell(row, charged)
+    this.#ports.observe(this.#root, row, { ...spent, charged })
     const { web_searches: webSearches = 0, web_fetches: webFetches = 0 } = spent.units ?? {}
     this.add(
       consumptionOf(charged, {
@@ -122,6 +128,20 @@ export class RequestAccount implements LoopAccount {
         ...(webFetches > 0 && { webFetches }),
       }),
     )
+  }
+
+  /** One entry of the pipeline for each tool that was run (contract/gateway 3.4). */
+  #tell({ kind, name, backend }: ToolRow, charged: number): void {
+    const pipeline = this.#root.loop?.pipeline
+    if (kind !== 'tool' || pipeline === undefined) return
+    const at = pipeline.findIndex((entry) => entry.type === 'server_tools' && entry.name === name)
+    const before = pipeline[at]
+    const calls = (typeof before?.data?.calls === 'number' ? before.data.calls : 0) + 1
+    const summary = `${calls} ${calls === 1 ? 'call' : 'calls'} run by ${backend}`
+    const cost = (before?.cost ?? 0) + charged
+    const entry = { type: 'server_tools', name, summary, data: { calls, backend }, cost } as const
+    if (before === undefined) pipeline.push(entry)
+    else pipeline[at] = entry
   }
 
   close(outcome: InferenceOutcome): Promise<void> | null {
@@ -143,6 +163,6 @@ function consumptionOf(charged: number, details: NonNullable<Consumption['usage'
   return {
     ...NOTHING_CONSUMED,
     usage: { ...usage, details },
-    cost: { ...cost, total: charged, tools: charged },
+    cost: { ...cost, total: charged, fees: charged },
   }
 }

@@ -18,6 +18,7 @@ export function addConsumption(sum: Consumption, more: Consumption): Consumption
       prompt: cost.prompt + more.cost.prompt,
       completion: cost.completion + more.cost.completion,
       tools: cost.tools + more.cost.tools,
+      fees: (cost.fees ?? 0) + (more.cost.fees ?? 0),
     },
     estimated: sum.estimated || more.estimated,
     guessed: sum.guessed || more.guessed,

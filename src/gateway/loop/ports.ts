@@ -84,6 +84,9 @@ export interface ToolSpending {
   readonly isError: boolean
   readonly units?: Readonly<Record<string, number>>
   readonly durationMs: number
+  /** For the audit: hosts that it asked, and ids of files that it has made. */
+  readonly reached?: readonly string[]
+  readonly wrote?: readonly string[]
 }
 
 /** A tool of a loop on its way, for callers who watch (contract/tools 1.5). */

@@ -13,6 +13,8 @@ export interface CallCost {
   readonly prompt: number
   readonly completion: number
   readonly tools: number
+  /** Of `total`, what tools of the gateway are charged with; absent where none has run. */
+  readonly fees?: number
 }
 
 /**

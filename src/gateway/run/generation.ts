@@ -57,8 +57,10 @@ export interface LoopRecord {
   /** Calls of server tools that models asked for, and those that were run. */
   requested: number
   executed: number
-  /** Stages that changed something, in order. */
+  /** Stages that changed something, in order. The account adds one for each tool that was run. */
   readonly pipeline: PipelineEntry[]
+  /** How a plugin has chosen the model, in a word; null where none has. */
+  strategy: string | null
 }
 
 /** A turn beneath a generation that the caller sees. */

@@ -1,5 +1,6 @@
 /** The routing metadata of a call, for callers who opt in (contract/gateway 3.4). Truthful about every attempt. */
 
+import { nanosToDollars } from '../../base/money.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { idleTraceMembers } from '../formats/trace.js'
@@ -38,11 +39,24 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
     ...((plan.unknownProviders?.length ?? 0) > 0 && { unknown_providers: plan.unknownProviders }),
     // Fields of the request that the endpoint's format could not say, and places in a trace that there cannot be.
     ...untranslatedMember(generation),
+    ...pipelineMember(generation),
   }
 }
 
-/** How the model was found: as one of a list, by a further name of it, or by its own, with a variant or without. */
-function strategyOf({ plan, request }: Generation<RoutedRequest>): 'fallback' | 'alias' | 'direct' {
+/** Stages that changed something (contract/gateway 3.4, contract/tools 2.4). */
+function pipelineMember({ loop }: Generation<RoutedRequest>) {
+  if (loop === null || loop.pipeline.length === 0) return null
+  return {
+    pipeline: loop.pipeline.map(({ cost, ...entry }) => ({
+      ...entry,
+      ...(cost !== undefined && { cost_usd: nanosToDollars(cost) }),
+    })),
+  }
+}
+
+/** How the model was found: by a plugin, as one of a list, by a further name of it, or by its own, with a variant or without. */
+function strategyOf({ plan, request, loop }: Generation<RoutedRequest>): string {
+  if (loop !== null && loop.strategy !== null) return loop.strategy
   if (namesSeveralModels(request)) return 'fallback'
   const { id } = plan.endpoints[0]!.model
   return plan.requested === id || plan.requested.startsWith(`${id}:`) ? 'direct' : 'alias'

@@ -7,6 +7,7 @@ import {
 import type { PoolSnapshot } from '../../cpu-pool/pool.js'
 import type { InferenceSnapshot } from './inference-stats.js'
 import { type InFlightTotal, type OperationSnapshot, OperationStats } from './operation-stats.js'
+import type { ToolSnapshot } from './tool-stats.js'
 
 interface UpstreamSnapshot {
   /** Open sockets to providers, idle ones included. */
@@ -33,13 +34,14 @@ export interface WorkerSnapshot {
   readonly pool: PoolSnapshot
   readonly upstream: UpstreamSnapshot
   readonly inference: readonly InferenceSnapshot[]
+  readonly tools: readonly ToolSnapshot[]
   readonly memory: { readonly rss: number; readonly heapUsed: number; readonly external: number }
   readonly cpuSeconds: number
 }
 
 /** Who the worker is, and where a snapshot gets what others count. */
 type WorkerStatsOptions = Pick<WorkerSnapshot, 'worker' | 'startedAt'> & {
-  readonly [K in 'pool' | 'upstream' | 'inference' | 'connections']: () => WorkerSnapshot[K]
+  readonly [K in 'pool' | 'upstream' | 'inference' | 'tools' | 'connections']: () => WorkerSnapshot[K]
 }
 
 const LOOP_PROBE_MS = 10
@@ -85,7 +87,7 @@ export class WorkerStats {
   }
 
   snapshot(): WorkerSnapshot {
-    const { worker, startedAt, pool, upstream, inference, connections } = this.#options
+    const { worker, startedAt, pool, upstream, inference, tools, connections } = this.#options
     const memory = process.memoryUsage()
     const cpu = process.cpuUsage()
     return {
@@ -102,6 +104,7 @@ export class WorkerStats {
       pool: pool(),
       upstream: upstream(),
       inference: inference(),
+      tools: tools(),
       memory: { rss: memory.rss, heapUsed: memory.heapUsed, external: memory.external },
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
     }

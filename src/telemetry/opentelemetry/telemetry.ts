@@ -15,8 +15,22 @@ import { findTraceParent, type TraceParent } from './trace-parent.js'
 export interface InferenceTelemetry {
   /** An inference is over. Never throws: a call must not suffer from being watched. */
   record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void
+  /** A call of a tool is over. Never throws. */
+  recordTool(root: Generation<RoutedRequest>, row: ToolCallRow, spent: ToolCallSpending): void
   /** Sends what is left, as far as the collector takes it within half a second. Never rejects. */
   close(): Promise<void>
+}
+
+interface ToolCallRow {
+  readonly id: string
+  readonly name: string
+  readonly backend: string
+}
+
+interface ToolCallSpending {
+  readonly charged: number
+  readonly isError: boolean
+  readonly durationMs: number
 }
 
 interface TelemetryOptions {
@@ -79,6 +93,13 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Inferen
         recorder.record(generation, outcome)
       } catch (err) {
         log.warn({ err }, 'an inference could not be recorded for telemetry')
+      }
+    },
+    recordTool: (root, row, spent) => {
+      try {
+        recorder.recordTool(root, row, spent)
+      } catch (err) {
+        log.warn({ err }, 'a call of a tool could not be recorded for telemetry')
       }
     },
     close: async () => {
@@ -168,6 +189,29 @@ class InferenceSpanRecorder {
       if (completion > 0) this.#tokens.record(completion, { ...labels, 'gen_ai.token.type': 'output' })
     }
     this.#traceGeneration(generation, outcome, now, { ...labels, ...error })
+  }
+
+  /** In the caller's trace where it names one; otherwise the id of the root ties it to its turns. */
+  recordTool(
+    root: Generation<RoutedRequest>,
+    { id, name, backend }: ToolCallRow,
+    { charged, isError, durationMs }: ToolCallSpending,
+  ): void {
+    const now = performance.now()
+    const attributes = {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.id': id,
+      'gen_ai.response.id': root.id,
+      'sluice.tool.backend': backend,
+      'sluice.cost_dollars': charged / 1e9,
+    }
+    const around = this.#contextAround(findTraceParent(root))
+    const startTime = toWallClock(now - durationMs)
+    const options = { kind: this.#api.SpanKind.INTERNAL, startTime, attributes }
+    const span = this.#tracer.startSpan(`execute_tool ${name}`, options, around)
+    this.#ids.traceId = null
+    this.#endSpan(span, now, isError ? 'tool_error' : undefined)
   }
 
   #traceGeneration(

@@ -1,6 +1,7 @@
 /** The counters of all workers as metrics. Names follow Prometheus's conventions; every sample carries its worker. */
 import type { InferenceSnapshot } from '../counters/inference-stats.js'
 import type { OperationSnapshot } from '../counters/operation-stats.js'
+import type { ToolSnapshot } from '../counters/tool-stats.js'
 import type { WorkerSnapshot } from '../counters/worker-stats.js'
 import { formatMetricFamily, histogramSamples, type MetricSample } from './text-format.js'
 
@@ -39,6 +40,12 @@ function perModel(
       const { model, provider } = series
       return samplesOf(series, { worker, model, provider })
     })
+}
+
+function perTool(
+  samplesOf: (series: ToolSnapshot, labels: Readonly<Record<string, string | number>>) => MetricSample[],
+): WorkerSamples {
+  return ({ worker, tools }) => tools.flatMap((series) => samplesOf(series, { worker, tool: series.tool }))
 }
 
 const FAMILIES: readonly MetricFamily[] = [
@@ -144,6 +151,30 @@ const FAMILIES: readonly MetricFamily[] = [
     'histogram',
     'From the parsed request to the first event.',
     perModel(({ firstMs }, labels) => histogramSamples(labels, firstMs, INFERENCE_BOUNDS_MS)),
+  ],
+  [
+    'sluice_tool_calls_total',
+    'counter',
+    'Calls of server tools that are over.',
+    perTool(({ calls }, labels) => [[labels, calls]]),
+  ],
+  [
+    'sluice_tool_errors_total',
+    'counter',
+    'Calls of server tools whose result is an error.',
+    perTool(({ errors }, labels) => [[labels, errors]]),
+  ],
+  [
+    'sluice_tool_charged_dollars_total',
+    'counter',
+    'What callers were charged for them.',
+    perTool(({ chargedNanos }, labels) => [[labels, chargedNanos / NANOS_PER_DOLLAR]]),
+  ],
+  [
+    'sluice_tool_duration_seconds',
+    'histogram',
+    'Time of a call of a server tool.',
+    perTool(({ durationMs }, labels) => histogramSamples(labels, durationMs, INFERENCE_BOUNDS_MS)),
   ],
 ]
 

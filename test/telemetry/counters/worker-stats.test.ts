@@ -15,6 +15,7 @@ function createStats(t: Test): WorkerStats {
     upstream: () => ({ sockets: 4, calls: 1 }),
     connections: () => 5,
     inference: () => [],
+    tools: () => [],
   })
   t.after(() => made.stop())
   return made

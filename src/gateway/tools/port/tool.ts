@@ -96,7 +96,7 @@ export interface ToolOutcome {
   readonly executed: boolean
   /** Nano-dollars that the caller is charged for this call itself, without its nested runs; at most the fee. */
   readonly charged: number
-  /** Counted beside tokens: `web_searches`, `web_fetches`. */
+  /** Counted beside tokens: `web_searches`, `web_fetches`, `search_results`. */
   readonly units?: Readonly<Record<string, number>>
   /** What the answer is to cite (`annotations[].url_citation`). */
   readonly citations?: readonly UrlCitation[]
@@ -104,6 +104,8 @@ export interface ToolOutcome {
   readonly images?: readonly string[]
   /** Files that the tool has made, for `annotations` of the answer. */
   readonly files?: readonly CreatedFile[]
+  /** Hosts that it asked, for the audit: `example.com`, `example.com:8443`. */
+  readonly reached?: readonly string[]
   /** Blocks in the vocabulary of the messages format, where they say more than `content`. */
   readonly nativeContent?: unknown
 }
