@@ -109,9 +109,14 @@ export const FOLDERS: readonly FolderRule[] = [
     'type:src/base/ type:src/gateway/formats/ type:src/gateway/tools/port/',
   ),
   rule(
+    'src/gateway/tools/mcp/configuration.ts',
+    'MCP servers in the file',
+    'src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
     'src/gateway/tools/configuration.ts',
     'what the operator says of server tools',
-    'src/base/ src/gateway/catalog/configuration/values.ts',
+    `src/base/ src/gateway/catalog/configuration/values.ts src/gateway/tools/mcp/configuration.ts`,
   ),
   rule(
     'src/gateway/plugins/configuration.ts',
@@ -122,7 +127,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/catalog/',
     'models, endpoints, providers and prices, and the configuration they come from',
     `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
-     src/gateway/tools/configuration.ts src/gateway/plugins/configuration.ts`,
+     src/gateway/tools/configuration.ts src/gateway/tools/mcp/configuration.ts
+     src/gateway/plugins/configuration.ts`,
   ),
   rule(
     'src/gateway/metering/',
@@ -152,16 +158,46 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
      src/gateway/health/ src/gateway/routing/ type:src/gateway/plugins/port/`,
   ),
+  rule('src/gateway/tools/flat-price.ts', 'a price for every call of a tool', 'type:src/gateway/tools/port/'),
+  rule(
+    'src/gateway/tools/nested/',
+    'what models beneath a tool are asked',
+    'src/gateway/formats/ type:src/gateway/tools/port/',
+  ),
+  rule(
+    'src/gateway/tools/mcp/',
+    'MCP servers: connections, commands, their tools',
+    `src/base/ src/gateway/formats/ type:src/gateway/tools/port/ src/upstream/`,
+  ),
+  rule(
+    'src/gateway/plugins/judge/',
+    'a model that judges a text',
+    'src/gateway/formats/ type:src/gateway/plugins/port/',
+  ),
+  rule(
+    'src/gateway/plugins/routers/',
+    'plugins that choose the model',
+    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ src/gateway/catalog/
+     src/gateway/metering/ type:src/gateway/routing/ src/gateway/plugins/judge/`,
+  ),
+  rule(
+    'src/gateway/tools/fusion/',
+    'a panel of models and its judge',
+    `src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/tools/port/ src/gateway/tools/nested/
+     src/gateway/plugins/routers/`,
+  ),
   rule(
     'src/gateway/tools/*/',
     'the server tools, each in a folder of its own',
-    `src/base/ src/gateway/formats/ type:src/gateway/tools/port/ type:src/gateway/catalog/`,
+    `src/base/ src/gateway/formats/ type:src/gateway/tools/port/ type:src/gateway/catalog/
+     src/gateway/tools/nested/`,
   ),
   rule(
     'src/gateway/plugins/*/',
     'the plugins, each in a folder of its own',
-    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ src/gateway/catalog/
-     src/gateway/metering/ type:src/gateway/routing/ src/gateway/plugins/judge/`,
+    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ type:src/gateway/catalog/
+     src/gateway/metering/ src/gateway/plugins/judge/ src/gateway/tools/fusion/
+     src/gateway/tools/nested/`,
   ),
   rule(
     'src/gateway/loop/',
@@ -290,6 +326,10 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   '@mozilla/readability': { owners: ['workers/documents/read-html.ts'] },
   turndown: { owners: ['workers/documents/read-html.ts'] },
   unpdf: { owners: ['workers/documents/read-pdf.ts'] },
+  '@modelcontextprotocol/client': {
+    owners: ['src/gateway/tools/mcp/connect.ts'],
+    types: ['src/gateway/tools/mcp/'],
+  },
   undici: { owners: ['src/upstream/client.ts'] },
   piscina: { owners: ['src/cpu-pool/lane.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },
@@ -320,7 +360,9 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   // Both ends of the process group: who forks, and who is forked.
   'node:cluster': { owners: ['src/process/worker-slots.ts', 'src/process/worker.ts'] },
   'node:worker_threads': { owners: ['workers/job-runner.ts'] },
-  'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
+  'node:child_process': {
+    owners: ['src/process/', 'src/base/server-process.ts', 'src/gateway/tools/mcp/stdio-transport.ts'],
+  },
 }
 
 interface Exception {
@@ -393,7 +435,7 @@ export const APPARATUS: readonly FolderRule[] = [
     'servers, clients, providers and data of the tests',
     `src/base/ type:workers/tasks.ts workers/job-runner.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
      type:src/telemetry/counters/ src/http/ src/limits/ src/identity/ src/federation/ src/gateway/
-     src/features/ type:src/lab/run-summary.ts src/drill/ bench/harness/`,
+     src/features/ type:src/lab/run-summary.ts src/drill/ src/simulator/mcp/ bench/harness/`,
   ),
   rule('test/architecture/', 'the import rules and what checks them', ''),
   rule('test/documents/', 'citations and links of the documents', ''),

@@ -172,7 +172,7 @@ const fallback = z.strictObject({ model: shared.modelId })
 const others = {
   ...shared.routing,
   fallbacks: z.array(fallback).max(MOST_FALLBACKS).nullable(),
-  ...shared.loopMembers,
+  ...shared.unserved,
   ...shared.identity,
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),

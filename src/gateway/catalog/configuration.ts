@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { type PluginsConfig, pluginsSchema } from '../plugins/configuration.js'
 import { type ToolsConfig, toolsSchema } from '../tools/configuration.js'
+import { type McpServersConfig, mcpServersSchema } from '../tools/mcp/configuration.js'
 import { type ModelConfig, modelSchemaWith, toModelConfig } from './configuration/models.js'
 import {
   describeSchemaIssues,
@@ -48,6 +49,8 @@ export interface GatewayConfig {
   readonly permissions: Readonly<Record<string, 'key' | 'management'>>
   readonly routing: RoutingConfig
   readonly tools: ToolsConfig
+  /** By label. */
+  readonly mcpServers: McpServersConfig
   readonly plugins: PluginsConfig
   /** Of tools, MCP servers and plugins, by the names of the environment variables that hold them. */
   readonly credentials: Readonly<Record<string, string>>
@@ -141,6 +144,7 @@ function gatewayFileKeys({ simulation, plugin }: BroughtIn) {
     routing,
     limits,
     tools: toolsSchema,
+    mcp_servers: mcpServersSchema,
     plugins: pluginsSchema(plugin),
   } as const
 }
@@ -164,6 +168,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
     routing: routing.prefault({}),
     limits: limits.prefault({}),
     tools: toolsSchema.prefault({}),
+    mcp_servers: mcpServersSchema.default({}),
     plugins: keys.plugins.prefault({}),
   })
   /**
@@ -191,6 +196,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
       permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
       routing: data.routing,
       tools: data.tools,
+      mcpServers: data.mcp_servers,
       plugins: data.plugins,
       credentials: toolCredentials(file, environment),
       version: hash('sha256', JSON.stringify(data), 'hex').slice(0, VERSION_CHARS),

@@ -44,3 +44,22 @@ export interface Tooling {
   /** From 1 to 30. */
   readonly maxToolCalls: number
 }
+
+/** Further names of `web_search`. */
+export const SEARCH_SHORTHANDS = [
+  'web_search',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'web_search_2025_08_26',
+] as const
+
+/** Prefixes of a tool of the gateway: the neutral one, and another gateway's (contract/decisions 1). */
+const PREFIX = /^(?:service|openrouter):/
+
+/** The name of a tool of the gateway without its prefix; null for a type that names none. */
+export function serverToolName(type: string): string | null {
+  if (SHORTHANDS.has(type)) return 'web_search'
+  return PREFIX.test(type) ? type.replace(PREFIX, '') : null
+}
+
+const SHORTHANDS: ReadonlySet<string> = new Set(SEARCH_SHORTHANDS)

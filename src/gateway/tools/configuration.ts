@@ -13,6 +13,7 @@ import {
   orNull,
   perRequest,
 } from '../catalog/configuration/values.js'
+import { mcpMembers } from './mcp/configuration.js'
 
 const callsPerMinute = orNull(integerBetween(1, 1_000_000_000))
 
@@ -51,18 +52,21 @@ function section<T extends z.ZodRawShape>(about: string, own: T) {
 
 const NONE = {}
 
+/** Models beneath a call take their time; the deadline of the request holds for them as well. */
+const MODELS = { timeout_ms: milliseconds.default(600_000).describe('Most time for a call.') }
+
 /** One line per tool, by its neutral name. */
 const TOOL_SECTIONS = {
-  advisor: section('Asks a stronger model.', NONE),
+  advisor: section('Asks a stronger model.', MODELS),
   bash: section('Commands in a sandbox; `shell` of the messages format as well. Off unless enabled.', NONE),
   datetime: section('Date and time.', NONE),
   experimental__search_models: section('Looks through the models of this server.', NONE),
   files: section('Files of the workspace.', NONE),
-  fusion: section('Asks several models and weighs their answers.', NONE),
+  fusion: section('Asks several models and weighs their answers.', MODELS),
   image_generation: section('Paints pictures.', NONE),
-  mcp: section('Tools of MCP servers; `mcp_servers` says which.', NONE),
+  mcp: section('Tools of MCP servers; `mcp_servers` says which.', mcpMembers),
   memory: section('Notes that a workspace keeps.', NONE),
-  subagent: section('Gives a task to another model.', NONE),
+  subagent: section('Gives a task to another model.', MODELS),
   text_editor: section('Edits files of the workspace.', NONE),
   tool_search: section('Finds tools that a request defers.', NONE),
   web_fetch: section('Reads pages.', NONE),

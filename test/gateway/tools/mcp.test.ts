@@ -10,8 +10,8 @@ import { prepared, refusalOf, toolRun } from '../../support/tools/tool-call.js'
 const PEER = new URL('../../support/peers/mcp-peer.js', import.meta.url).href
 
 /** The misbehaving server, and a caller of its tools. */
-async function faulty(t: Test, more: Parameters<typeof byProgram>[1] = {}, price = 0) {
-  const { servers, close } = mcpWorld({ f: byProgram(FAULTY_SERVER, more) }, { price })
+async function faulty(t: Test, more: Parameters<typeof byProgram>[1] = {}) {
+  const { servers, close } = mcpWorld({ f: byProgram(FAULTY_SERVER, more) })
   t.teardown(close)
   const tool = createMcpTool(servers)
   const ready = await prepared(tool, { server_label: 'f' })
@@ -24,14 +24,13 @@ function callIn(ready: PreparedTool, name: string, run: Partial<ToolRun> = {}) {
 }
 
 test('a call that hangs ends with its time, and the server is told that it is cancelled', async (t) => {
-  const { ask } = await faulty(t, { timeoutMs: 2_000 }, 7)
+  const { ask } = await faulty(t, { timeoutMs: 2_000 })
   const outcome = await ask('hang', { deadlineAt: performance.now() + 50 })
   t.match(outcome, {
     content: { error: 'MCP server f did not answer in time' },
     isError: true,
     executed: true,
   })
-  t.equal(outcome.charged, 7, 'it was asked')
   t.match((await ask('heard')).content, { text: /^\[\d+\]$/ })
 })
 
@@ -105,8 +104,8 @@ test('a request chooses among the tools, and may not name one that is not there'
   t.same(await names({ allowed_tools: ['pid', 'die'] }), ['f__die', 'f__pid'])
   t.notOk((await names({ excluded_tools: ['die'] })).includes('f__die'))
   t.match(await refusalOf(tool, { server_label: 'f', allowed_tools: ['pid', 'fly'] }), {
-    refused: 'names a tool that the server does not have: fly',
-    member: ['parameters', 'allowed_tools'],
+    refused: 'names a tool that the server does not have',
+    member: ['parameters', 'allowed_tools', 1],
   })
 })
 

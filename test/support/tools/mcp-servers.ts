@@ -3,7 +3,11 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { execPath } from 'node:process'
 import { systemClock } from '../../../src/base/clock.js'
-import type { McpServerConfig } from '../../../src/gateway/tools/mcp/configuration.js'
+import type {
+  McpCommandConfig,
+  McpServerConfig,
+  McpUrlConfig,
+} from '../../../src/gateway/tools/mcp/configuration.js'
 import { McpServers } from '../../../src/gateway/tools/mcp/mcp-servers.js'
 import { answerMcpMessage } from '../../../src/simulator/mcp/simulated-mcp-server.js'
 import { fileAddressGuard } from '../../../src/upstream/address-guard.js'
@@ -17,25 +21,16 @@ export const EVERYTHING = require.resolve('@modelcontextprotocol/server-everythi
 
 const LIMITS = { timeoutMs: 20_000, concurrentCalls: 32, maxAnswerBytes: 1024 * 1024 }
 
-export function byCommand(
-  args: readonly string[],
-  more: Partial<Extract<McpServerConfig, { command: string }>> = {},
-): McpServerConfig {
+export function byCommand(args: readonly string[], more: Partial<McpCommandConfig> = {}): McpServerConfig {
   return { ...LIMITS, command: execPath, args: [...args], environment: {}, cwd: null, ...more }
 }
 
 /** A command that is a program in a text. */
-export function byProgram(
-  program: string,
-  more: Partial<Extract<McpServerConfig, { command: string }>> = {},
-): McpServerConfig {
+export function byProgram(program: string, more: Partial<McpCommandConfig> = {}): McpServerConfig {
   return byCommand(['--input-type=module', '-e', program], more)
 }
 
-export function byUrl(
-  url: string,
-  more: Partial<Extract<McpServerConfig, { url: string }>> = {},
-): McpServerConfig {
+export function byUrl(url: string, more: Partial<McpUrlConfig> = {}): McpServerConfig {
   return { ...LIMITS, url, transport: 'http', apiKey: null, headers: {}, ...more }
 }
 
@@ -47,16 +42,12 @@ interface McpWorld {
 /** The servers of a worker, with clients of their own. */
 export function mcpWorld(
   servers: Readonly<Record<string, McpServerConfig>>,
-  {
-    allowedUrls = [],
-    allowLoopback = false,
-    price = 0,
-  }: { allowedUrls?: string[]; allowLoopback?: boolean; price?: number } = {},
+  { allowedUrls = [], allowLoopback = false }: { allowedUrls?: string[]; allowLoopback?: boolean } = {},
 ): McpWorld {
   const upstream = createUpstreamClient()
   const guarded = createUpstreamClient({ guard: fileAddressGuard(allowLoopback) })
   const world = new McpServers({
-    settings: { servers, allowedUrls, price },
+    settings: { servers, allowedUrls },
     clock: systemClock,
     upstream,
     guarded,

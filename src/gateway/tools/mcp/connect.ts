@@ -85,7 +85,7 @@ export function httpStatusOf(error: unknown): number | null {
   return typeof status === 'number' ? status : null
 }
 
-const LONGEST_REASON = 500
+const LONGEST_DETAIL = 500
 
 const REASONS: Readonly<Record<string, string>> = {
   REQUEST_TIMEOUT: 'did not answer in time',
@@ -96,10 +96,19 @@ const REASONS: Readonly<Record<string, string>> = {
   UNSUPPORTED_RESULT_TYPE: 'asked for input, which nobody gives here',
 }
 
-/** Goes on from the name of the server. The body of an answer that refuses is not told: it may repeat what was sent. */
-export function reasonOf(error: unknown): string {
+/** `reason` goes on from the name of the server, in our words; `detail` may be in the server's. */
+export interface McpFailure {
+  readonly reason: string
+  readonly detail?: string
+}
+
+/** The body of an answer that refuses is not told: it may repeat what was sent. */
+export function failureOf(error: unknown): McpFailure {
   const status = httpStatusOf(error)
-  if (status !== null) return `answered with status ${status}`
+  if (status !== null) return { reason: `answered with status ${status}` }
   const { code, message } = (error ?? {}) as LibraryError
-  return REASONS[String(code)] ?? `failed: ${String(message).slice(0, LONGEST_REASON)}`
+  const reason = REASONS[String(code)]
+  return reason === undefined
+    ? { reason: 'failed', detail: String(message).slice(0, LONGEST_DETAIL) }
+    : { reason }
 }

@@ -2,7 +2,7 @@
 import type { CallToolResult, Client, Tool, Transport } from '@modelcontextprotocol/client'
 import type { Clock } from '../../../base/clock.js'
 import { FetchShares } from '../../../upstream/fetch-shares.js'
-import { connectTo, httpStatusOf, type McpLibrary, reasonOf } from './connect.js'
+import { connectTo, failureOf, httpStatusOf, type McpFailure, type McpLibrary } from './connect.js'
 
 export interface McpServerOptions {
   readonly label: string
@@ -24,10 +24,9 @@ export interface McpCall {
   readonly timeoutMs: number
 }
 
-/** `reason` goes on from the name of the server. */
 export type McpAnswer<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly reason: string; readonly wasAsked: boolean }
+  | ({ readonly ok: false; readonly wasAsked: boolean } & McpFailure)
 
 const CONNECT_MS = 10_000
 /** After a connection could not be made, whoever asks is told the same for so long. */
@@ -68,7 +67,7 @@ export class McpServer {
       return { ok: true, value: tools }
     } catch (error) {
       if (known !== null) return { ok: true, value: known.tools }
-      return { ok: false, reason: reasonOf(error), wasAsked: false }
+      return { ok: false, ...failureOf(error), wasAsked: false }
     }
   }
 
@@ -96,7 +95,7 @@ export class McpServer {
         await client.close().catch(() => {})
         return this.#callNow(call, false)
       }
-      return { ok: false, reason: reasonOf(error), wasAsked: client !== null }
+      return { ok: false, ...failureOf(error), wasAsked: client !== null }
     }
   }
 

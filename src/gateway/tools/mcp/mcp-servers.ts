@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.js'
 import type { UpstreamClient } from '../../../upstream/port.js'
 import type { ToolRequest } from '../port/tool.js'
 import { AnsweringTransport, type AnswerMcpMessage } from './answering-transport.js'
-import type { McpServerConfig } from './configuration.js'
+import type { McpServerConfig, McpUrlConfig } from './configuration.js'
 import type { McpLibrary } from './connect.js'
 import type { McpDirectory } from './mcp.js'
 import { McpServer } from './mcp-server.js'
@@ -15,8 +15,6 @@ import { upstreamFetch } from './upstream-fetch.js'
 export interface McpSettings {
   readonly servers: Readonly<Record<string, McpServerConfig>>
   readonly allowedUrls: readonly string[]
-  /** Nano-dollars of one call. */
-  readonly price: number
 }
 
 export interface McpServersOptions {
@@ -58,10 +56,6 @@ export class McpServers implements McpDirectory {
     this.#simulated = new McpServer({ ...BROUGHT, label: SIMULATED, openTransport, clock })
   }
 
-  price(): number {
-    return this.#settings.price
-  }
-
   find(label: string, url: string | null, { isSimulated, caller }: ToolRequest): McpServer | null {
     const { servers, allowedUrls } = this.#settings
     const config = Object.hasOwn(servers, label) ? servers[label] : undefined
@@ -101,11 +95,7 @@ export class McpServers implements McpDirectory {
     return new McpServer({ ...config, label, openTransport, clock: this.#options.clock })
   }
 
-  #openUrl(
-    label: string,
-    config: Extract<McpServerConfig, { url: string }>,
-    upstream: UpstreamClient,
-  ): McpServer {
+  #openUrl(label: string, config: McpUrlConfig, upstream: UpstreamClient): McpServer {
     const { url, transport, apiKey, maxAnswerBytes, timeoutMs } = config
     const headers = [
       ...Object.entries(config.headers),

@@ -18,8 +18,6 @@ import { showResult } from './result-content.js'
 export interface McpDirectory {
   /** The server that a request names; null where there is none, or none for this request. */
   find(label: string, url: string | null, request: ToolRequest): McpServer | null
-  /** Nano-dollars of one call. */
-  price(): number
 }
 
 const MOST_TOOLS = 128
@@ -39,7 +37,7 @@ export function createMcpTool(directory: McpDirectory): ServerTool {
       if (!listed.ok) return { refused: `names a server that ${listed.reason}`, member: LABEL }
       const tools = choose(listed.value, parameters)
       const refusal = refuseTools(tools, parameters, listed.value)
-      return refusal ?? offer(server, label, tools, directory.price(), request)
+      return refusal ?? offer(server, label, tools, request)
     },
   }
 }
@@ -68,9 +66,9 @@ function refuseTools(
   all: readonly Tool[],
 ): ToolRefusal | null {
   const member = ['parameters', 'allowed_tools']
-  const missing = asList(allowed_tools).find((wanted) => all.every(({ name }) => name !== wanted))
-  if (missing !== undefined)
-    return { refused: `names a tool that the server does not have: ${missing}`, member }
+  const missing = asList(allowed_tools).findIndex((wanted) => all.every(({ name }) => name !== wanted))
+  if (missing >= 0)
+    return { refused: 'names a tool that the server does not have', member: [...member, missing] }
   if (tools.length > MOST_TOOLS) {
     return { refused: `must name those that are wanted: the server has more than ${MOST_TOOLS}`, member }
   }
@@ -83,7 +81,6 @@ function offer(
   server: McpServer,
   label: string,
   tools: readonly Tool[],
-  price: number,
   { contextLength }: ToolRequest,
 ): PreparedTool {
   const names = functionNames(
@@ -101,11 +98,11 @@ function offer(
       origin: { server: label, tool: name },
     })),
     backend: 'mcp',
-    fee: () => price,
+    fee: () => 0,
     run: async (call, run) => {
       const tool = byFunction.get(call.function)
-      if (tool === undefined) return failed(`${label} has no such tool`, false, 0)
-      return callTool(server, tool, call, run, { price, mostChars, label })
+      if (tool === undefined) return failed(`${label} has no such tool`, false)
+      return callTool(server, tool, call, run, { mostChars, label })
     },
   }
 }
@@ -115,12 +112,15 @@ async function callTool(
   tool: Tool,
   call: ToolCallInput,
   { caller, signal, deadlineAt }: ToolRun,
-  { price, mostChars, label }: { readonly price: number; readonly mostChars: number; readonly label: string },
+  { mostChars, label }: { readonly mostChars: number; readonly label: string },
 ): Promise<ToolOutcome> {
   const timeoutMs = Math.max(1, Math.min(server.timeoutMs, deadlineAt - performance.now()))
   const { organizationId } = caller
   const answer = await server.call({ tool, arguments: call.arguments, organizationId, signal, timeoutMs })
-  if (!answer.ok) return failed(`MCP server ${label} ${answer.reason}`, answer.wasAsked, price)
+  if (!answer.ok) {
+    const { reason, detail, wasAsked } = answer
+    return failed(`MCP server ${label} ${reason}${detail === undefined ? '' : `: ${detail}`}`, wasAsked)
+  }
   const { text, images } = showResult(answer.value, mostChars)
   const isError = answer.value.isError === true
   return {
@@ -129,14 +129,13 @@ async function callTool(
       : { origin: `MCP server ${label}`, text },
     isError,
     executed: true,
-    charged: price,
+    charged: 0,
     ...(images.length > 0 && { images }),
     nativeContent: [{ type: 'text', text }],
   }
 }
 
-/** A call that was not begun is free. */
-function failed(error: string, executed: boolean, price: number): ToolOutcome {
+function failed(error: string, executed: boolean): ToolOutcome {
   const nativeContent = [{ type: 'text', text: error }]
-  return { content: { error }, isError: true, executed, charged: executed ? price : 0, nativeContent }
+  return { content: { error }, isError: true, executed, charged: 0, nativeContent }
 }

@@ -1,0 +1,94 @@
+/** Lets a model ask another one for advice while it answers (contract/tools 3.7). */
+
+import type { ChatMessage } from '../../formats/canonical.js'
+import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
+import { agentFunction } from '../nested/agent-name.js'
+import {
+  type InnerParameters,
+  innerRequest,
+  outerModel,
+  refuseInnerTools,
+  runInner,
+  tellConversation,
+} from '../nested/inner-request.js'
+import type { ServerTool, ToolCallInput, ToolFunction, ToolOutcome, ToolRun } from '../port/tool.js'
+
+interface AdvisorParameters extends InnerParameters {
+  readonly name?: string
+  readonly forward_transcript?: boolean
+}
+
+const MOST_TOOL_CALLS = 25
+
+export const advisorTool: ServerTool = {
+  name: 'advisor',
+  prepare(asked) {
+    const parameters = asked.parameters as AdvisorParameters
+    const refusal = refuseInnerTools('advisor', parameters)
+    if (refusal !== null) return refusal
+    return {
+      functions: [describe(parameters)],
+      backend: 'models',
+      fee: () => 0,
+      run: (call, run) => advise(parameters, call, run),
+    }
+  },
+}
+
+function describe({ name, model, forward_transcript: forwards }: AdvisorParameters): ToolFunction {
+  const whom = name === undefined ? 'a stronger model' : `the advisor ${name.trim()}`
+  const sees = forwards === true ? 'It has read the conversation.' : 'It sees only the prompt.'
+  return {
+    name: agentFunction('advisor', name),
+    description: `Asks ${whom} for advice: before work of substance, where you are stuck, or before you call a task done; not for single easy steps. ${sees}`,
+    parameters: {
+      type: 'object',
+      properties: {
+        prompt: {
+          type: 'string',
+          description: 'What you want advice on, with all that is needed to give it.',
+        },
+        ...(model === undefined && {
+          model: { type: 'string', description: 'Id of the model to ask; your own when absent.' },
+        }),
+      },
+      required: forwards === true ? [] : ['prompt'],
+    },
+  }
+}
+
+async function advise(
+  parameters: AdvisorParameters,
+  call: ToolCallInput,
+  run: ToolRun,
+): Promise<ToolOutcome> {
+  const prompt = nonEmptyText(call.arguments.prompt)
+  const forwards = parameters.forward_transcript === true
+  if (prompt === undefined && !forwards) return failed('Advisor call failed: it needs a prompt', false)
+  const model = parameters.model ?? nonEmptyText(call.arguments.model) ?? outerModel(run.request)
+  const question: ChatMessage = { role: 'user', content: prompt ?? 'What do you advise?' }
+  const messages = [...(forwards ? tellConversation(run.request) : []), question]
+  const request = innerRequest(parameters, run.request, { model, messages, mostToolCalls: MOST_TOOL_CALLS })
+  const answer = await runInner(run, { purpose: 'advisor', request, budget: run.budget })
+  if (!answer.ok) return failed(`Advisor call failed: ${answer.message}`, true)
+  if (answer.text === '') return failed('Advisor call failed: the model said nothing', true)
+  const content: JsonObject = { status: 'ok', model: answer.model, advice: answer.text }
+  const { citations } = answer
+  return {
+    content,
+    isError: false,
+    executed: true,
+    charged: 0,
+    citations,
+    nativeContent: native(answer.text),
+  }
+}
+
+/** `advisor_tool_result` of the messages format. */
+function native(text: string): JsonObject {
+  return { type: 'advisor_result', text }
+}
+
+function failed(error: string, executed: boolean): ToolOutcome {
+  return { content: { status: 'error', error }, isError: true, executed, charged: 0 }
+}

@@ -1,0 +1,124 @@
+/** The request of a model beneath a tool: what it takes from the tool's parameters, and from the request around it. */
+import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../formats/canonical.js'
+import { asObject, type JsonObject, objectsIn } from '../../formats/json-values.js'
+import { type RequestedTool, serverToolName, type Tooling } from '../../formats/tooling.js'
+import type { NestedAnswer, NestedRun, ToolRefusal, ToolRun } from '../port/tool.js'
+
+/** Parameters that advisor, subagent and fusion share (contract/gateway 2.4); checked by their schemas. */
+export interface InnerParameters {
+  readonly model?: string
+  readonly instructions?: string
+  readonly max_completion_tokens?: number
+  readonly max_tool_calls?: number
+  readonly temperature?: number
+  readonly reasoning?: { readonly effort?: ReasoningEffort; readonly max_tokens?: number }
+  readonly tools?: readonly JsonObject[]
+}
+
+/** Why inner tools cannot be had: they have to be tools that run here, and no tool is beneath itself. */
+export function refuseInnerTools(own: string, { tools }: InnerParameters): ToolRefusal | null {
+  for (const [at, { type }] of (tools ?? []).entries()) {
+    const member = ['parameters', 'tools', at, 'type']
+    const name = serverToolName(String(type))
+    if (name === null)
+      return { refused: 'must be a server tool: nobody could answer a call of another', member }
+    if (name === own) return { refused: 'is the tool itself, which may not be beneath itself', member }
+  }
+  return null
+}
+
+/** Of what a caller wants of providers only that what holds for any model; the rest was said of another one. */
+function providerRules({ provider }: ChatRequest): Pick<ChatRequest, 'provider'> {
+  const { data_collection, zdr, enforce_distillable_text, ignore } = provider ?? {}
+  const rules = Object.entries({ data_collection, zdr, enforce_distillable_text, ignore }).filter(
+    ([, value]) => value !== undefined,
+  )
+  return rules.length === 0 ? {} : { provider: Object.fromEntries(rules) }
+}
+
+/** The model of the request around it. */
+export function outerModel({ model, models }: ChatRequest): string {
+  return model ?? models?.[0] ?? ''
+}
+
+export function innerRequest(
+  parameters: InnerParameters,
+  outer: ChatRequest,
+  own: { readonly model: string; readonly messages: readonly ChatMessage[]; readonly mostToolCalls: number },
+): ChatRequest {
+  const { instructions, max_completion_tokens, temperature, reasoning, max_tool_calls } = parameters
+  const { user, account, trace } = outer
+  const tools = innerTools(parameters)
+  const system: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
+  return {
+    model: own.model,
+    messages: [...system, ...own.messages],
+    ...providerRules(outer),
+    ...(user !== undefined && { user }),
+    ...(account !== undefined && { account }),
+    ...(trace !== undefined && { trace }),
+    ...(max_completion_tokens !== undefined && { max_completion_tokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(tools.length > 0 && { tooling: innerTooling(tools, max_tool_calls ?? own.mostToolCalls) }),
+  }
+}
+
+function innerTools({ tools }: InnerParameters): readonly RequestedTool[] {
+  return (tools ?? []).flatMap(({ type, parameters }, at): RequestedTool[] => {
+    const name = serverToolName(String(type))
+    const place = ['tools', at]
+    const given = asObject(parameters) ?? {}
+    return name === null ? [] : [{ name, parameters: given, type: String(type), place, isNative: false }]
+  })
+}
+
+function innerTooling(tools: readonly RequestedTool[], maxToolCalls: number): Tooling {
+  return { tools, plugins: [], disabled: [], stopWhen: null, maxToolCalls }
+}
+
+/** Runs one model beneath the call. Never rejects. */
+export async function runInner(
+  run: ToolRun,
+  nested: Pick<NestedRun, 'purpose' | 'request' | 'budget'>,
+): Promise<NestedAnswer> {
+  try {
+    return await run.nested({ ...nested, signal: run.signal })
+  } catch {
+    return { ok: false, reason: 'internal', message: 'an unexpected error', charged: 0 }
+  }
+}
+
+/**
+ * The conversation as another model can read it, which has none of its tools: calls and results are told as text, the
+ * rest stays as it is. What was said to the first model as its instructions stays with it.
+ */
+export function tellConversation({ messages }: ChatRequest): readonly ChatMessage[] {
+  return messages.flatMap((message): ChatMessage[] => {
+    switch (message.role) {
+      case 'user':
+        return [message]
+      case 'tool':
+        return [{ role: 'user', content: `[Result of ${message.tool_call_id}]\n${textOf(message.content)}` }]
+      case 'assistant':
+        return tellAnswer(message)
+      default:
+        return []
+    }
+  })
+}
+
+function tellAnswer({ content, tool_calls }: Extract<ChatMessage, { role: 'assistant' }>): ChatMessage[] {
+  const calls = (tool_calls ?? []).map(
+    ({ id, function: { name, arguments: args } }) => `[Call ${id}: ${name} ${args}]`,
+  )
+  const text = [textOf(content), ...calls].filter((part) => part !== '').join('\n')
+  return text === '' ? [] : [{ role: 'assistant', content: text }]
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  return objectsIn(content)
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join('')
+}
