@@ -147,7 +147,7 @@ function providerFactory({
     // No server of either format fetches sound.
     const kinds = new Set([...entry.inlineMedia, 'audio' as const])
     const media = { fetchFile, kinds, maxBytes, room }
-    if (entry.kind === 'anthropic') return anthropicProvider({ ...options, media })
+    if (entry.kind === 'anthropic') return anthropicProvider({ ...options, media, keepFile: files.store })
     return openAiProvider({ ...options, media, sealedIds })
   }
 }

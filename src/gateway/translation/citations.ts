@@ -17,12 +17,25 @@ export function toAnnotation(citation: unknown, range: TextRange): JsonObject | 
   return urlCitation(address, title, range, nonEmptyText(cited_text))
 }
 
-/** What a search has found, as annotations of the place in the text where it stands. */
-export function resultAnnotations({ type, content }: ContentBlock, at: number): JsonObject[] {
+/** What a search has found, as annotations of the place in the text where it stands; and files that came with it. */
+export function resultAnnotations(block: ContentBlock, at: number): JsonObject[] {
+  const { type, content } = block
+  if (type === 'container_upload') return fileAnnotations([block])
+  if (type.endsWith('code_execution_tool_result')) return fileAnnotations(asList(asObject(content)?.content))
   if (type !== 'web_search_tool_result') return []
   return asList(content).flatMap((result) => {
     const { url, title } = asObject(result) ?? {}
     return typeof url === 'string' ? [urlCitation(url, title, { start: at, end: at })] : []
+  })
+}
+
+/** Of those that were kept here: an answer says nothing else of them. */
+function fileAnnotations(outputs: readonly unknown[]): JsonObject[] {
+  return outputs.flatMap((output) => {
+    const { file_id, filename, mime_type, size_bytes } = asObject(output) ?? {}
+    return typeof file_id === 'string'
+      ? [{ type: 'file', file: { file_id, filename, mime_type, size_bytes } }]
+      : []
   })
 }
 

@@ -15,6 +15,7 @@ import type { StreamFormat } from '../http/answer-format.js'
 import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'
+import { type KeepFile, withKeptFiles } from './created-files.js'
 import { MESSAGE_MEDIA } from './message-media.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 
@@ -41,20 +42,28 @@ const CALLER_GONE = new Fault('unavailable', { detail: 'the caller left while to
 
 type MessagesCall = ProviderCall<MessagesRequest>
 
+interface AnthropicOptions extends ServerOptions {
+  /** For files that the server makes; without it its ids of them are left out of answers all the same. */
+  readonly keepFile?: KeepFile
+}
+
+const KEEPS_NOTHING: KeepFile = () => Promise.reject(new Fault('unavailable'))
+
 /**
  * A provider that serves every model of one server; `baseUrl` goes up to and without `/v1/messages`. Throws a
  * RangeError for a header it must not send.
  */
-export function anthropicProvider(options: ServerOptions): Provider {
+export function anthropicProvider(options: AnthropicOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
   const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential], MESSAGE_MEDIA)
   const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT, buildCountBody)
-  const messages: MessagesApi = {
+  const asAnswered: MessagesApi = {
     stream: server.streamOperation(PATH, MESSAGE_EVENTS, (call: MessagesCall) =>
       buildMessagesBody(call, true),
     ),
     complete: server.documentOperation(PATH, MESSAGE, (call: MessagesCall) => buildMessagesBody(call, false)),
   }
+  const messages = withKeptFiles(asAnswered, server, options.keepFile ?? KEEPS_NOTHING)
   return {
     ...chatOverMessages(messages),
     messages,

@@ -3,7 +3,9 @@ import { Fault } from '../../../base/fault.js'
 import type {
   ConnectionPoolLimits,
   PhaseTimeouts,
+  UpstreamCall,
   UpstreamClient,
+  UpstreamReceiver,
   UpstreamRequest,
 } from '../../../upstream/port.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
@@ -40,6 +42,11 @@ type CallBounds = Pick<UpstreamRequest, 'deadlineAt' | 'repeatable' | 'caller'>
 
 /** A request without what changes from call to call. */
 type RequestTemplate = Omit<UpstreamRequest, 'body' | keyof CallBounds>
+
+interface ServerFetch {
+  readonly call: Pick<ProviderCall<RoutedRequest>, 'deadlineAt' | 'caller'>
+  readonly receiver: UpstreamReceiver
+}
 
 export type HeaderPairs = readonly (readonly [string, string])[]
 
@@ -101,6 +108,18 @@ export class ProviderServer {
   /** Who answers the call, for the texts of its failures. */
   source({ endpoint }: ProviderCall<RoutedRequest>): FailureSource {
     return { name: endpoint.provider.name, secrets: this.#secrets }
+  }
+
+  /** Reads what lies at `path` with our credential, on account of a call; for what its answer refers to. */
+  fetch(path: string, headers: readonly string[], { call, receiver }: ServerFetch): UpstreamCall {
+    const template = this.template(path, '*/*')
+    const own = [...this.headersWithout(template, 'content-type'), ...headers]
+    const { deadlineAt, caller } = call
+    const bounds: CallBounds = { deadlineAt, repeatable: true, caller: caller.organizationId }
+    return this.#options.upstream.call(
+      { ...template, method: 'GET', headers: own, body: null, ...bounds },
+      receiver,
+    )
   }
 
   /** Sends a request whose body is ready. */

@@ -14,6 +14,7 @@ import {
   nonEmptyText,
   objectsIn,
 } from '../../formats/json-values.js'
+import { refuseAccountReference } from '../http/server.js'
 
 // ── Log probabilities, every member present (contract/gateway 3.2) ─────────────
 
@@ -77,9 +78,13 @@ export function parseImages(value: unknown): readonly JsonObject[] | undefined {
   return nonEmptyList(objectsIn(value).filter((image) => isText(asObject(image.image_url)?.url)))
 }
 
-/** The annotations that say what they are; undefined when there is none. */
+/**
+ * The annotations that say what they are; undefined when there is none. One that names what lies in the account at the
+ * server (a `file_path`, say) is left out: every caller shares that account.
+ */
 export function parseAnnotations(value: unknown): readonly JsonObject[] | undefined {
-  return nonEmptyList(objectsIn(value).filter((annotation) => isText(annotation.type)))
+  const told = objectsIn(value).filter((annotation) => isText(annotation.type))
+  return nonEmptyList(told.filter((annotation) => refuseAccountReference(annotation) === null))
 }
 
 function nonEmptyList<T>(list: readonly T[]): readonly T[] | undefined {
