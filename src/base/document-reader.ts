@@ -5,6 +5,8 @@ import type { Cancellation } from './cancellation.js'
 export interface UnreadDocument {
   readonly readable: false
   readonly reason: string
+  /** Nothing is wrong with it: too many are being read. */
+  readonly isBusy?: boolean
 }
 
 interface ReadPage {

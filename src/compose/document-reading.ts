@@ -32,6 +32,6 @@ async function settled<Value>(
     const reason = isBusy
       ? 'cannot be read now: too many documents are being read'
       : 'takes more time or memory to read than a document may'
-    return { readable: false, reason }
+    return { readable: false, reason, isBusy }
   }
 }

@@ -34,6 +34,14 @@ export type StopCondition =
   | { readonly type: 'max_cost'; readonly max_cost_in_dollars: number }
   | { readonly type: 'finish_reason_is'; readonly reason: string }
 
+/** A file that was read for an earlier request of the conversation; the caller has handed it back (contract/tools 4.2). */
+export interface ParsedFile {
+  /** Of its bytes and the kind of reader. */
+  readonly hash: string
+  readonly name: string
+  readonly text: string
+}
+
 export interface Tooling {
   readonly tools: readonly RequestedTool[]
   readonly plugins: readonly RequestedPlugin[]
@@ -43,6 +51,7 @@ export interface Tooling {
   readonly stopWhen: readonly StopCondition[] | null
   /** From 1 to 30. */
   readonly maxToolCalls: number
+  readonly parsedFiles?: readonly ParsedFile[]
 }
 
 /** Further names of `web_search`. */

@@ -1,0 +1,196 @@
+/** `file-parser`: PDFs become text before the model sees them (contract/tools 4.2). */
+import type { DocumentReader } from '../../../base/document-reader.js'
+import { Fault, invalidInput } from '../../../base/fault.js'
+import type { FetchFile } from '../../../base/file-fetch.js'
+import type { Catalog } from '../../catalog/catalog.js'
+import type { RoutedRequest } from '../../formats/canonical.js'
+import type { JsonObject } from '../../formats/json-values.js'
+import type { ParsedFile } from '../../formats/tooling.js'
+import type { Plugin, PluginRun, QuestionChange } from '../port/plugin.js'
+import { loadFile } from './load-file.js'
+import type { Ocr } from './ocr.js'
+import { fileAnnotation, hashOf, type Reader } from './parsed-files.js'
+import { beginsAsPdf, type FilePart, findFiles, isCalledPdf, withTexts } from './parts.js'
+
+const ID = 'file-parser'
+
+type Engine = 'mistral-ocr' | 'cloudflare-ai' | 'native' | 'pdf-text'
+
+/** Names of services: whichever is asked for, the one that is configured reads. */
+const OCR_ENGINES: ReadonlySet<Engine | undefined> = new Set(['mistral-ocr', 'cloudflare-ai'])
+
+export interface FileParserPorts {
+  readonly catalog: () => Catalog
+  readonly documents: DocumentReader
+  readonly fetchFile: FetchFile
+  /** `plugins.file-parser.ocr` of the moment; null where it says nothing. */
+  readonly ocr: () => Ocr | null
+  /** Most bytes of one file. */
+  readonly maxBytes: number
+}
+
+export function createFileParser(ports: FileParserPorts): Plugin {
+  return {
+    id: ID,
+    prepare: ({ options }, { request }) => {
+      const { engine } = (options.pdf ?? {}) as { readonly engine?: Engine }
+      const ocr = OCR_ENGINES.has(engine) ? ports.ocr() : null
+      if (OCR_ENGINES.has(engine) && ocr === null) {
+        const refused = `${engine} is not configured: set plugins.${ID}.ocr, or take pdf-text`
+        return { refused, member: ['pdf', 'engine'] }
+      }
+      const known = request.tooling?.parsedFiles ?? []
+      return {
+        before: async ({ request: asked }, run) => {
+          if (engine === 'native' || (engine === undefined && readsFiles(ports.catalog(), asked)))
+            return { request: asked }
+          return readFiles(asked, { ...ports, run, ocr: () => ocr }, known)
+        },
+      }
+    },
+  }
+}
+
+/** Where the request names no engine, models that read files themselves are given them. */
+function readsFiles(catalog: Catalog, { model }: RoutedRequest): boolean {
+  return model !== undefined && catalog.model(model)?.inputModalities.includes('file') === true
+}
+
+/** Most files that one request has read. */
+const MOST_FILES = 32
+/** Most pages that are read of one, and characters of text that it gives. */
+const MOST_PAGES = 2_000
+const MOST_CHARS = 2_000_000
+
+interface Reading extends FileParserPorts {
+  readonly run: PluginRun
+}
+
+/** What came of one file. */
+interface ReadFile extends ParsedFile {
+  /** Null where it was read before. */
+  readonly pages: number | null
+  /** Nano-dollars. */
+  readonly cost: number
+}
+
+async function readFiles(
+  request: RoutedRequest,
+  reading: Reading,
+  known: readonly ParsedFile[],
+): Promise<QuestionChange | Fault> {
+  const talk = request as RoutedRequest & { readonly messages: readonly { readonly content?: unknown }[] }
+  const texts = new Map<string, string>()
+  const read: ReadFile[] = []
+  for (const part of findFiles(talk)) {
+    const file = await readPart(part, reading, known)
+    if (file instanceof Fault) return withAnnotations(file, read.map(fileAnnotation))
+    if (file === null) continue
+    if (read.length === MOST_FILES)
+      return invalidInput(['body', 'messages'], `has more than ${MOST_FILES} PDFs`)
+    read.push(file)
+    texts.set(part.place.join(), quoted(file))
+  }
+  if (read.length === 0) return { request }
+  const cost = read.reduce((sum, file) => sum + file.cost, 0)
+  const files = read.map(({ name, hash, pages }) => ({ name, hash, pages, reused: pages === null }))
+  return {
+    request: withTexts(talk, texts),
+    annotations: read.map(fileAnnotation),
+    pipeline: {
+      type: 'plugin',
+      name: ID,
+      summary: `${read.length} PDF${read.length === 1 ? '' : 's'} read: ${files.map(({ name }) => name).join(', ')}`,
+      data: { files },
+      ...(cost > 0 && { cost }),
+    },
+  }
+}
+
+/** The failure with what had been read before it, so that it need not be read again (contract/gateway 1.5). */
+export function withAnnotations(fault: Fault, annotations: readonly JsonObject[]): Fault {
+  if (annotations.length === 0) return fault
+  const metadata = {
+    error_type: 'invalid_request' as const,
+    ...fault.metadata,
+    file_annotations: annotations,
+  }
+  const copy = new Fault(fault.kind, { ...fault, metadata })
+  copy.generation = fault.generation
+  return copy
+}
+
+/** Null for what is no PDF and is not called one. */
+async function readPart(
+  part: FilePart,
+  reading: Reading,
+  known: readonly ParsedFile[],
+): Promise<ReadFile | Fault | null> {
+  const [message, at, inner] = part.place
+  const loc = ['body', 'messages', message, 'content', at, ...(inner === undefined ? [] : ['content', inner])]
+  if (part.mimeType !== null && part.mimeType !== 'application/pdf' && !isCalledPdf(part)) return null
+  const loaded = await loadFile(part, reading)
+  if ('problem' in loaded) return invalidInput(loc, loaded.problem)
+  if ('fault' in loaded) return loaded.fault
+  const { bytes, name } = loaded
+  if (!beginsAsPdf(bytes)) return isCalledPdf({ ...part, name }) ? invalidInput(loc, 'is no PDF') : null
+  const ocr = reading.ocr()
+  const reader: Reader = ocr === null ? 'text' : 'ocr'
+  const hash = await hashOf(bytes, reader)
+  const before = known.find((file) => file.hash === hash)
+  if (before !== undefined) return { hash, name, text: before.text, pages: null, cost: 0 }
+  const text = await readPdf(bytes, reading)
+  if (!text.readable) return text.isBusy ? busy() : invalidInput(loc, `cannot be read: it ${text.reason}`)
+  if (ocr === null) return { hash, name, text: joinPages(text), pages: text.pageCount, cost: 0 }
+  return readByService(bytes, { hash, name, pages: text.pageCount }, ocr, reading.run)
+}
+
+function readPdf(bytes: Buffer, { documents, run }: Reading): ReturnType<DocumentReader['readPdf']> {
+  const pdf = { bytes, maxPages: MOST_PAGES, maxChars: MOST_CHARS }
+  const caller = {
+    onAbort: (abort: () => void) => run.signal.addEventListener('abort', abort, { once: true }),
+  }
+  return documents.readPdf(pdf, { organizationId: run.caller.organizationId, caller })
+}
+
+function busy(): Fault {
+  return new Fault('unavailable', {
+    note: 'Too many documents are being read',
+    metadata: { error_type: 'server' },
+    retryAfter: 1,
+  })
+}
+
+/** Pays for the pages that our own reader has counted, whether the service then reads them or not (contract/tools 7.3). */
+async function readByService(
+  bytes: Buffer,
+  file: { readonly hash: string; readonly name: string; readonly pages: number },
+  ocr: Ocr,
+  run: PluginRun,
+): Promise<ReadFile | Fault> {
+  const cost = ocr.pricePerPage * file.pages
+  if (cost > 0 && !(await run.charge({ name: ID, charged: cost, units: { ocr_pages: file.pages } })))
+    return new Fault('payment-required', { metadata: { error_type: 'payment_required' } })
+  const outcome = await ocr.read(bytes, run)
+  if (outcome.ok) return { ...file, text: joinPages({ pages: outcome.pages, isCut: false }), cost }
+  const metadata = { error_type: 'provider_unavailable' } as const
+  return new Fault('unavailable', {
+    note: 'The OCR service did not answer',
+    metadata,
+    detail: outcome.reason,
+  })
+}
+
+function joinPages({ pages, isCut }: { readonly pages: readonly string[]; readonly isCut: boolean }): string {
+  const texts = pages.map((page) => page.trim()).filter((page) => page !== '')
+  if (texts.length === 0) return '(There is no text in it: it may be a scan.)'
+  return `${texts.join('\n\n')}${isCut ? '\n\n(It goes on; this is its beginning.)' : ''}`.slice(
+    0,
+    MOST_CHARS,
+  )
+}
+
+/** What is read is data of the caller's: it stands in the place of the file, under its name. */
+function quoted({ name, text }: ParsedFile): string {
+  return `<file name=${JSON.stringify(name)}>\n${text}\n</file>`
+}
