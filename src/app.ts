@@ -32,7 +32,7 @@ import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
-import type { InferencePorts } from './inference-http/inference-reply.js'
+import type { LoopingPorts } from './inference-http/inference-reply.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 
@@ -52,7 +52,7 @@ export interface AppPorts {
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
-  readonly inference: InferencePorts
+  readonly inference: LoopingPorts
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes' | 'fetchFile'>
   readonly oauth: OauthPorts
   readonly federationAdmin: FederationAdmin

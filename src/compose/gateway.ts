@@ -28,6 +28,7 @@ import { type InferenceTelemetry, startTelemetry } from '../telemetry/openteleme
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
 import { audioServiceProvider } from './audio-services.js'
+import { composeLoops } from './loops.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
@@ -45,7 +46,8 @@ export function composeInference(
   const upstream = createUpstreamClient({
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
-  const sealedIds = sealedSpokenIds(createSealer(loadSealingKey(config.dataDir)))
+  const sealingKey = loadSealingKey(config.dataDir)
+  const sealedIds = sealedSpokenIds(createSealer(sealingKey))
   const files = {
     filesOf: workspaceFiles(store),
     room: new MediaRoom(),
@@ -55,7 +57,8 @@ export function composeInference(
     createProvider: providerFactory({ upstream, store, sealedIds, fetchFile, ...files }),
     messagesOver: messagesOverChat,
   }
-  let catalog = buildCatalog(config.gateway, parts)
+  let settings = config.gateway
+  let catalog = buildCatalog(settings, parts)
   let permissions = permissionMap(config.gateway)
   accounting.limitTools(toolLimits(config.gateway.tools))
   const stats = new InferenceStats()
@@ -71,15 +74,17 @@ export function composeInference(
       onDefect(error)
     }
   })
+  const countTokens = pooledTokenCounter(pool)
+  const deadlineMs = config.limits.inferenceDeadlineMs
   const gateway = new Gateway({
     catalog: () => catalog,
-    countTokens: pooledTokenCounter(pool),
+    countTokens,
     clock,
     health: routing.health,
     sessions: routing.sessions,
     retries: routing.retries,
     random: routing.random,
-    deadlineMs: config.limits.inferenceDeadlineMs,
+    deadlineMs,
     files,
     admit: (generation) => accounting.admit(generation),
     admitCount: (generation) => accounting.admitCount(generation),
@@ -91,8 +96,14 @@ export function composeInference(
     },
     onDefect,
   })
+  const loops = composeLoops({
+    ...{ gateway, accounting, clock, store, countTokens, deadlineMs, sealingKey, onDefect },
+    catalog: () => catalog,
+    settings: () => settings,
+  })
   return {
     gateway,
+    loops,
     upstream,
     /** The catalogue of this moment. */
     catalog: () => catalog,
@@ -107,6 +118,7 @@ export function composeInference(
     close: async () => telemetry?.close(),
     /** Calls that begin from now on see the new one; calls under way keep what they began with. */
     configure: (renewed: GatewayConfig): void => {
+      settings = renewed
       catalog = buildCatalog(renewed, parts)
       permissions = permissionMap(renewed)
       accounting.limitTools(toolLimits(renewed.tools))

@@ -185,6 +185,7 @@ function endpointPorts(
     routing,
     inference: {
       gateway: inference.gateway,
+      loops: inference.loops,
       firstEventTimers: new FirstEventTimers(KEEP_ALIVE_MS),
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,

@@ -13,10 +13,10 @@ import type { MessagesRequest } from './formats/messages.js'
 import type { InferenceFormat } from './metering/format.js'
 import { countInputTokens } from './metering/messages-format.js'
 import type { CallHandle } from './providers/port/provider.js'
-import { planFor } from './routing/plan.js'
+import { keepEndpoint, type Plan, planFor } from './routing/plan.js'
 import type { SessionAffinity } from './routing/session.js'
 import { createProviderCall } from './run/attempts.js'
-import { type CallingClient, Generation } from './run/generation.js'
+import { type CallingClient, Generation, type ParentGeneration } from './run/generation.js'
 import type { RunPorts, StreamListener } from './run/ports.js'
 import { InferenceRun } from './run/run.js'
 
@@ -44,6 +44,24 @@ interface GatewayPorts extends RunPorts {
   readonly random: () => number
 }
 
+/** A turn of a loop: its place beneath what the caller sees. */
+export interface TurnPlace {
+  readonly id: string
+  readonly parent: ParentGeneration
+  /** Key of the endpoint that has served the turn before; null for the first one. */
+  readonly servedBy: string | null
+  /** Unix milliseconds: of the call, so that its money falls into one period. */
+  readonly createdMs: number
+}
+
+/** What of a run is a matter of its turn. */
+export interface TurnTerms {
+  /** Milliseconds that are left. */
+  readonly deadlineMs: number
+  /** Its consumption is known and about to be settled; once, unless it was never admitted. */
+  readonly onConsumed: () => void
+}
+
 const NO_TIME_TO_COUNT = new Fault('unavailable', { retryAfter: 1, detail: 'no time to count tokens' })
 
 /** A whole answer, or why there is none. */
@@ -58,19 +76,35 @@ export class Gateway {
     this.#ports = ports
   }
 
-  /** Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. */
+  /** Which endpoints would serve a request. Throws when none can. */
+  planOf<R extends RoutedRequest, E, A>(
+    { serves }: InferenceFormat<R, E, A>,
+    request: RoutedRequest,
+    caller: Principal,
+  ): Plan {
+    return planFor(this.#ports.catalog(), request, caller, serves, this.#ports)
+  }
+
+  /**
+   * Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. A turn
+   * of a loop keeps the endpoint of the one before as its first.
+   */
   prepare<R extends RoutedRequest, E, A>(
     { name, serves }: InferenceFormat<R, E, A>,
     { request: asked, caller, simulate, traceparent, client }: Inference<R>,
     { arrivedAt }: { readonly arrivedAt: number },
+    turn?: TurnPlace,
   ): Generation<R> {
     const decodedAt = performance.now()
-    const plan = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports)
+    const planned = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports)
+    const plan = turn === undefined ? planned : keepEndpoint(planned, turn.servedBy)
     const { filesOf, maxBytes } = this.#ports.files
     const request = withNamedFiles(asked, () => filesOf(caller), maxBytes)
-    const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
-    const arrival = { operation: name, simulate, traceparent, client, decodedAt }
-    const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt, arrival)
+    const now = turn?.createdMs ?? Math.floor(this.#ports.clock.unixSeconds() * 1000)
+    const parent = turn?.parent
+    const arrival = { operation: name, simulate, traceparent, client, decodedAt, parent }
+    const id = turn?.id ?? newGenerationId(now)
+    const generation = new Generation(id, request, caller, plan, now, arrivedAt, arrival)
     generation.plannedAt = performance.now()
     return generation
   }
@@ -99,10 +133,23 @@ export class Gateway {
     format: InferenceFormat<R, E, A>,
     generation: Generation<R>,
     listener: StreamListener<R, E>,
+    turn?: TurnTerms,
   ): CallHandle {
-    const run = new InferenceRun(format, generation, 'stream', this.#ports, listener)
+    const ports = turn === undefined ? this.#ports : { ...this.#ports, ...this.#turnPorts(turn) }
+    const run = new InferenceRun(format, generation, 'stream', ports, listener)
     run.start()
     return run
+  }
+
+  #turnPorts({ deadlineMs, onConsumed }: TurnTerms): Pick<RunPorts, 'deadlineMs' | 'observe'> {
+    const observe: RunPorts['observe'] = (generation, outcome) => {
+      try {
+        this.#ports.observe(generation, outcome)
+      } finally {
+        onConsumed()
+      }
+    }
+    return { deadlineMs, observe }
   }
 
   /**

@@ -16,6 +16,9 @@ export const SIMULATE_HEADER = 'x-service-simulate'
 /** `disabled` keeps a stream free of comments, for clients that choke on them. */
 export const KEEP_ALIVE_HEADER = 'x-service-keep-alive'
 
+/** `enabled` asks for chunks that tell of server tools (contract/tools 1.5). */
+export const TOOL_EVENTS_HEADER = 'x-service-tool-events'
+
 /** `enabled` asks for a `Server-Timing` header on the answer. */
 export const TIMING_HEADER = 'x-service-timing'
 /** W3C Trace Context. */
@@ -32,6 +35,7 @@ export const INFERENCE_HEADERS: readonly string[] = [
   ...METADATA_HEADERS,
   SIMULATE_HEADER,
   KEEP_ALIVE_HEADER,
+  TOOL_EVENTS_HEADER,
   TIMING_HEADER,
   TRACE_HEADER,
   AGENT_HEADER,

@@ -1,32 +1,21 @@
 /** What the operations of inference have in common: how they are declared, begun and answered, whole or in a stream. */
-import { Fault, type FaultKind } from '../base/fault.js'
+import type { Fault, FaultKind } from '../base/fault.js'
 import { nanosToDollars } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
-import type { Gateway, StreamListener } from '../gateway/gateway.js'
+import type { Gateway, Inference } from '../gateway/gateway.js'
+import type { Loops, PreparedLoop } from '../gateway/loop/loops.js'
+import type { TurnFormat } from '../gateway/loop/turn-format.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
 import type { CallCost } from '../gateway/pricing/price.js'
-import type { CallHandle } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
-import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
-import { serverTiming } from '../gateway/run/server-timing.js'
+import type { ServiceMetadata } from '../gateway/run/metadata.js'
 import type { HttpCall, Reply } from '../http/endpoint.js'
-import {
-  EVENT_STREAM_HEADERS,
-  EventStreamBody,
-  FirstEventTimer,
-  type FirstEventTimers,
-} from '../http/event-stream.js'
+import type { FirstEventTimers } from '../http/event-stream.js'
 import { JSON_TYPE } from '../http/reply.js'
-import {
-  callingClient,
-  INFERENCE_HEADERS,
-  KEEP_ALIVE_HEADER,
-  SIMULATE_HEADER,
-  TIMING_HEADER,
-  TRACE_HEADER,
-  wantsMetadata,
-} from './call-headers.js'
+import { callingClient, INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from './call-headers.js'
+import { generationHeaders, requestedMetadata } from './generation-told.js'
+import { type StreamEncoder, StreamReply } from './stream-reply.js'
 
 // ── The operations, and what their answers share ─────────────────────────────
 
@@ -38,6 +27,11 @@ export interface InferencePorts {
   readonly bodyLimit: number
   /** Total time of a call in milliseconds. */
   readonly deadlineMs: number
+}
+
+/** What operations need that may have tools and plugins run. */
+export interface LoopingPorts extends InferencePorts {
+  readonly loops: Loops
 }
 
 /** What the transport leaves the gateway to tell a deadline: more than the sweeps of both take. */
@@ -72,33 +66,13 @@ export function prepareGeneration<R extends RoutedRequest, E, A>(
   caller: Principal,
   call: HttpCall,
 ): Generation<R> {
+  return gateway.prepare(format, inferenceOf(request, caller, call), call)
+}
+
+function inferenceOf<R extends RoutedRequest>(request: R, caller: Principal, call: HttpCall): Inference<R> {
   const simulate = call.header(SIMULATE_HEADER)
   const traceparent = call.header(TRACE_HEADER)
-  const inference = { request, caller, simulate, traceparent, client: callingClient(call) }
-  return gateway.prepare(format, inference, call)
-}
-
-/** Headers of every answer of an inference: which one it is and, for callers who ask, where its time went. */
-export function generationHeaders(
-  generation: Generation<RoutedRequest>,
-  call: HttpCall,
-): readonly (readonly [string, string])[] {
-  const id = ['X-Generation-Id', generation.id] as const
-  if (call.header(TIMING_HEADER).toLowerCase() !== 'enabled') return [id]
-  return [id, ['Server-Timing', serverTiming(generation, performance.now())]]
-}
-
-/** The routing metadata, for callers who ask for it. */
-export function requestedMetadata(
-  generation: Generation<RoutedRequest>,
-  call: HttpCall,
-): ServiceMetadata | null {
-  return wantsMetadata(call) ? serviceMetadata(generation, performance.now()) : null
-}
-
-/** The routing metadata as the last member of a JSON object, after a comma; `''` where the caller does not ask for it. */
-export function metadataMember(metadata: ServiceMetadata | null): string {
-  return metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
+  return { request, caller, simulate, traceparent, client: callingClient(call) }
 }
 
 /** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
@@ -125,39 +99,42 @@ interface WholeFormat<R extends RoutedRequest, E, A> {
  */
 export function wholeReply<R extends RoutedRequest, E, A>(
   gateway: Gateway,
-  { format, encode }: WholeFormat<R, E, A>,
+  wholeFormat: WholeFormat<R, E, A>,
   request: R,
   caller: Principal,
   call: HttpCall,
 ): Promise<Reply> {
-  const generation = prepareGeneration(gateway, format, request, caller, call)
+  const generation = prepareGeneration(gateway, wholeFormat.format, request, caller, call)
+  return answerWhole(gateway, wholeFormat, generation, call)
+}
+
+function answerWhole<R extends RoutedRequest, E, A>(
+  gateway: Gateway,
+  { format, encode }: WholeFormat<R, E, A>,
+  generation: Generation<R>,
+  call: HttpCall,
+): Promise<Reply> {
   return gateway.complete(format, generation, call).then(({ answer, fault }) => {
-    const metadata = requestedMetadata(generation, call)
-    if (fault !== null) throw fault.withGeneration({ id: generation.id, serviceMetadata: metadata })
-    const body = encode(generation, answer, metadata)
-    return { status: 200, headers: [JSON_TYPE, ...generationHeaders(generation, call)], body }
+    if (fault !== null) throw failedWith(fault, generation, call)
+    return replyWith(encode(generation, answer, requestedMetadata(generation, call)), generation, call)
   })
 }
 
-// ── A streamed answer ────────────────────────────────────────────────────────
-
-/** Writes the events of one stream as text, in the order in which they come. */
-export interface StreamEncoder<E> {
-  /** First event of a stream that echoes the upstream body, where the format has one (contract/gateway 4.5). */
-  echo?(body: unknown): string
-  /** `''` when it says nothing the caller may hear yet. */
-  event(event: E): string
-  /** The last events of a complete answer. */
-  end(metadata: ServiceMetadata | null): string
-  /** The events that tell a failure and end the stream: without an end clients wait. */
-  failure(fault: Fault, metadata: ServiceMetadata | null): string
-  /** What breaks a silence from the first event on; absent means the comment that does so before. */
-  readonly heartbeat?: string
+function failedWith(fault: Fault, generation: Generation<RoutedRequest>, call: HttpCall): Fault {
+  return fault.withGeneration({ id: generation.id, serviceMetadata: requestedMetadata(generation, call) })
 }
+
+function replyWith(body: string, generation: Generation<RoutedRequest>, call: HttpCall): Reply {
+  return { status: 200, headers: [JSON_TYPE, ...generationHeaders(generation, call)], body }
+}
+
+// ── An answer as it was asked for ────────────────────────────────────────────
 
 /** A format, and how its answers are written. */
 interface ReplyFormat<R extends RoutedRequest, E, A> extends WholeFormat<R, E, A> {
   readonly createEncoder: (generation: Generation<R>) => StreamEncoder<E>
+  /** How the gateway runs tools in it. */
+  readonly turns: TurnFormat<R, E, A>
 }
 
 /**
@@ -166,15 +143,32 @@ interface ReplyFormat<R extends RoutedRequest, E, A> extends WholeFormat<R, E, A
  * is impossible.
  */
 export function inferenceReply<R extends RoutedRequest, E, A>(
+  ports: LoopingPorts,
+  replyFormat: ReplyFormat<R, E, A>,
+  asked: R,
+  caller: Principal,
+  call: HttpCall,
+): Promise<Reply> {
+  const { turns } = replyFormat
+
+  const forged: string[] = []
+  const request = ports.loops.admit(turns.resume(asked, caller, ports.loops.seal, forged), caller)
+  if (request.tooling === undefined) return ordinaryReply(ports, replyFormat, request, caller, call, forged)
+  return loopReply(ports, turns, replyFormat, request, caller, call, forged)
+}
+
+function ordinaryReply<R extends RoutedRequest, E, A>(
   { gateway, firstEventTimers }: InferencePorts,
   replyFormat: ReplyFormat<R, E, A>,
   request: R,
   caller: Principal,
   call: HttpCall,
+  forged: readonly string[],
 ): Promise<Reply> {
-  if (request.stream !== true) return wholeReply(gateway, replyFormat, request, caller, call)
   const { format, createEncoder } = replyFormat
   const generation = prepareGeneration(gateway, format, request, caller, call)
+  if (forged.length > 0) generation.forgedMembers = forged
+  if (request.stream !== true) return answerWhole(gateway, replyFormat, generation, call)
   return new Promise((resolve, reject) => {
     const encoder = createEncoder(generation)
     const reply = new StreamReply(generation, encoder, call, firstEventTimers, resolve, reject)
@@ -182,124 +176,49 @@ export function inferenceReply<R extends RoutedRequest, E, A>(
   })
 }
 
-/** Holds the reply until it is known what it begins with, then feeds the event stream. */
-class StreamReply<R extends RoutedRequest, E> implements StreamListener<R, E> {
-  readonly #generation: Generation<R>
-  readonly #encoder: StreamEncoder<E>
-  readonly #call: HttpCall
-  readonly #keepAlive: boolean
-  readonly #stream: EventStreamBody
-  readonly #timers: FirstEventTimers
-  readonly #timer = new FirstEventTimer(() => this.#openSilent())
-  readonly #resolve: (reply: Reply) => void
-  readonly #reject: (fault: Fault) => void
-  #answer: CallHandle | null = null
-  /** The head of the answer is decided. */
-  #opened = false
-  /** The first event has come. */
-  #started = false
-  #echo: unknown
+// ── An answer with tools and plugins of the gateway ───────────────────────────
 
-  constructor(
-    generation: Generation<R>,
-    encoder: StreamEncoder<E>,
-    call: HttpCall,
-    timers: FirstEventTimers,
-    resolve: (reply: Reply) => void,
-    reject: (fault: Fault) => void,
-  ) {
-    this.#generation = generation
-    this.#encoder = encoder
-    this.#call = call
-    this.#keepAlive = call.header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
-    this.#stream = new EventStreamBody(this, this.#keepAlive)
-    this.#timers = timers
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  /** The events of `answer` come here from a later turn on. */
-  begin(answer: CallHandle): void {
-    this.#answer = answer
-    this.#call.onAbort(() => this.cancel())
-    if (this.#keepAlive) this.#timers.start(this.#timer)
-  }
-
-  onRequestSent(body: unknown): void {
-    this.#echo = body
-  }
-
-  onEvent(event: E): void {
-    if (!this.#started) this.#start()
-    const events = this.#encoder.event(event)
-    if (events !== '') this.#stream.push(events)
-  }
-
-  onFlush(): void {
-    this.#stream.flush()
-  }
-
-  onEnd(): void {
-    this.#stream.push(this.#encoder.end(this.#metadata()))
-    this.#stream.end()
-  }
-
-  onFailure(fault: Fault): void {
-    const metadata = this.#metadata()
-    if (!this.#opened) {
-      this.#timers.clear(this.#timer)
-      this.#reject(fault.withGeneration({ id: this.#generation.id, serviceMetadata: metadata }))
-      return
-    }
-    this.#stream.push(this.#encoder.failure(fault, metadata))
-    this.#stream.end()
-  }
-
-  /** The first event has come, and with it the endpoint that serves. */
-  #start(): void {
-    this.#started = true
-    this.#timers.clear(this.#timer)
-    if (!this.#opened) this.#open()
-    const encoder = this.#encoder
-    if (encoder.heartbeat !== undefined && this.#keepAlive) this.#stream.heartbeat = encoder.heartbeat
-    if (this.#echo !== undefined && encoder.echo !== undefined) this.#stream.push(encoder.echo(this.#echo))
-  }
-
-  #openSilent(): void {
-    if (this.#opened) return
-    this.#stream.push(this.#stream.heartbeat)
-    this.#open()
-  }
-
-  #open(): void {
-    this.#opened = true
-    const headers = [...EVENT_STREAM_HEADERS, ...generationHeaders(this.#generation, this.#call)]
-    this.#resolve({ status: 200, headers, body: this.#stream })
-  }
-
-  /** The caller has gone. */
-  cancel(): void {
-    this.#timers.clear(this.#timer)
-    this.#answer?.cancel()
-  }
-
-  pause(): void {
-    this.#answer?.pause()
-  }
-
-  resume(): void {
-    this.#answer?.resume()
-  }
-
-  /** The server is being stopped. The total time of a call is the gateway's own business. */
-  closingEvents(): string {
-    this.#generation.failed = true
-    return this.#encoder.failure(SHUTTING_DOWN, this.#metadata())
-  }
-
-  #metadata(): ServiceMetadata | null {
-    return requestedMetadata(this.#generation, this.#call)
-  }
+/** The same for a request that has something for the gateway to run (contract/tools 1). */
+async function loopReply<R extends RoutedRequest, E, A>(
+  ports: LoopingPorts,
+  turns: TurnFormat<R, E, A>,
+  replyFormat: ReplyFormat<R, E, A>,
+  request: R,
+  caller: Principal,
+  call: HttpCall,
+  forged: readonly string[],
+): Promise<Reply> {
+  const { createEncoder } = replyFormat
+  const loop = await ports.loops.prepare(turns, inferenceOf(request, caller, call), call)
+  if (!isLoop(loop)) return ordinaryReply(ports, replyFormat, loop, caller, call, forged)
+  const { root } = loop
+  if (forged.length > 0) root.forgedMembers = forged
+  if (request.stream !== true) return wholeLoopReply(loop, replyFormat, call)
+  return new Promise((resolve, reject) => {
+    const reply = new StreamReply(root, createEncoder(root), call, ports.firstEventTimers, resolve, reject)
+    reply.begin(loop.run('stream', reply))
+  })
 }
 
-const SHUTTING_DOWN = new Fault('unavailable', { metadata: { error_type: 'server' } })
+function isLoop<R extends RoutedRequest, E, A>(
+  loop: PreparedLoop<R, E, A> | R,
+): loop is PreparedLoop<R, E, A> {
+  return 'root' in loop
+}
+
+function wholeLoopReply<R extends RoutedRequest, E, A>(
+  { root, run }: PreparedLoop<R, E, A>,
+  { encode }: WholeFormat<R, E, A>,
+  call: HttpCall,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const handle = run('whole', {
+      onEvent: () => {},
+      onFlush: () => {},
+      onEnd: (_, answer) =>
+        resolve(replyWith(encode(root, answer!, requestedMetadata(root, call)), root, call)),
+      onFailure: (fault) => reject(failedWith(fault, root, call)),
+    })
+    call.onAbort(() => handle.cancel())
+  })
+}

@@ -30,6 +30,11 @@ export const userLocation = z.object({
   ...optional({ city: z.string(), region: z.string(), country: z.string(), timezone: z.string() }),
 })
 
+/** The plugin `web` in other words, as other servers of this format have it. */
+export const webSearchOptions = z
+  .looseObject(optional({ search_context_size: z.enum(['low', 'medium', 'high']) }))
+  .meta({ description: 'The same as the plugin `web`.' })
+
 const handles = z.array(z.string()).max(20)
 const date = stringMatching(/^\d{4}-\d{2}-\d{2}/, 'must be a date')
 

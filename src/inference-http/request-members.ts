@@ -130,21 +130,16 @@ const stopCondition = nameSchema(
   ]),
 )
 
-/**
- * Members of a loop of tools that the gateway would run, and of plugins: their shape is checked, and the document says
- * that they are refused (contract/decisions 10).
- */
-export const unserved = {
+/** Members of a loop of tools that the gateway runs, and of plugins (contract/tools 1.2, 4). */
+export const loopMembers = {
   plugins: z.array(plugin).meta({
-    description:
-      'None is carried out by this version: a plugin is refused with 400 unless it says `enabled: false`.',
+    description: 'What the gateway does once per request; one with `enabled: false` is switched off.',
   }),
-  stop_server_tools_when: z
-    .array(stopCondition)
-    .min(1)
-    .meta({ description: 'Refused with 400: this version runs no tools that a condition could stop.' }),
+  stop_server_tools_when: z.array(stopCondition).min(1).meta({
+    description: 'What ends the loop of server tools, whichever holds first; replaces `max_tool_calls`.',
+  }),
   max_tool_calls: boundedInteger(1, 30).meta({
-    description: 'Refused with 400: this version runs no tools that could be counted.',
+    description: 'Calls of server tools after which the loop ends; 30 where absent.',
   }),
 }
 

@@ -214,23 +214,46 @@ export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue
 const MOST_TOOL_CALLS = 30
 
 interface LoopBody {
+  readonly model?: string
+  readonly models?: readonly string[]
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean }[]
+  readonly web_search_options?: object | null
   readonly stop_server_tools_when?: readonly StopCondition[]
   readonly max_tool_calls?: number
 }
 
 /** What a body asks of the gateway itself, as a member to be spread; none where that is nothing. */
 export function toolingMember(
-  { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS }: LoopBody,
+  body: LoopBody,
   tools: readonly RequestedTool[],
 ): { readonly tooling?: Tooling } {
-  if (tools.length === 0 && plugins.length === 0) return {}
+  const { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS } = body
+  const implied = impliedPlugins(body)
+  if (tools.length === 0 && plugins.length === 0 && implied.length === 0) return {}
   const wanted: RequestedPlugin[] = []
   const disabled: string[] = []
   plugins.forEach(({ id, enabled, ...options }, at) => {
     if (enabled === false) disabled.push(id)
     else wanted.push({ id, options, place: ['plugins', at] })
   })
+  const added = implied.filter(({ id }) => !plugins.some((named) => named.id === id))
   const stopWhen = stop_server_tools_when ?? null
-  return { tooling: { tools, plugins: wanted, disabled, stopWhen, maxToolCalls: max_tool_calls } }
+  const all = [...wanted, ...added]
+  return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls } }
+}
+
+/** Models that a plugin chooses (contract/tools 4). */
+const AUTO_MODEL = /^(?:service|openrouter)\/auto$/
+const ONLINE = ':online'
+
+/** Plugins that a body asks for in other words. */
+function impliedPlugins({ model, models, web_search_options: search }: LoopBody): readonly RequestedPlugin[] {
+  const plugins: RequestedPlugin[] = []
+  if (model !== undefined && AUTO_MODEL.test(model))
+    plugins.push({ id: 'auto-router', options: {}, place: ['model'] })
+  if (model?.endsWith(ONLINE) === true || models?.some((name) => name.endsWith(ONLINE)) === true)
+    plugins.push({ id: 'web', options: {}, place: ['model'] })
+  else if (search !== undefined && search !== null)
+    plugins.push({ id: 'web', options: { ...search }, place: ['web_search_options'] })
+  return plugins
 }

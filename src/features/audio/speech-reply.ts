@@ -8,11 +8,8 @@ import { CallAdapter } from '../../gateway/providers/port/provider.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../../http/endpoint.js'
-import {
-  generationHeaders,
-  prepareGeneration,
-  requestedMetadata,
-} from '../../inference-http/inference-reply.js'
+import { generationHeaders, requestedMetadata } from '../../inference-http/generation-told.js'
+import { prepareGeneration } from '../../inference-http/inference-reply.js'
 
 /** Samples per second of `pcm` (contract/decisions 30). */
 const SAMPLE_RATE = '24000'

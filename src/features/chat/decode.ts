@@ -1,17 +1,17 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
-import { ValidationIssue } from '../../base/fault.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
 import { STATE_MEMBERS } from '../../gateway/formats/extra-members.js'
-import { serverToolName } from '../../gateway/formats/tooling.js'
+import type { JsonObject } from '../../gateway/formats/json-values.js'
+import { type RequestedTool, serverToolName } from '../../gateway/formats/tooling.js'
 import {
   type BodyRule,
   bodyIssue,
-  enabledPluginIssue,
-  noServerToolLoop,
   requireRules,
   routingContradiction,
   withoutMembers,
 } from '../../inference-http/request-members.js'
+import { toolingMember, toolNamedTwice } from '../../inference-http/server-tools.js'
 import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
 import { type ChatBody, chatMembers } from './schema.js'
 
@@ -24,8 +24,23 @@ import { type ChatBody, chatMembers } from './schema.js'
 export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
-  const request: DecodedChat = pruneRequest(sortMembers(body, MEMBERS))
+  const server = requestedTools(body)
+  const twice = toolNamedTwice(server)
+  if (twice !== null) throw new Fault('invalid-input', { issues: [twice] })
+  const sorted = pruneRequest(sortMembers(body, MEMBERS), server.length > 0)
+  const request: DecodedChat = { ...sorted, ...toolingMember(body, server) }
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
+}
+
+/** The tools that the gateway runs. A shorthand has its parameters beside its type as well. */
+function requestedTools({ tools = [] }: ChatBody): readonly RequestedTool[] {
+  return tools.flatMap((tool, at): RequestedTool[] => {
+    const type = tool.type as string
+    const name = serverToolName(type)
+    if (name === null) return []
+    const { type: _, parameters = {}, ...members } = tool as JsonObject & { readonly parameters?: JsonObject }
+    return [{ name, parameters: { ...members, ...parameters }, type, place: ['tools', at], isNative: false }]
+  })
 }
 
 /** The compiler compares the schema with the canonical request here; only the nulls of an echo are ours to remove. */
@@ -54,14 +69,14 @@ type SortedChat = Omit<ChatBody, (typeof SPENT_MEMBERS)[number]> & Pick<ChatRequ
  * Providers refuse an empty list of models or of tools, and a choice or an order of calls where there are no tools.
  * A schema beside `json_object` is the one of `json_schema`, which more providers read.
  */
-function pruneRequest(sorted: SortedChat): DecodedChat {
-  let request = sorted
+function pruneRequest(sorted: SortedChat, hasServerTools: boolean): DecodedChat {
+  let request = hasServerTools ? withoutServerTools(sorted) : sorted
   if (request.models?.length === 0) request = withoutMembers(request, ['models'])
   if (typeof request.structured_outputs === 'object') request = renameStructuredOutputs(request)
   if (request.modalities === null) request = withoutMembers(request, ['modalities'])
   if (request.stream === null) request = withoutMembers(request, ['stream'])
   if (request.metadata === null) request = withoutMembers(request, ['metadata'])
-  if (!request.tools?.length) request = withoutMembers(request, TOOL_MEMBERS)
+  if (!request.tools?.length && !hasServerTools) request = withoutMembers(request, TOOL_MEMBERS)
   const format = request.response_format
   if (format?.type === 'json_object' && format.schema !== undefined) {
     const { schema } = format
@@ -72,6 +87,19 @@ function pruneRequest(sorted: SortedChat): DecodedChat {
   }
   if (!request.messages.some(hasNullMember)) return request as DecodedChat
   return { ...request, messages: request.messages.map(withoutNulls) } as DecodedChat
+}
+
+/** Functions of the caller alone; a tool that is chosen goes by its neutral name. */
+function withoutServerTools(request: SortedChat): SortedChat {
+  const { tools = [], tool_choice: choice, ...rest } = request
+  const own = tools.filter(({ type }) => serverToolName(type as string) === null)
+  const chosen = typeof choice === 'object' ? serverToolName(choice.type) : null
+  const tool_choice = chosen === null ? choice : { type: `service:${chosen}` }
+  return {
+    ...rest,
+    ...(own.length > 0 && { tools: own }),
+    ...(tool_choice !== undefined && { tool_choice }),
+  }
 }
 
 /** A flag speaks to the gateway; an object of this name is a member that vLLM takes. */
@@ -109,10 +137,7 @@ const RULES: readonly BodyRule<ChatBody>[] = [
   effortsAgree,
   effortOrBudget,
   alternativesNeedLogprobs,
-  toolsAreFunctions,
   choiceIsATool,
-  ({ plugins = [] }) => enabledPluginIssue(plugins),
-  noServerToolLoop,
   echoNeedsAStream,
   routingContradiction,
 ]
@@ -164,21 +189,14 @@ function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): Validat
   return bodyIssue(['top_logprobs'], 'needs logprobs: true')
 }
 
-/** No provider of this version runs tools of its own, nor does the gateway (contract/decisions 10). */
-function toolsAreFunctions({ tools = [] }: ChatBody): ValidationIssue | null {
-  for (let at = 0; at < tools.length; at++) {
-    const name = serverToolName(tools[at]!.type as string)
-    if (name !== null)
-      return bodyIssue(['tools', at, 'type'], `service:${name} is not supported by this gateway`)
-  }
-  return null
-}
-
 function choiceIsATool({ tools = [], tool_choice: choice }: ChatBody): ValidationIssue | null {
   if (choice === undefined || choice === 'none' || choice === 'auto') return null
   if (choice === 'required') return tools.length > 0 ? null : bodyIssue(['tool_choice'], 'needs tools')
-  if (choice.type !== 'function')
-    return bodyIssue(['tool_choice', 'type'], 'must be function: nothing else can be chosen on this gateway')
+  if (choice.type !== 'function') {
+    const chosen = serverToolName(choice.type)
+    if (chosen !== null && tools.some(({ type }) => serverToolName(type as string) === chosen)) return null
+    return bodyIssue(['tool_choice', 'type'], 'is none of the tools in tools')
+  }
   for (const tool of tools) if (functionName(tool) === choice.function?.name) return null
   return bodyIssue(['tool_choice', 'function', 'name'], 'is none of the functions in tools')
 }

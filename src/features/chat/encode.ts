@@ -1,6 +1,7 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
 
 import type { Fault } from '../../base/fault.js'
+import { nanosToDollars } from '../../base/money.js'
 import type {
   AssistantMessage,
   ChatDelta,
@@ -11,10 +12,13 @@ import type {
   Usage,
   UsageDetails,
 } from '../../gateway/formats/canonical.js'
+import type { ToolProgress } from '../../gateway/loop/ports.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gatewayErrorOf } from '../../http/dialects/gateway.js'
-import { costMembers, metadataMember, type StreamEncoder } from '../../inference-http/inference-reply.js'
+import { metadataMember } from '../../inference-http/generation-told.js'
+import { costMembers } from '../../inference-http/inference-reply.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /**
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape
@@ -112,8 +116,10 @@ function stopSequenceMember(sequence: string | undefined): string {
 function withoutReasoning<T extends AssistantMessage | ChatDelta>(
   said: T,
 ): Omit<T, 'reasoning' | 'reasoning_details'> {
-  const { reasoning: _, reasoning_details: __, ...rest } = said
-  return rest
+  const { reasoning: _, reasoning_details: details, ...rest } = said
+  // Calls of server tools travel there as well, and have to come back (contract/tools 1.3).
+  const replayed = details?.filter(({ type }) => type === 'reasoning.server_tool_call') ?? []
+  return replayed.length === 0 ? rest : { ...rest, reasoning_details: replayed }
 }
 
 /** Most messages are a text and nothing else. */
@@ -184,6 +190,15 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
     const error = JSON.stringify(gatewayErrorOf(fault))
     const choice = '{"index":0,"delta":{"content":""},"finish_reason":"error"}'
     return `${this.#start()}${choice}],"error":${error}${metadataMember(metadata)}}\n\n${DONE}`
+  }
+
+  toolEvent({ state, name, callId, arguments: given, cost }: ToolProgress): string {
+    const told = {
+      ...{ state, name, tool_call_id: callId },
+      ...(given !== undefined && { arguments: given }),
+      ...(cost !== undefined && { cost: nanosToDollars(cost) }),
+    }
+    return `${this.#start()}],"service_tool":${JSON.stringify(told)}}\n\n`
   }
 
   #role(choice: number): string {

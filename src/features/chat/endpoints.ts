@@ -1,13 +1,14 @@
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
+import { chatTurns } from '../../gateway/loop/chat/chat-conversation.js'
 import { chatFormat } from '../../gateway/metering/format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import {
   INFERENCE_FAULTS,
-  type InferencePorts,
   inferenceOperation,
   inferenceReply,
+  type LoopingPorts,
 } from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeChat } from './decode.js'
@@ -20,11 +21,12 @@ const operation = endpointGroup({ tag: 'Chat', dialect })
 
 const REPLY_FORMAT = {
   format: chatFormat,
+  turns: chatTurns,
   encode: encodeCompletion,
   createEncoder: (generation: Generation<ChatRequest>) => new ChunkEncoder(generation),
 }
 
-export const chatEndpoints = (ports: InferencePorts): Endpoint[] => [
+export const chatEndpoints = (ports: LoopingPorts): Endpoint[] => [
   operation('chat_completions', 'POST /api/v1/chat/completions', {
     ...inferenceOperation(ports),
     summary: 'Create a chat completion, streamed or whole',

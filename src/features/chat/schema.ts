@@ -17,6 +17,7 @@ import {
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { webSearchOptions } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { message, textPart } from './schema-messages.js'
 import { tool, toolChoice } from './schema-tools.js'
@@ -97,11 +98,12 @@ const reasoning = {
 const tools = {
   tools: z.array(tool).meta({
     description:
-      'Functions of the caller. Tools that the gateway would run (`service:…`, web search) are known and refused with 400: this version runs none.',
+      'Functions of the caller, and tools that the gateway runs itself (`service:…`, web search); a tool that is not configured is refused with 400.',
   }),
   tool_choice: toolChoice,
   parallel_tool_calls: flag,
-  ...shared.unserved,
+  web_search_options: webSearchOptions.nullable(),
+  ...shared.loopMembers,
 }
 
 const routing = {
@@ -127,7 +129,6 @@ const identifiers = {
  * they change nothing, for a field that is ignored without a word misleads (contract/decisions 10).
  */
 const unsupported = {
-  web_search_options: shared.unsupportedMember('is not supported'),
   transforms: shared.unsupportedMember('is not supported unless empty', shared.isEmptyList),
   preset: shared.unsupportedMember('is not supported'),
   prompt: shared.unsupportedMember('is not supported: use messages'),

@@ -7,12 +7,12 @@ import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { metadataMember } from '../../inference-http/generation-told.js'
 import {
   costMembers,
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
-  metadataMember,
   wholeReply,
 } from '../../inference-http/inference-reply.js'
 import {

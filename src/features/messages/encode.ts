@@ -14,7 +14,9 @@ import type {
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
-import { costMembers, metadataMember, type StreamEncoder } from '../../inference-http/inference-reply.js'
+import { metadataMember } from '../../inference-http/generation-told.js'
+import { costMembers } from '../../inference-http/inference-reply.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /** The body of a whole answer. */
 export function encodeAnswer(

@@ -1,4 +1,5 @@
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
+import { messagesTurns } from '../../gateway/loop/messages/messages-conversation.js'
 import { messagesFormat } from '../../gateway/metering/messages-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
@@ -7,9 +8,9 @@ import { jsonReply } from '../../http/reply.js'
 import { SIMULATE_HEADER } from '../../inference-http/call-headers.js'
 import {
   INFERENCE_FAULTS,
-  type InferencePorts,
   inferenceOperation,
   inferenceReply,
+  type LoopingPorts,
   prepareGeneration,
 } from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
@@ -23,11 +24,12 @@ const operation = endpointGroup({ tag: 'Messages', dialect })
 
 const REPLY_FORMAT = {
   format: messagesFormat,
+  turns: messagesTurns,
   encode: encodeAnswer,
   createEncoder: (generation: Generation<MessagesRequest>) => new MessagesEncoder(generation),
 }
 
-export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
+export const messagesEndpoints = (ports: LoopingPorts): Endpoint[] => [
   operation('messages', 'POST /api/v1/messages', {
     ...inferenceOperation(ports),
     summary: 'Create a message, streamed or whole, in the third-party messages format',

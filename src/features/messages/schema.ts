@@ -172,7 +172,7 @@ const fallback = z.strictObject({ model: shared.modelId })
 const others = {
   ...shared.routing,
   fallbacks: z.array(fallback).max(MOST_FALLBACKS).nullable(),
-  ...shared.unserved,
+  ...shared.loopMembers,
   ...shared.identity,
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),

@@ -23,6 +23,10 @@ export interface LoopPorts {
   readonly filesOf: (caller: Principal) => ToolFiles
   /** What of a request its organization and operator let run; the fault of a tool that is switched off. */
   readonly admitTooling: (caller: Principal, tooling: Tooling) => Tooling | Fault
+  /** The tooling of a request that asks for nothing itself; null where nothing runs unasked for that caller. */
+  readonly defaultTooling: (caller: Principal) => Tooling | null
+  /** Milliseconds that a call of a tool may take, where the tool itself does not say. */
+  readonly wallClockMs: (tool: string) => number
   /** Most calls of server tools in one loop, run or refused. */
   readonly mostCalls: () => number
   readonly openAccount: OpenLoopAccount

@@ -2,6 +2,7 @@
  * What the loop of server tools has to know of a wire format: how a conversation goes on from turn to turn, and which
  * events of a turn the caller sees. One object per format; a `Conversation` per loop.
  */
+import type { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
 import type { JsonObject } from '../formats/json-values.js'
@@ -57,8 +58,22 @@ export interface OfferedFunction {
 /** `off`: no tool may be called, they stay in place; `gone`: they are taken out. */
 export type TurnTools = 'on' | 'off' | 'gone'
 
+/** What the calls of a loop are to its conversation, whatever its format. */
+export interface CallView {
+  /** The caller wants no calls in parallel: one a turn is run. */
+  readonly oneCallATurn: boolean
+  /** A call of a server tool begins; for formats that show it. */
+  callStarted?(call: TurnCall): void
+  /** A call has its result; for formats that show it. Called as results come, which may be out of order. */
+  callEnded?(result: CallResult): void
+  /** What the answer is to show beside its text; before `end`. */
+  annotate(extras: AnswerExtras): void
+  /** The conversation as it stands, as a chat request without server tools. */
+  asChat(): ChatRequest
+}
+
 /** One loop in one format. The methods are called in the order in which they stand, `request` to `addResults` per turn. */
-export interface Conversation<R extends RoutedRequest, E, A> {
+export interface Conversation<R extends RoutedRequest, E, A> extends CallView {
   /** A loop that stops at its limit is paused instead of closed with a last turn (contract/tools 1.2). */
   readonly pausesAtLimit?: boolean
   /**
@@ -70,25 +85,18 @@ export interface Conversation<R extends RoutedRequest, E, A> {
   take(event: E): void
   /** The turn under way has ended properly. */
   endTurn(): TurnEnd
-  /** A call of a server tool begins; for formats that show it. */
-  callStarted?(call: TurnCall): void
-  /** A call has its result; for formats that show it. Called as results come, which may be out of order. */
-  callEnded?(result: CallResult): void
   /** All results of the turn, in the order of its calls. */
   addResults(results: readonly CallResult[]): void
-  /** What the answer is to show beside its text; before `end`. */
-  annotate(extras: AnswerExtras): void
-  /** The text so far is replaced (`restate`), or gets a last piece (`append`). */
+  /** Nothing of the answer has been shown yet: emits all of it anew, with this text. */
   restate(text: string): void
+  /** A last piece of text. */
   append(text: string): void
-  /** No further turn: emits what was kept for the end, the caller's own calls and why it ended. */
-  end(how: LoopEnd): void
+  /** No further turn: emits what was kept for the end, and why it ended. `fault`: what broke it. */
+  end(how: LoopEnd, fault?: Fault): void
   /** Text of all turns that the caller has been shown. */
   text(): string
   /** The whole answer, of everything that was emitted. */
   answer(): A
-  /** The conversation as it stands, as a chat request without server tools. */
-  asChat(): ChatRequest
 }
 
 /** `paused`: at a limit; `broken`: a later turn has failed. */

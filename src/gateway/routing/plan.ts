@@ -90,6 +90,13 @@ export function planFor(
   }
 }
 
+/** The plan with an endpoint of it in front, where it is there; what a prompt has warmed up stays of use. */
+export function keepEndpoint(plan: Plan, key: string | null): Plan {
+  const kept = plan.endpoints.find((endpoint) => endpoint.key === key)
+  if (kept === undefined || kept === plan.endpoints[0]) return plan
+  return { ...plan, endpoints: [kept, ...plan.endpoints.filter((endpoint) => endpoint !== kept)] }
+}
+
 const NO_FALLBACKS = 'not the first, and provider.allow_fallbacks is false'
 const WRONG_OPERATION = 'does not serve this kind of call'
 

@@ -17,7 +17,6 @@ const SORTS: Readonly<Record<string, string>> = {
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
-  online: 'searches the web, which is not served yet: take the model without it',
   exacto: 'asks for quality, about which nothing is known here',
   thinking: 'is not served: ask with `reasoning`, on messages with `thinking`',
 }
@@ -47,6 +46,8 @@ function findVariant(catalog: Catalog, name: string): NamedModel | null {
   if (model === null || isUnderPrefix(model, base)) return null
   if (Object.hasOwn(REFUSED, variant))
     throw invalidInput(['body', 'model'], `the variant :${variant} ${REFUSED[variant]}`)
+  // What it asks for is done by a plugin (contract/tools 4.1).
+  if (variant === 'online') return model
   if (variant === 'free') return { ...model, endpoints: model.endpoints.filter(isFree) }
   return Object.hasOwn(SORTS, variant) ? { ...model, sort: SORTS[variant]! } : null
 }

@@ -112,6 +112,8 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   /** `performance.now()` when the latest attempt began. */
   attemptedAt = 0
   readonly attempts: Attempt[] = []
+  /** Members of the request that were set aside because they are not what they claim to be. */
+  forgedMembers: readonly string[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
   readonly droppedFields: string[] = []
   /** The endpoint that answers, once one does. */

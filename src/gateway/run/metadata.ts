@@ -69,8 +69,8 @@ function namesSeveralModels({ model, models }: RoutedRequest): boolean {
   )
 }
 
-function untranslatedMember({ droppedFields, request }: Generation<RoutedRequest>) {
-  const idle = idleTraceMembers(request)
+function untranslatedMember({ droppedFields, forgedMembers, request }: Generation<RoutedRequest>) {
+  const idle = [...forgedMembers, ...idleTraceMembers(request)]
   const untranslated = idle.length === 0 ? droppedFields : [...droppedFields, ...idle]
   return untranslated.length > 0 && { untranslated }
 }

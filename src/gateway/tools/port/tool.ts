@@ -46,6 +46,8 @@ export interface PreparedTool {
   readonly backend: string
   /** Most nano-dollars that a call may be charged, set aside before it runs. 0 where it is free. Never throws. */
   fee(call: ToolCallInput): number
+  /** Milliseconds that a call may take; 30 seconds where it is absent, and never beyond the deadline of the request. */
+  readonly wallClockMs?: number
   /** Resolves also to what went wrong; never rejects. Ends within a second once `run.signal` is aborted. */
   run(call: ToolCallInput, run: ToolRun): Promise<ToolOutcome>
   /** After the last call of the request, whatever came of it. */

@@ -1,0 +1,205 @@
+/** The plugins of one request, readied for it, and their steps before the first turn and after the last. */
+
+import { NEVER_ABORTED } from '../../base/cancellation.js'
+import { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { RequestedPlugin, RequestedTool } from '../formats/tooling.js'
+import type {
+  AnswerChange,
+  Plugin,
+  PluginRequest,
+  PluginRun,
+  PreparedPlugin,
+  RouteChoice,
+} from '../plugins/port/plugin.js'
+import type { NestedAnswer, NestedRun } from '../tools/port/tool.js'
+import type { LoopSite } from './loop-call.js'
+import { refuse } from './loop-tools.js'
+import type { LoopPorts } from './ports.js'
+import type { AnswerExtras, Conversation, TurnFormat } from './turn-format.js'
+
+export interface ReadyPlugin {
+  readonly id: string
+  readonly prepared: PreparedPlugin
+}
+
+/** Throws `invalid-input` for the first plugin that cannot be had. */
+export function preparePlugins(
+  plugins: ReadonlyMap<string, Plugin>,
+  wanted: readonly RequestedPlugin[],
+  request: PluginRequest,
+): readonly ReadyPlugin[] {
+  return wanted.map((asked) => {
+    const plugin = plugins.get(asked.id)
+    if (plugin === undefined)
+      throw refuse(asked, { refused: 'is not supported by this gateway', member: ['id'] })
+    const prepared = plugin.prepare(asked, request)
+    if ('refused' in prepared) throw refuse(asked, prepared)
+    return { id: asked.id, prepared }
+  })
+}
+
+/** Server tools that plugins add to those the request names itself. */
+export function addedTools(
+  plugins: readonly ReadyPlugin[],
+  named: readonly RequestedTool[],
+): readonly RequestedTool[] {
+  const names = new Set(named.map(({ name }) => name))
+  return [
+    ...named,
+    ...plugins.flatMap(({ prepared }) => (prepared.tools ?? []).filter(({ name }) => !names.has(name))),
+  ]
+}
+
+/** What a plugin has to work with before anything is admitted: nothing may run and nothing be charged yet. */
+export function routingRun(
+  { filesOf, countTokens }: Pick<LoopPorts, 'filesOf' | 'countTokens'>,
+  caller: Principal,
+): PluginRun {
+  return {
+    caller,
+    signal: new AbortController().signal,
+    files: filesOf(caller),
+    contextLength: 0,
+    countTokens: async (texts) => (await countTokens(texts, caller.organizationId, NEVER_ABORTED)).counts,
+    nested: async () => ({
+      ok: false,
+      reason: 'unavailable',
+      message: 'nothing runs before the plan',
+      charged: 0,
+    }),
+    charge: async () => false,
+  }
+}
+
+export interface ChosenRoute {
+  /** Of the plugin. */
+  readonly id: string
+  readonly choice: RouteChoice
+}
+
+/** The choice of the first plugin that makes one; null where none does. Throws the fault that refuses. */
+export async function chooseRoute(
+  plugins: readonly ReadyPlugin[],
+  run: PluginRun,
+): Promise<ChosenRoute | null> {
+  for (const { id, prepared } of plugins) {
+    if (prepared.route === undefined) continue
+    const choice = await prepared.route(run)
+    if (choice instanceof Fault) throw choice
+    return { id, choice }
+  }
+  return null
+}
+
+/** The steps of the plugins of one call, around its loop. */
+export class PluginSteps<R extends RoutedRequest, E, A> {
+  readonly #plugins: readonly ReadyPlugin[]
+  readonly #site: LoopSite
+  readonly #run: PluginRun
+  /** What they add to the answer, as long as there is no conversation. */
+  readonly extras: AnswerExtras[] = []
+
+  constructor(
+    plugins: readonly ReadyPlugin[],
+    site: LoopSite,
+    caller: Principal,
+    contextLength: number,
+    runNested: (site: LoopSite, run: NestedRun) => Promise<NestedAnswer>,
+  ) {
+    this.#plugins = plugins
+    this.#site = site
+    const { call } = site
+    this.#run = {
+      ...routingRun(call.ports, caller),
+      signal: site.signal,
+      files: call.files,
+      contextLength,
+      nested: (run) => runNested(site, run),
+      charge: (row) => this.#charge(row),
+    }
+  }
+
+  get holdAnswer(): boolean {
+    return this.#plugins.some(({ prepared }) => prepared.holdsAnswer === true)
+  }
+
+  async #charge({ name, charged, units }: Parameters<PluginRun['charge']>[0]): Promise<boolean> {
+    const { call, meter } = this.#site
+    const startedAt = call.clock.monotonicMs()
+    const row = { id: call.newRowId(), kind: 'plugin' as const, name, backend: name, fee: charged }
+    const permit = await call.account.reserve(row)
+    if (permit instanceof Fault) return false
+    const durationMs = call.clock.monotonicMs() - startedAt
+    permit.settle({
+      charged,
+      executed: true,
+      isError: false,
+      ...(units !== undefined && { units }),
+      durationMs,
+    })
+    meter.addFee(charged)
+    return true
+  }
+
+  /** The question as it goes to the model; the fault that ends the call. */
+  async before(format: Pick<TurnFormat<R, E, A>, 'question'>, request: R): Promise<R | Fault> {
+    let asked = request
+    for (const { prepared } of this.#plugins) {
+      if (prepared.before === undefined || this.#site.signal.aborted) continue
+      const change = await prepared.before(format.question(asked), this.#run)
+      if (change instanceof Fault) return change
+      asked = change.request as R
+      const { pipeline, ...extras } = change
+      this.extras.push(extras)
+      if (pipeline !== undefined) this.#site.call.loop.pipeline.push(pipeline)
+    }
+    return asked
+  }
+
+  /** Judges and mends the answer. `canRestate`: nothing of it has been shown. Gives the fault that ends the call. */
+  async after(
+    conversation: Conversation<R, E, A>,
+    request: R,
+    finish: string,
+    canRestate: boolean,
+  ): Promise<Fault | null> {
+    for (const { prepared } of this.#plugins) {
+      if (prepared.after === undefined || this.#site.signal.aborted) continue
+      const answer = {
+        request,
+        text: conversation.text(),
+        finish,
+        isStreamed: !canRestate,
+        retry: (instruction: string) => this.#retry(conversation, instruction),
+      }
+      const change = await prepared.after(answer, this.#run)
+      if (change instanceof Fault) return change
+      this.#apply(conversation, change, canRestate)
+    }
+    return null
+  }
+
+  #apply(conversation: Conversation<R, E, A>, change: AnswerChange, canRestate: boolean): void {
+    const { text, append, annotations, pipeline } = change
+    if (text !== undefined && canRestate) conversation.restate(text)
+    else if (append !== undefined && append !== '') conversation.append(append)
+    if (annotations !== undefined) conversation.annotate({ annotations })
+    if (pipeline !== undefined) this.#site.call.loop.pipeline.push(pipeline)
+  }
+
+  /** What the model says when it is told to answer once more. */
+  async #retry(conversation: Conversation<R, E, A>, instruction: string): Promise<string | Fault> {
+    const { tooling: _, ...asked } = conversation.asChat()
+    const messages = [
+      ...asked.messages,
+      { role: 'assistant' as const, content: conversation.text() },
+      { role: 'user' as const, content: instruction },
+    ]
+    const run = { purpose: 'retry', request: { ...asked, messages }, budget: Number.POSITIVE_INFINITY }
+    const answer = await this.#run.nested({ ...run, signal: this.#site.signal })
+    if (answer.ok) return answer.text
+    return new Fault('provider-failed', { detail: `a repeated answer: ${answer.reason}` })
+  }
+}

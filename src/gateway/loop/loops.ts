@@ -1,0 +1,165 @@
+/** Loops of server tools as the rest of the house sees them: a request is readied, planned, and then run. */
+import { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { Tooling } from '../formats/tooling.js'
+import type { Gateway, Inference } from '../gateway.js'
+import type { PipelineEntry } from '../plugins/port/plugin.js'
+import type { CallHandle } from '../providers/port/provider.js'
+import type { Plan } from '../routing/plan.js'
+import type { Generation } from '../run/generation.js'
+import { CallerLoop, type ReadyRequest } from './caller-loop.js'
+import { LoopCall } from './loop-call.js'
+import {
+  addedTools,
+  type ChosenRoute,
+  chooseRoute,
+  preparePlugins,
+  type ReadyPlugin,
+  routingRun,
+} from './loop-plugins.js'
+import { planFacts, prepareTools, refuse, type ToolSources, toolRequestFor } from './loop-tools.js'
+import { functionNames, runNested, textsOf } from './nested-runs.js'
+import type { LoopListener, LoopPorts } from './ports.js'
+import type { ReplaySeal } from './replay-seal.js'
+import type { TurnFormat } from './turn-format.js'
+
+/** A loop that has been planned. */
+export interface PreparedLoop<R extends RoutedRequest, E, A> {
+  /** What the caller sees. */
+  readonly root: Generation<R>
+  /** Begins it, once; the listener is first called in a later turn of the event loop. */
+  run(mode: 'stream' | 'whole', listener: LoopListener<R, E, A>): CallHandle
+}
+
+export class Loops {
+  readonly #gateway: Gateway
+  readonly #ports: LoopPorts
+  readonly #sources: ToolSources
+
+  constructor(gateway: Gateway, ports: LoopPorts) {
+    this.#gateway = gateway
+    this.#ports = ports
+    const { tools, onDefect } = ports
+    const sources: ToolSources = { tools, onDefect, runNested: (site, run) => runNested(sources, site, run) }
+    this.#sources = sources
+  }
+
+  /** What marks calls that travel through callers. */
+  get seal(): ReplaySeal {
+    return this.#ports.seal
+  }
+
+  /** The request with the tooling that it is run with; without any where nothing is asked and nothing runs unasked. */
+  admit<R extends RoutedRequest>(request: R, caller: Principal): R {
+    const asked = request.tooling ?? this.#ports.defaultTooling(caller)
+    if (asked === null) return request
+    const tooling = this.#ports.admitTooling(caller, asked)
+    if (tooling instanceof Fault) throw tooling
+    return { ...request, tooling }
+  }
+
+  /**
+   * Readies the tools and plugins of a request and plans its first turn. Resolves to the request alone where nothing of
+   * it is left for the gateway to run. Rejects with the fault of what cannot be had, or of a plan that is impossible.
+   */
+  async prepare<R extends RoutedRequest, E, A>(
+    format: TurnFormat<R, E, A>,
+    inference: Inference<R>,
+    arrival: { readonly arrivedAt: number },
+  ): Promise<PreparedLoop<R, E, A> | R> {
+    const { caller } = inference
+    const tooling = inference.request.tooling!
+    const plugins = preparePlugins(this.#ports.plugins, tooling.plugins, {
+      caller,
+      isSimulated: this.#isSimulated(format, inference),
+      request: inference.request,
+    })
+    const chosen = await chooseRoute(plugins, routingRun(this.#ports, caller))
+    const routed = chosen === null ? inference.request : withModels(inference.request, chosen.choice.models)
+    const plan = this.#gateway.planOf(format.format, routed, caller)
+    const runsNative = plan.endpoints[0]!.provider.provider.runsNativeTools === true
+    const left = format.leaveToProvider(routed, runsNative)
+    if ('refused' in left) throw refuse(left, left)
+    const request = left
+    const named = request.tooling?.tools ?? []
+    const wanted = addedTools(plugins, named)
+    if (wanted.length === 0 && plugins.length === 0) return request
+    const ready = await this.#ready(
+      format,
+      { ...inference, request },
+      plan,
+      plugins,
+      wanted,
+      tooling,
+      arrival,
+    )
+    const strategy = chosen?.choice.strategy ?? null
+    const pipeline = chosen === null ? [] : [routeEntry(chosen)]
+    ready.root.loop = { requested: 0, executed: 0, pipeline, strategy }
+    return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
+  }
+
+  /** A model that is not in the catalogue is chosen by a plugin, which looks there itself. */
+  #isSimulated<R extends RoutedRequest, E, A>(
+    { format }: TurnFormat<R, E, A>,
+    { request, caller }: Inference<R>,
+  ): boolean {
+    try {
+      return planFacts(this.#gateway.planOf(format, request, caller)).isSimulated
+    } catch {
+      return false
+    }
+  }
+
+  async #ready<R extends RoutedRequest, E, A>(
+    format: TurnFormat<R, E, A>,
+    inference: Inference<R>,
+    plan: Plan,
+    plugins: readonly ReadyPlugin[],
+    wanted: Tooling['tools'],
+    tooling: Tooling,
+    arrival: { readonly arrivedAt: number },
+  ): Promise<ReadyRequest<R, E, A>> {
+    const { request, caller } = inference
+    const texts = (): readonly string[] => textsOf(format.question(request).asChat())
+    const asked = toolRequestFor(plan, caller, texts)
+    const tools = await prepareTools(this.#sources, wanted, asked, functionNames(request))
+    try {
+      const { offered } = tools
+      const context = { caller, seal: this.#ports.seal, tooling, offered, emit: () => {} }
+      const first = format.begin(request, context).request('on')
+      const root = this.#gateway.prepare(format.format, { ...inference, request: first }, arrival)
+      return { format, request, tooling, tools, plugins, contextLength: asked.contextLength, root }
+    } catch (error) {
+      await tools.close()
+      throw error
+    }
+  }
+
+  #begin<R extends RoutedRequest, E, A>(
+    ready: ReadyRequest<R, E, A>,
+    { simulate, traceparent, client, caller }: Inference<R>,
+    mode: 'stream' | 'whole',
+    listener: LoopListener<R, E, A>,
+  ): CallHandle {
+    const ports = this.#ports
+    const facts = { simulate, traceparent, ...(client !== undefined && { client }) }
+    const spent = performance.now() - ready.root.startedAt
+    const deadlineAt = ports.clock.monotonicMs() + ports.deadlineMs - spent
+    const call = new LoopCall(this.#gateway, ports, ready.root, facts, ports.filesOf(caller), deadlineAt)
+    const loop = new CallerLoop(ready, call, mode, listener)
+    loop.start()
+    return loop
+  }
+}
+
+function routeEntry({ id, choice }: ChosenRoute): PipelineEntry {
+  return { type: 'plugin', name: id, summary: choice.reason }
+}
+
+function withModels<R extends RoutedRequest>(request: R, models: readonly string[]): R {
+  const { models: _, ...rest } = request
+  const [model, ...others] = models
+  return { ...rest, model, ...(others.length > 0 && { models }) } as unknown as R
+}

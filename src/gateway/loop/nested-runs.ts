@@ -1,0 +1,140 @@
+/** Models that run beneath a call of a tool or a step of a plugin, whole, as rows of the same generation. */
+import { Fault } from '../../base/fault.js'
+import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
+import { contentText } from '../formats/content-parts.js'
+import type { Tooling } from '../formats/tooling.js'
+import type { Generation } from '../run/generation.js'
+import type { NestedAnswer, NestedRun, UrlCitation } from '../tools/port/tool.js'
+import { chatTurns } from './chat/chat-conversation.js'
+import type { LoopSite } from './loop-call.js'
+import { LoopRun } from './loop-run.js'
+import { prepareTools, type ToolSources, toolRequestFor } from './loop-tools.js'
+import { LEFT, OUT_OF_BUDGET } from './turn.js'
+
+/** Loops beneath loops: what runs at this depth has no tools. */
+const DEEPEST = 2
+
+export const NO_TOOLING: Tooling = Object.freeze({
+  tools: [],
+  plugins: [],
+  disabled: [],
+  stopWhen: null,
+  maxToolCalls: 30,
+})
+
+/** Runs `run` beneath `outer`. Never rejects: what goes wrong is an answer for the tool. */
+export async function runNested(
+  sources: ToolSources,
+  outer: LoopSite,
+  run: NestedRun,
+): Promise<NestedAnswer> {
+  const depth = outer.depth + 1
+  if (depth > DEEPEST) return failed('depth', 'no model runs beneath a nested run of a nested run', 0)
+  const meter = outer.meter.lend(run.budget)
+  try {
+    const signal = AbortSignal.any([outer.signal, run.signal])
+    return await runWhole(sources, { ...outer, meter, depth, purpose: run.purpose, signal }, run.request)
+  } catch (error) {
+    if (!(error instanceof Fault)) outer.call.ports.onDefect(error)
+    const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
+    return failed(fault.kind, messageOf(fault), meter.spent)
+  } finally {
+    outer.meter.giveBack(meter)
+  }
+}
+
+async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest): Promise<NestedAnswer> {
+  const { call, meter } = site
+  const caller = await call.recheck()
+  if (caller instanceof Fault) throw caller
+  const { tooling = NO_TOOLING, ...request } = asked
+  const allowed = site.depth < DEEPEST ? tooling : NO_TOOLING
+  const own = functionNames(request)
+  const plan = call.gateway.planOf(chatTurns.format, request, caller)
+  const tools = await prepareTools(
+    sources,
+    allowed.tools,
+    toolRequestFor(plan, caller, () => textsOf(request)),
+    own,
+  )
+  const watcher = new NestedWatcher()
+  try {
+    const loop = new LoopRun<ChatRequest, ChatEvent, Completion>(
+      site,
+      chatTurns,
+      request,
+      allowed,
+      tools,
+      caller,
+      watcher,
+    )
+    const { how, fault } = await loop.run()
+    loop.conversation.end(how, fault ?? undefined)
+    const { message, finishReason } = loop.conversation.answer().choices[0]!
+    const text = message.content ?? ''
+    if (fault === OUT_OF_BUDGET) return failed('budget', messageOf(fault), meter.spent)
+    if (fault !== null && (text === '' || fault === LEFT))
+      return failed(fault.kind, messageOf(fault), meter.spent)
+    return {
+      ok: true,
+      text,
+      reasoning: message.reasoning ?? '',
+      model: watcher.model,
+      finish: finishReason,
+      charged: meter.spent,
+      citations: citationsOf(message.annotations),
+    }
+  } finally {
+    await tools.close()
+  }
+}
+
+/** Nobody watches a nested run; only the model that has answered is of interest. */
+class NestedWatcher {
+  model = ''
+  onRequestSent(): void {}
+  onEvent(): void {}
+  onFlush(): void {}
+  onProgress(): void {}
+  onTurnOver(): void {}
+
+  onServed({ served }: Pick<Generation, 'served'>): void {
+    this.model = served?.model.id ?? this.model
+  }
+}
+
+function failed(reason: string, message: string, charged: number): NestedAnswer {
+  return { ok: false, reason, message, charged }
+}
+
+/** What a tool may tell its model of a fault: nothing of its cause. */
+function messageOf({ note, kind }: Fault): string {
+  return note ?? kind
+}
+
+function citationsOf(annotations: Completion['choices'][number]['message']['annotations']): UrlCitation[] {
+  return (annotations ?? []).flatMap(({ url_citation: cited }) =>
+    typeof cited === 'object' && cited !== null ? [cited as UrlCitation] : [],
+  )
+}
+
+/** Names of the functions that a request brings itself, in either format. */
+export function functionNames(request: object): ReadonlySet<string> {
+  const names = new Set<string>()
+  const { tools = [] } = request as { readonly tools?: readonly NamedTool[] }
+  for (const tool of tools) {
+    const name = tool.function?.name ?? tool.name
+    if (name !== undefined) names.add(name)
+  }
+  return names
+}
+
+interface NamedTool {
+  readonly name?: string
+  readonly function?: { readonly name?: string }
+}
+
+/** Texts of a conversation, for rules that look there. */
+export function textsOf({ messages }: ChatRequest): readonly string[] {
+  return messages.map(({ content }) => contentText(content))
+}

@@ -1,0 +1,57 @@
+/** Runs a tool within its time, and lets go of one that does not end. */
+import type { Clock } from '../../base/clock.js'
+import type { ToolOutcome } from '../tools/port/tool.js'
+
+/** How long an aborted tool has to tidy up and say what it came to. */
+const GRACE_MS = 1_000
+
+interface RunBounds {
+  /** Wall clock of the call in milliseconds. */
+  readonly ms: number
+  readonly clock: Clock
+  /** Aborted when nobody wants the result any more. */
+  readonly signal: AbortSignal
+  readonly onDefect: (error: unknown) => void
+}
+
+/**
+ * The outcome of `run`; an error as its outcome where it fails, takes too long, or is called off. Never rejects, and
+ * resolves at the latest a second after the signal or the wall clock.
+ */
+export function runWithin(
+  run: (signal: AbortSignal) => Promise<ToolOutcome>,
+  { ms, clock, signal, onDefect }: RunBounds,
+): Promise<ToolOutcome> {
+  const controller = new AbortController()
+  return new Promise((resolve) => {
+    let stopGrace: (() => void) | null = null
+    const end = (outcome: ToolOutcome): void => {
+      stopClock()
+      stopGrace?.()
+      signal.removeEventListener('abort', leave)
+      resolve(outcome)
+    }
+    const abort = (why: string): void => {
+      if (controller.signal.aborted) return
+      controller.abort(new Error(why))
+      stopGrace = clock.runAfter(GRACE_MS, () => end(failed(why)))
+    }
+    const leave = (): void => abort('the call was cancelled')
+    const stopClock = clock.runAfter(ms, () => abort(`it took longer than ${Math.round(ms / 1000)} s`))
+    signal.addEventListener('abort', leave, { once: true })
+    const fail = (error: unknown): void => {
+      if (!controller.signal.aborted) onDefect(error)
+      end(failed(controller.signal.aborted ? controller.signal.reason.message : 'the tool has failed'))
+    }
+    try {
+      run(controller.signal).then(end, fail)
+    } catch (error) {
+      fail(error)
+    }
+    if (signal.aborted) leave()
+  })
+}
+
+function failed(why: string): ToolOutcome {
+  return { content: { error: why }, isError: true, executed: false, charged: 0 }
+}
