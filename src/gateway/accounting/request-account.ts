@@ -119,7 +119,6 @@ export class RequestAccount implements LoopAccount {
       closedToolEntry(this.#root, row, { ...spent, charged }, held.coverage),
       held,
     )
-    if (spent.executed) this.#tell(row, charged)
     this.#ports.observe(this.#root, row, { ...spent, charged })
     const { web_searches: webSearches = 0, web_fetches: webFetches = 0 } = spent.units ?? {}
     this.add(
@@ -128,20 +127,6 @@ export class RequestAccount implements LoopAccount {
         ...(webFetches > 0 && { webFetches }),
       }),
     )
-  }
-
-  /** One entry of the pipeline for each tool that was run (contract/gateway 3.4). */
-  #tell({ kind, name, backend }: ToolRow, charged: number): void {
-    const pipeline = this.#root.loop?.pipeline
-    if (kind !== 'tool' || pipeline === undefined) return
-    const at = pipeline.findIndex((entry) => entry.type === 'server_tools' && entry.name === name)
-    const before = pipeline[at]
-    const calls = (typeof before?.data?.calls === 'number' ? before.data.calls : 0) + 1
-    const summary = `${calls} ${calls === 1 ? 'call' : 'calls'} run by ${backend}`
-    const cost = (before?.cost ?? 0) + charged
-    const entry = { type: 'server_tools', name, summary, data: { calls, backend }, cost } as const
-    if (before === undefined) pipeline.push(entry)
-    else pipeline[at] = entry
   }
 
   close(outcome: InferenceOutcome): Promise<void> | null {

@@ -132,12 +132,13 @@ export class ToolCalls {
     conversation.callStarted?.(call)
     this.#tell('started', call, name, step, { arguments: call.arguments })
     const outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller)), fee)
-    const { charged, executed, isError, units } = outcome
+    const { charged, executed } = outcome
     const durationMs = site.call.clock.monotonicMs() - startedAt
-    permit.settle({ charged, executed, isError, ...(units !== undefined && { units }), durationMs })
+    const wrote = outcome.files?.map((file) => file.id)
+    permit.settle({ ...outcome, ...(wrote !== undefined && { wrote }), durationMs })
     site.meter.addFee(executed ? charged : 0)
     this.#record(ready, call, outcome)
-    this.#tell(isError ? 'failed' : 'completed', call, name, step, { cost: charged })
+    this.#tell(outcome.isError ? 'failed' : 'completed', call, name, step, { cost: charged })
     return { result: toResult(ready, call, outcome), outcome }
   }
 

@@ -57,7 +57,7 @@ export interface LoopRecord {
   /** Calls of server tools that models asked for, and those that were run. */
   requested: number
   executed: number
-  /** Stages that changed something, in order. The account adds one for each tool that was run. */
+  /** Stages that changed something, in order. */
   readonly pipeline: PipelineEntry[]
   /** How a plugin has chosen the model, in a word; null where none has. */
   strategy: string | null

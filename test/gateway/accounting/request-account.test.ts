@@ -5,7 +5,6 @@ import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { LoopAccount, ToolPermit, ToolSpending } from '../../../src/gateway/loop/ports.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
-import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
 import { REQUEST } from '../../support/clients/gateway-calls.js'
 import { accountWorld } from '../../support/models/account-world.js'
 import { routingState } from '../../support/providers/routing.js'
@@ -188,20 +187,3 @@ async function settleNextOf(account: LoopAccount, at: number): Promise<void> {
   const permit = await permitted(account, at)
   permit.settle(SPENT)
 }
-
-test('each tool that was run is one entry of the pipeline, with its calls and its cost', async (t) => {
-  const made = world()
-  const account = await made.accounting.openAccount(made.root)
-  for (const at of [1, 2]) (await permitted(account, at)).settle(SPENT)
-  const permit = await permitted(account, 3)
-  permit.settle({ ...SPENT, executed: false })
-  t.strictSame(JSON.parse(JSON.stringify(serviceMetadata(made.root, 0))).pipeline, [
-    {
-      type: 'server_tools',
-      name: 'web_search',
-      summary: '2 calls run by searxng',
-      data: { calls: 2, backend: 'searxng' },
-      cost_usd: 0.0000014,
-    },
-  ])
-})
