@@ -29,6 +29,7 @@ import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
 import { audioServiceProvider } from './audio-services.js'
 import { composeLoops } from './loops.js'
+import { composeMcp } from './mcp.js'
 import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
@@ -96,10 +97,13 @@ export function composeInference(
     },
     onDefect,
   })
+  const mcp = composeMcp({ config, clock, log })
   const loops = composeLoops({
     ...{ gateway, accounting, clock, store, countTokens, deadlineMs, sealingKey, onDefect },
     catalog: () => catalog,
     settings: () => settings,
+    toolsConfig: () => settings.tools,
+    mcp: mcp.servers,
   })
   return {
     gateway,
@@ -115,13 +119,16 @@ export function composeInference(
       const { otlpEndpoint: endpoint } = config
       if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version: VERSION, worker, log })
     },
-    close: async () => telemetry?.close(),
+    close: async () => {
+      await Promise.all([telemetry?.close(), mcp.close()])
+    },
     /** Calls that begin from now on see the new one; calls under way keep what they began with. */
     configure: (renewed: GatewayConfig): void => {
       settings = renewed
       catalog = buildCatalog(renewed, parts)
       permissions = permissionMap(renewed)
       accounting.limitTools(toolLimits(renewed.tools))
+      mcp.configure(renewed)
       const keys = catalog.models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key))
       routing.configure(renewed.routing, new Set(keys))
     },

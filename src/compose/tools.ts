@@ -1,26 +1,48 @@
 /** The server tools and plugins of a worker: one line each. */
 import type { Clock } from '../base/clock.js'
 import type { Catalog } from '../gateway/catalog/catalog.js'
+import { createFusionPlugin } from '../gateway/plugins/fusion/fusion.js'
 import type { Plugin } from '../gateway/plugins/port/plugin.js'
+import { advisorTool } from '../gateway/tools/advisor/advisor.js'
+import { type ToolsConfig, toolSettings } from '../gateway/tools/configuration.js'
 import { createDatetimeTool } from '../gateway/tools/datetime/datetime.js'
+import { withFlatPrice } from '../gateway/tools/flat-price.js'
+import { createFusionTool } from '../gateway/tools/fusion/fusion.js'
+import { createMcpTool, type McpDirectory } from '../gateway/tools/mcp/mcp.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
+import { subagentTool } from '../gateway/tools/subagent/subagent.js'
 
 /** What tools and plugins are made of. */
 export interface ToolParts {
   readonly clock: Clock
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
+  /** What the operator says of tools at this moment. */
+  readonly toolsConfig: () => ToolsConfig
+  readonly mcp: McpDirectory
 }
 
 /** By neutral name. */
-export function composeTools({ clock, catalog }: ToolParts): ReadonlyMap<string, ServerTool> {
-  const tools: readonly ServerTool[] = [createDatetimeTool(clock), createSearchModelsTool(catalog)]
+export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> {
+  const { clock, catalog, toolsConfig, mcp } = parts
+  /** Tools whose every call costs what the operator asks for one. */
+  const flat: readonly ServerTool[] = [
+    createDatetimeTool(clock),
+    createSearchModelsTool(catalog),
+    advisorTool,
+    subagentTool,
+    createFusionTool(catalog),
+    createMcpTool(mcp),
+  ]
+  const tools = flat.map((tool) =>
+    withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),
+  )
   return new Map(tools.map((tool) => [tool.name, tool]))
 }
 
 /** By id. */
-export function composePlugins(_: ToolParts): ReadonlyMap<string, Plugin> {
-  const plugins: readonly Plugin[] = []
+export function composePlugins({ catalog }: ToolParts): ReadonlyMap<string, Plugin> {
+  const plugins: readonly Plugin[] = [createFusionPlugin(catalog)]
   return new Map(plugins.map((plugin) => [plugin.id, plugin]))
 }

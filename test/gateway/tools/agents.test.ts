@@ -164,6 +164,16 @@ test('what goes wrong is told to the model that asked', async (t) => {
     const { content } = await askTool(subagentTool, {}, { task_name: 'n', task_description: 'x' }, run)
     t.same(content, { status: 'error', task_name: 'n', error: `Subagent call failed: ${said}` })
   }
+  const unknown = scriptedNested(() => ({
+    ok: false,
+    reason: 'item-not-found',
+    message: 'there is no such model',
+  }))
+  t.match(
+    await askTool(advisorTool, {}, { prompt: 'x' }, unknown),
+    { isError: true, executed: false },
+    'nobody was asked',
+  )
   const unasked = scriptedNested(() => ({ text: 'ok' }))
   t.match(await askTool(advisorTool, {}, {}, unasked), { isError: true, executed: false })
   t.match(await askTool(subagentTool, {}, { task_description: '' }, unasked), {

@@ -10,6 +10,7 @@ import {
   refuseInnerTools,
   runInner,
   tellConversation,
+  wasAsked,
 } from '../nested/inner-request.js'
 import type { ServerTool, ToolCallInput, ToolFunction, ToolOutcome, ToolRun } from '../port/tool.js'
 
@@ -70,7 +71,7 @@ async function advise(
   const messages = [...(forwards ? tellConversation(run.request) : []), question]
   const request = innerRequest(parameters, run.request, { model, messages, mostToolCalls: MOST_TOOL_CALLS })
   const answer = await runInner(run, { purpose: 'advisor', request, budget: run.budget })
-  if (!answer.ok) return failed(`Advisor call failed: ${answer.message}`, true)
+  if (!answer.ok) return failed(`Advisor call failed: ${answer.message}`, wasAsked(answer))
   if (answer.text === '') return failed('Advisor call failed: the model said nothing', true)
   const content: JsonObject = { status: 'ok', model: answer.model, advice: answer.text }
   const { citations } = answer

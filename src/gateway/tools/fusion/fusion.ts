@@ -9,6 +9,7 @@ import {
   refuseInnerTools,
   runInner,
   tellConversation,
+  wasAsked,
 } from '../nested/inner-request.js'
 import type {
   NestedAnswer,
@@ -135,7 +136,7 @@ function allFailed(answers: readonly NestedAnswer[], failures: readonly object[]
       : reasons.every((kind) => kind === 'internal')
         ? 'unexpected_error'
         : 'all_panels_failed'
-  return failed(reason, 'all models of the panel failed', true, { failed_models: failures })
+  return failed(reason, 'all models of the panel failed', answers.some(wasAsked), { failed_models: failures })
 }
 
 function failed(

@@ -89,6 +89,14 @@ export async function runInner(
   }
 }
 
+/** What was refused before any model was asked. */
+const UNASKED: ReadonlySet<string> = new Set(['item-not-found', 'invalid-input', 'payment-required', 'depth'])
+
+/** Whether a run has come to a model, so that its call counts and pays. */
+export function wasAsked(answer: NestedAnswer): boolean {
+  return answer.ok || answer.charged > 0 || !UNASKED.has(answer.reason)
+}
+
 /**
  * The conversation as another model can read it, which has none of its tools: calls and results are told as text, the
  * rest stays as it is. What was said to the first model as its instructions stays with it.

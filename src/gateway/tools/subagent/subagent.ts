@@ -7,6 +7,7 @@ import {
   outerModel,
   refuseInnerTools,
   runInner,
+  wasAsked,
 } from '../nested/inner-request.js'
 import type {
   ServerTool,
@@ -90,7 +91,7 @@ async function delegate(
     mostToolCalls: MOST_TOOL_CALLS,
   })
   const answer = await runInner(run, { purpose: 'subagent', request, budget: run.budget })
-  if (!answer.ok) return fail(answer.message, true)
+  if (!answer.ok) return fail(answer.message, wasAsked(answer))
   if (answer.text === '') return fail('the model said nothing', true)
   const content: JsonObject = { status: 'ok', task_name, model: answer.model, outcome: answer.text }
   return { content, isError: false, executed: true, charged: 0, citations: answer.citations }
