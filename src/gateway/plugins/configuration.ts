@@ -5,6 +5,9 @@
 import { z } from 'zod'
 import { camelCased, flag } from '../catalog/configuration/values.js'
 import type { JsonObject } from '../formats/json-values.js'
+import { fileParserSection } from './file-parser/configuration.js'
+import { judgeSection } from './judge/configuration.js'
+import { moderationSection } from './moderation/configuration.js'
 
 /** A plugin as a request would name it. */
 interface PluginRequest {
@@ -49,6 +52,14 @@ export function pluginsSchema(plugin: z.ZodType) {
         .max(100)
         .default([])
         .describe('Plugins for requests that do not name them.'),
+      alignment: judgeSection(
+        'Holds answers to rules. Requests that ask for it are refused where no model judges.',
+      ),
+      'file-parser': fileParserSection,
+      moderation: moderationSection,
+      'switchyard-router': judgeSection(
+        'Chooses a cheap or a capable model; some of its algorithms ask a judge.',
+      ),
     })
     .transform(camelCased)
     .describe('Plugins: which run unasked, and what they need.')
