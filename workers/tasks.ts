@@ -85,6 +85,11 @@ export interface PoolTasks {
     readonly input: { readonly bytes: Uint8Array; readonly maxPages: number; readonly maxChars: number }
     readonly output: ReadPdf | UnreadableDocument
   }
+  readonly 'repair-json': {
+    readonly input: { readonly text: string }
+    /** What it may have been meant to be, as JSON, the likeliest first. */
+    readonly output: { readonly candidates: readonly string[] }
+  }
   readonly pbkdf2: {
     readonly input: { readonly data: string; readonly salt: string; readonly rounds: number }
     /** Milliseconds spent deriving. */

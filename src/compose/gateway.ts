@@ -28,6 +28,7 @@ import { type InferenceTelemetry, startTelemetry } from '../telemetry/openteleme
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
 import { audioServiceProvider } from './audio-services.js'
+import { pooledDocumentReader } from './document-reading.js'
 import { composeLoops } from './loops.js'
 import { composeMcp } from './mcp.js'
 import { pooledTokenCounter } from './pool-tasks.js'
@@ -100,6 +101,9 @@ export function composeInference(
   const mcp = composeMcp({ config, clock, log })
   const loops = composeLoops({
     ...{ gateway, accounting, clock, store, countTokens, deadlineMs, sealingKey, onDefect },
+    ...{ pool, upstream, fetchFile, pins: routing.pins, random: routing.random },
+    documents: pooledDocumentReader(pool),
+    maxFileBytes: files.maxBytes,
     catalog: () => catalog,
     settings: () => settings,
     toolsConfig: () => settings.tools,

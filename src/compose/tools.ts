@@ -1,6 +1,5 @@
 /** The server tools and plugins of a worker: one line each. */
 import type { Clock } from '../base/clock.js'
-import type { Catalog } from '../gateway/catalog/catalog.js'
 import { createFusionPlugin } from '../gateway/plugins/fusion/fusion.js'
 import type { Plugin } from '../gateway/plugins/port/plugin.js'
 import { advisorTool } from '../gateway/tools/advisor/advisor.js'
@@ -12,12 +11,11 @@ import { createMcpTool, type McpDirectory } from '../gateway/tools/mcp/mcp.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
 import { subagentTool } from '../gateway/tools/subagent/subagent.js'
+import { ownPlugins, type PluginParts } from './plugins.js'
 
 /** What tools and plugins are made of. */
-export interface ToolParts {
+export interface ToolParts extends PluginParts {
   readonly clock: Clock
-  /** The catalogue of this moment. */
-  readonly catalog: () => Catalog
   /** What the operator says of tools at this moment. */
   readonly toolsConfig: () => ToolsConfig
   readonly mcp: McpDirectory
@@ -42,7 +40,7 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
 }
 
 /** By id. */
-export function composePlugins({ catalog }: ToolParts): ReadonlyMap<string, Plugin> {
-  const plugins: readonly Plugin[] = [createFusionPlugin(catalog)]
+export function composePlugins(parts: ToolParts): ReadonlyMap<string, Plugin> {
+  const plugins: readonly Plugin[] = [createFusionPlugin(parts.catalog), ...ownPlugins(parts)]
   return new Map(plugins.map((plugin) => [plugin.id, plugin]))
 }

@@ -35,6 +35,7 @@ const LANE_OF_TASK = {
   'count-tokens': 'counts',
   'read-html': 'documents',
   'read-pdf': 'documents',
+  'repair-json': 'documents',
 } satisfies Record<PoolTaskName, LaneName>
 
 const threadModule = (name: string): string =>

@@ -485,7 +485,13 @@ test('a simulated provider is there without configuration, can be tuned, and can
     aliases: {},
     permissions: { transcription: 'management', 'file-content': 'management' },
     routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
-    plugins: { defaults: [] },
+    plugins: {
+      defaults: [],
+      alignment: { model: null },
+      'file-parser': { ocr: null },
+      moderation: { provider: null, model: null },
+      'switchyard-router': { model: null },
+    },
     credentials: {},
   })
   const own = good({

@@ -90,6 +90,7 @@ export function referenceFaults(
     ...builtInFaults(file),
     ...models.flatMap(([id, model]) => endpointFaults(file, id, asRecord(model))),
     ...aliasFaults(file, builtInModels),
+    ...pluginFaults(file, builtInModels),
   ]
 }
 
@@ -171,13 +172,37 @@ function endpointFaults(file: RawConfig, id: string, model: RawConfig): GatewayC
   return faults
 }
 
+/** Plugins ask models and providers of the file. */
+function pluginFaults(file: RawConfig, builtInModels: RawConfig): GatewayConfigFault[] {
+  const plugins = asRecord(file.plugins)
+  const isModel = modelFinder(file, builtInModels)
+  const faults: GatewayConfigFault[] = []
+  const { provider } = asRecord(plugins.moderation)
+  if (typeof provider === 'string' && providerKind(file, provider) !== 'openai')
+    faults.push(
+      faultAt(['plugins', 'moderation', 'provider'], 'must be a configured provider of kind openai'),
+    )
+  const judges = ['alignment', 'switchyard-router', ...(provider === undefined ? ['moderation'] : [])]
+  for (const plugin of judges) {
+    const { model } = asRecord(plugins[plugin])
+    if (typeof model === 'string' && !isModel(model) && !Object.hasOwn(asRecord(file.aliases), model))
+      faults.push(faultAt(['plugins', plugin, 'model'], 'is no model of this file'))
+  }
+  return faults
+}
+
+/** Whether an id is one of a model, or falls under a prefix. */
+function modelFinder(file: RawConfig, builtInModels: RawConfig): (id: string) => boolean {
+  const models = { ...(usesBuiltInModels(file) ? builtInModels : {}), ...asRecord(file.models) }
+  const prefixes = Object.keys(models).filter(isPrefixEntry)
+  return (id) => Object.hasOwn(models, id) || prefixes.some((prefix) => restBehind(prefix, id) !== null)
+}
+
 /** A name that means two things, or nothing. */
 function aliasFaults(file: RawConfig, builtInModels: RawConfig): GatewayConfigFault[] {
   const aliases = asRecord(file.aliases)
   const models = { ...(usesBuiltInModels(file) ? builtInModels : {}), ...asRecord(file.models) }
-  const prefixes = Object.keys(models).filter(isPrefixEntry)
-  const isModel = (id: string): boolean =>
-    Object.hasOwn(models, id) || prefixes.some((prefix) => restBehind(prefix, id) !== null)
+  const isModel = modelFinder(file, builtInModels)
   return Object.keys(aliases).flatMap((alias): GatewayConfigFault[] => {
     const place = ['aliases', alias]
     if (Object.hasOwn(models, alias)) return [faultAt(place, 'is the id of a model')]

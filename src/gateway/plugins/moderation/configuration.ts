@@ -1,11 +1,11 @@
 /** `plugins.moderation` of the configuration. */
 import { z } from 'zod'
-import { modelId, nonEmptyText, orNull, slug } from '../../catalog/configuration/values.js'
+import { nonEmptyText, orNull, slug } from '../../catalog/configuration/values.js'
 
 export const moderationSection = z
   .strictObject({
     provider: orNull(slug).describe('A provider of this file that has `POST /moderations`.'),
-    model: orNull(z.union([modelId, nonEmptyText(200)])).describe(
+    model: orNull(nonEmptyText(200)).describe(
       'With a provider, the model that it is asked for; without one, a model of this file that judges.',
     ),
   })
