@@ -109,6 +109,11 @@ export const FOLDERS: readonly FolderRule[] = [
     'type:src/base/ type:src/gateway/formats/ type:src/gateway/tools/port/',
   ),
   rule(
+    'src/gateway/tools/bash/configuration.ts',
+    'the sandbox in the file',
+    'src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
     'src/gateway/tools/mcp/configuration.ts',
     'MCP servers in the file',
     'src/gateway/catalog/configuration/values.ts',
@@ -116,7 +121,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/tools/configuration.ts',
     'what the operator says of server tools',
-    `src/base/ src/gateway/catalog/configuration/values.ts src/gateway/tools/mcp/configuration.ts`,
+    `src/base/ src/gateway/catalog/configuration/values.ts src/gateway/tools/bash/configuration.ts
+     src/gateway/tools/mcp/configuration.ts`,
   ),
   rule(
     'src/gateway/plugins/configuration.ts',
@@ -163,6 +169,11 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/tools/nested/',
     'what models beneath a tool are asked',
     'src/gateway/formats/ type:src/gateway/tools/port/',
+  ),
+  rule(
+    'src/gateway/tools/bash/',
+    'commands in a sandbox: bubblewrap here, HTTP elsewhere',
+    'type:src/base/ type:src/gateway/formats/ type:src/gateway/tools/port/ src/upstream/',
   ),
   rule(
     'src/gateway/tools/mcp/',

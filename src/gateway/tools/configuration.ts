@@ -13,6 +13,7 @@ import {
   orNull,
   perRequest,
 } from '../catalog/configuration/values.js'
+import { bashMembers } from './bash/configuration.js'
 import { mcpMembers } from './mcp/configuration.js'
 
 const callsPerMinute = orNull(integerBetween(1, 1_000_000_000))
@@ -58,7 +59,10 @@ const MODELS = { timeout_ms: milliseconds.default(600_000).describe('Most time f
 /** One line per tool, by its neutral name. */
 const TOOL_SECTIONS = {
   advisor: section('Asks a stronger model.', MODELS),
-  bash: section('Commands in a sandbox; `shell` of the messages format as well. Off unless enabled.', NONE),
+  bash: section(
+    'Commands in a sandbox; `shell` of the messages format as well. Off unless enabled.',
+    bashMembers,
+  ),
   datetime: section('Date and time.', NONE),
   experimental__search_models: section('Looks through the models of this server.', NONE),
   files: section('Files of the workspace.', NONE),
