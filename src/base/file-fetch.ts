@@ -11,10 +11,19 @@ export interface FileFetch {
   /** Whose share of the fetches it is. */
   readonly organizationId: string
   readonly caller: Cancellation
+  /** Asked before each address is dialled, redirects included: why it may not be visited, or null. */
+  readonly refusal?: (url: URL) => string | null
 }
 
 export type FileFetchOutcome =
-  | { readonly ok: true; readonly contentType: string; readonly size: number }
+  | {
+      readonly ok: true
+      readonly contentType: string
+      /** Bytes that the sink was given. */
+      readonly size: number
+      /** Where it was found, after redirects. */
+      readonly url: string
+    }
   | {
       readonly ok: false
       /**

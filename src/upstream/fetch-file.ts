@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FetchFile, FileFetch, FileFetchOutcome } from '../base/file-fetch.js'
 import { contentLengthOf } from './body-text.js'
+import { ContentDecoder, canDecode, type DecodedReceiver } from './content-decoder.js'
 import { failureSentence, UNREACHABLE, UNREACHABLE_MS } from './fetch-json.js'
 import { FetchShares } from './fetch-shares.js'
 import type {
@@ -69,7 +70,7 @@ function nextAddress(from: string, location: string): string | null {
 }
 
 /** One request, and its file. */
-class FileDownload implements UpstreamReceiver {
+class FileDownload implements UpstreamReceiver, DecodedReceiver {
   readonly done: Promise<FileFetchOutcome | { readonly redirect: string }>
   readonly #fetch: FileFetch
   readonly #clock: Clock
@@ -77,22 +78,29 @@ class FileDownload implements UpstreamReceiver {
   #settle!: (outcome: FileFetchOutcome | { readonly redirect: string }) => void
   #reject!: (error: unknown) => void
   #call: UpstreamCall | null = null
+  readonly #url: string
   #contentType = ''
+  /** Of a body in a content coding, which comes although none was asked for (contract/decisions 43). */
+  #decoder: ContentDecoder | null = null
   #size = 0
   /** The sink has not yet taken what it was given. */
   #writing: Promise<void> | null = null
   #waiting: Buffer[] = []
 
   constructor(url: string, fetch: FileFetch, deadlineAt: number, upstream: UpstreamClient, clock: Clock) {
+    this.#url = url
     this.#fetch = fetch
     this.#clock = clock
     this.done = new Promise((resolve, reject) => {
       this.#settle = resolve
       this.#reject = reject
     })
-    const { origin, pathname, search, username, password } = new URL(url)
+    const address = new URL(url)
+    const { origin, pathname, search, username, password } = address
     const timeoutMs = deadlineAt - performance.now()
+    const refusal = fetch.refusal?.(address) ?? null
     if (timeoutMs <= 0) this.#settle(refused('the time is up'))
+    else if (refusal !== null) this.#settle(refused(refusal))
     else if (username !== '' || password !== '') this.#settle(refused('its address holds credentials'))
     else {
       const request = {
@@ -110,19 +118,24 @@ class FileDownload implements UpstreamReceiver {
       const call = upstream.call(request, this)
       this.#call = call
       fetch.caller.onAbort(() => {
-        call.cancel()
+        this.#end()
         this.#settle(LEFT)
       })
     }
   }
 
   onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
-    const { location } = headers
+    const { location, 'content-encoding': named } = headers
+    const coding = String(named ?? 'identity')
+      .trim()
+      .toLowerCase()
     if (REDIRECTS.has(status) && typeof location === 'string') {
       this.#call?.cancel()
       this.#settle({ redirect: location })
     } else if (status !== 200) this.#refuse(`its server answers with status ${status}`)
-    else if ((headers['content-encoding'] ?? 'identity') !== 'identity') this.#refuse('it comes compressed')
+    else if (coding !== 'identity' && !canDecode(coding))
+      this.#refuse('it comes in a content coding that is not known')
+    else if (coding !== 'identity') this.#decoder = new ContentDecoder(coding, this, this.#call!)
     else if (contentLengthOf(headers) > this.#fetch.maxBytes) this.#refuse(this.#tooLarge)
     this.#contentType = String(headers['content-type'] ?? '')
   }
@@ -131,16 +144,35 @@ class FileDownload implements UpstreamReceiver {
     return `it is larger than ${this.#fetch.maxBytes} bytes`
   }
 
-  #refuse(reason: string): void {
+  /** The server is left, and nothing more is decoded. */
+  #end(): void {
+    this.#decoder?.stop()
     this.#call?.cancel()
+  }
+
+  #refuse(reason: string): void {
+    this.#end()
     this.#settle(refused(reason))
   }
 
   onData(chunk: Uint8Array): void {
+    if (this.#decoder === null) this.onDecoded(chunk)
+    else this.#decoder.push(chunk)
+  }
+
+  onUndecodable(detail: string): void {
+    this.#refuse(`it is ${detail}`)
+  }
+
+  onDecoded(chunk: Uint8Array): void {
     this.#size += chunk.byteLength
     if (this.#size > this.#fetch.maxBytes) this.#refuse(this.#tooLarge)
     else if (this.#writing !== null) this.#waiting.push(Buffer.from(chunk))
     else this.#write(chunk)
+  }
+
+  get #source(): Pick<UpstreamCall, 'pause' | 'resume'> {
+    return this.#decoder ?? this.#call!
   }
 
   /** Holds the server back while the sink is behind. */
@@ -148,7 +180,7 @@ class FileDownload implements UpstreamReceiver {
     try {
       const written = this.#fetch.sink.write(piece)
       if (!(written instanceof Promise)) return
-      this.#call?.pause()
+      this.#source.pause()
       this.#writing = this.#drain(written)
     } catch (error) {
       this.#fail(error)
@@ -165,16 +197,21 @@ class FileDownload implements UpstreamReceiver {
       this.#fail(error)
     }
     this.#writing = null
-    this.#call?.resume()
+    this.#source.resume()
   }
 
   #fail(error: unknown): void {
-    this.#call?.cancel()
+    this.#end()
     this.#reject(error instanceof Fault ? error : new Fault('internal', { cause: error }))
   }
 
   onEnd(): void {
-    const whole = { ok: true, contentType: this.#contentType, size: this.#size } as const
+    if (this.#decoder === null) this.onDecodedEnd()
+    else this.#decoder.end()
+  }
+
+  onDecodedEnd(): void {
+    const whole = { ok: true, contentType: this.#contentType, size: this.#size, url: this.#url } as const
     void (this.#writing ?? Promise.resolve()).then(() => this.#settle(whole))
   }
 

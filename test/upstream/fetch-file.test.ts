@@ -1,4 +1,5 @@
 /** Files that callers name by their address: what is fetched, how it is held back, and who waits for whom. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import tap, { test } from 'tap'
 import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { systemClock } from '../../src/base/clock.js'
@@ -42,7 +43,7 @@ function fetched(more: Partial<FileFetch> = {}): {
 test('bytes, size and media type', async (t) => {
   web.script = (peer) => peer.answer(200, 'hello', { 'content-type': 'audio/mpeg' })
   const { outcome, text } = fetched()
-  t.same(await outcome, { ok: true, contentType: 'audio/mpeg', size: 5 })
+  t.same(await outcome, { ok: true, contentType: 'audio/mpeg', size: 5, url: `${web.origin}/a` })
   t.equal(text(), 'hello')
 })
 
@@ -138,4 +139,38 @@ test('who has left while it waited for its turn dials nobody', async (t) => {
   t.match(await waiting, { ok: false, isBusy: false, reason: 'nobody waits for it any more' })
   await Promise.all(greedy)
   t.notOk(called.includes('/left'))
+})
+
+test('a body that comes compressed although nobody asked for it is unpacked, within the same bounds', async (t) => {
+  const text = 'the same words again and again. '.repeat(100)
+  for (const [coding, coded] of [
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate', deflateSync(text)],
+  ] as const) {
+    web.script = (peer) => peer.answer(200, coded, { 'content-encoding': coding })
+    const { outcome, text: body } = fetched()
+    t.match(await outcome, { ok: true, size: text.length }, coding)
+    t.equal(body(), text)
+  }
+  web.script = (peer) => peer.answer(200, gzipSync(text), { 'content-encoding': 'gzip' })
+  t.match(await fetched({ maxBytes: 1_000 }).outcome, { ok: false, reason: 'it is larger than 1000 bytes' })
+  web.script = (peer) => peer.answer(200, 'no gzip at all', { 'content-encoding': 'gzip' })
+  t.match(await fetched().outcome, { ok: false, reason: /no gzip/ })
+  web.script = (peer) => peer.answer(200, 'x', { 'content-encoding': 'zstd' })
+  t.match(await fetched().outcome, { ok: false, reason: /content coding that is not known/ })
+})
+
+test('whoever fetches is asked at each address, and is told where the file was found', async (t) => {
+  web.script = (peer, { path }) =>
+    path === '/a' ? peer.answer(302, '', { location: '/b' }) : peer.answer(200, 'hello')
+  t.match(await fetched().outcome, { ok: true, url: `${web.origin}/b` })
+  const asked: string[] = []
+  const refusal = ({ pathname }: URL): string | null => {
+    asked.push(pathname)
+    return pathname === '/b' ? 'it is not wanted' : null
+  }
+  called.length = 0
+  t.match(await fetched({ refusal }).outcome, { ok: false, reason: 'it is not wanted' })
+  t.same([asked, called], [['/a', '/b'], ['/a']], 'what is refused is not dialled')
 })

@@ -32,7 +32,7 @@ const call = () =>
 const FILE = Buffer.from('%PDF-1.4')
 const fetchFile: FetchFile = async ({ sink }) => {
   await sink.write(FILE)
-  return { ok: true, contentType: 'application/pdf', size: FILE.length }
+  return { ok: true, contentType: 'application/pdf', size: FILE.length, url: '' }
 }
 
 test('a call holds its files until it is over, however it ends', async (t) => {
