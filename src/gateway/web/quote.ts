@@ -1,0 +1,26 @@
+/** Words from the web, put before a question: quoted line by line under their origin, so that none can pass for ours. */
+
+export interface Quotation {
+  readonly url: string
+  readonly title: string
+  readonly content: string
+}
+
+/** `> ` before each line, whatever it ends with. */
+export function quoteSources(introduction: string, sources: readonly Quotation[]): string {
+  const quoted = sources.map(
+    ({ url, title, content }, at) => `[${at + 1}] ${oneLine(title) || url}\n${url}\n${quoteLines(content)}`,
+  )
+  return [introduction, ...quoted].join('\n\n')
+}
+
+function quoteLines(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\u2028\u2029\v\f]/)
+    .map((line) => `> ${line}`)
+    .join('\n')
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\s\u2028\u2029]+/g, ' ').trim()
+}
