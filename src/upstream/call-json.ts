@@ -1,4 +1,4 @@
-/** Calls of a service that the operator has set up, which takes JSON and answers with it. */
+/** Calls of a service that the operator has set up, which answers with JSON. */
 import { BoundedTextBody, contentLengthOf } from './body-text.js'
 import { failureSentence } from './fetch-json.js'
 import type { ConnectionPoolLimits, UpstreamClient } from './port.js'
@@ -8,6 +8,7 @@ export interface JsonCall {
   readonly url: string
   /** Beside those of the body, names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Sent as JSON with POST; null asks with GET. */
   readonly body: unknown
   /** On whose account it takes a connection: an organization's id. */
   readonly caller: string
@@ -48,15 +49,15 @@ function callOnce(upstream: UpstreamClient, order: JsonCall, resolve: (answer: J
   const leave = (): void => refuse('the caller has left')
   const call = upstream.call(
     {
-      method: 'POST',
+      method: order.body === null ? 'GET' : 'POST',
       origin,
       path: pathname + search,
       headers: [
-        ...['content-type', 'application/json', 'accept', 'application/json'],
-        ...['accept-encoding', 'identity', 'user-agent', 'sluice'],
+        ...(order.body === null ? [] : ['content-type', 'application/json']),
+        ...['accept', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'sluice'],
         ...order.headers.flat(),
       ],
-      body: JSON.stringify(order.body),
+      body: order.body === null ? null : JSON.stringify(order.body),
       timeouts: {
         connectMs: Math.min(CONNECT_MS, ms),
         headersMs: ms,

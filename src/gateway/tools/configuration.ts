@@ -15,6 +15,8 @@ import {
 } from '../catalog/configuration/values.js'
 import { bashMembers } from './bash/configuration.js'
 import { mcpMembers } from './mcp/configuration.js'
+import { webFetchMembers } from './web-fetch/configuration.js'
+import { webSearchMembers } from './web-search/configuration.js'
 
 const callsPerMinute = orNull(integerBetween(1, 1_000_000_000))
 
@@ -73,8 +75,11 @@ const TOOL_SECTIONS = {
   subagent: section('Gives a task to another model.', MODELS),
   text_editor: section('Edits files of the workspace.', NONE),
   tool_search: section('Finds tools that a request defers.', NONE),
-  web_fetch: section('Reads pages.', NONE),
-  web_search: section('Searches the web.', NONE),
+  web_fetch: section(
+    'Reads pages and PDFs of the web, where it is enabled; off when nothing is said.',
+    webFetchMembers,
+  ),
+  web_search: section('Searches the web.', webSearchMembers),
 } as const
 
 /** A tool that has no section of its own is switched, priced and limited with another. */

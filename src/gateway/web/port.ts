@@ -41,6 +41,8 @@ export type SearchOutcome =
 export interface SearchEngine {
   /** `searxng`, `brave`, `tavily`, `exa`, `simulated`. */
   readonly name: string
+  /** Host that is asked, for the audit; null where none is. */
+  readonly host: string | null
   /** Never rejects; ends within a second once the signal is aborted. */
   search(query: SearchQuery, call: WebCall): Promise<SearchOutcome>
 }

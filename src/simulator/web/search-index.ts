@@ -39,6 +39,7 @@ let index: readonly IndexedPage[] | null = null
 
 export const simulatedSearch: SearchEngine = {
   name: 'simulated',
+  host: null,
   search({ text, count, maxCharacters, allowed, excluded }) {
     index ??= PAGES.map(indexed)
     const sought = wordsOf(text.slice(0, 1_000)).filter((word) => !STOP_WORDS.has(word))

@@ -17,6 +17,7 @@ interface Account {
 export function brave(ask: AskEngine, { baseUrl, key }: Account): SearchEngine {
   return {
     name: 'brave',
+    host: new URL(baseUrl).host,
     async search(query, call) {
       const { country } = query.location ?? {}
       const parameters = new URLSearchParams({
@@ -27,9 +28,9 @@ export function brave(ask: AskEngine, { baseUrl, key }: Account): SearchEngine {
         ...(typeof country === 'string' &&
           /^[A-Za-z]{2}$/.test(country) && { country: country.toUpperCase() }),
       })
-      const headers = { 'X-Subscription-Token': key, ...placeHeaders(query) }
-      const path = `/res/v1/web/search?${parameters}`
-      const reply = await ask({ method: 'GET', baseUrl, path, headers }, call)
+      const headers = { 'x-subscription-token': key, ...placeHeaders(query) }
+      const url = `${baseUrl}/res/v1/web/search?${parameters}`
+      const reply = await ask({ url, headers, body: null }, call)
       if (!reply.ok) return { ok: false, error: `brave ${reply.error}` }
       // Where nothing is found, `web` is left out.
       const web = asObject(asObject(reply.value)?.web)
@@ -56,7 +57,7 @@ function queryText({ text, allowed, excluded }: SearchQuery): string {
 
 /** Only what a header field can hold. */
 function placeHeaders({ location = {} }: SearchQuery): Readonly<Record<string, string>> {
-  const fields = { 'X-Loc-City': 'city', 'X-Loc-State-Name': 'region', 'X-Loc-Timezone': 'timezone' }
+  const fields = { 'x-loc-city': 'city', 'x-loc-state-name': 'region', 'x-loc-timezone': 'timezone' }
   const known = Object.entries(fields).flatMap(([field, member]) => {
     const value = nonEmptyText(location[member])
     return value !== undefined && /^[\x20-\x7e]{1,100}$/.test(value) ? [[field, value]] : []

@@ -16,6 +16,7 @@ interface Account {
 export function exa(ask: AskEngine, { baseUrl, key }: Account): SearchEngine {
   return {
     name: 'exa',
+    host: new URL(baseUrl).host,
     async search(query, call) {
       const { text, count, maxCharacters, allowed, excluded, mode = 'auto', location } = query
       const country = location?.country
@@ -30,7 +31,7 @@ export function exa(ask: AskEngine, { baseUrl, key }: Account): SearchEngine {
         contents: { text: { maxCharacters } },
       }
       const headers = { 'x-api-key': key }
-      const reply = await ask({ method: 'POST', baseUrl, path: '/search', headers, body }, call)
+      const reply = await ask({ url: `${baseUrl}/search`, headers, body }, call)
       if (!reply.ok) return { ok: false, error: `exa ${reply.error}` }
       const results = searchResults(
         asObject(reply.value)?.results,

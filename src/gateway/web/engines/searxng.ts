@@ -7,10 +7,11 @@ import { searchResults } from './results.js'
 export function searxng(ask: AskEngine, { baseUrl }: { readonly baseUrl: string }): SearchEngine {
   return {
     name: 'searxng',
+    host: new URL(baseUrl).host,
     async search(query, call) {
       const parameters = new URLSearchParams({ q: queryText(query), format: 'json' })
-      const path = `/search?${parameters}`
-      return outcome(await ask({ method: 'GET', baseUrl, path, headers: {} }, call), query)
+      const url = `${baseUrl}/search?${parameters}`
+      return outcome(await ask({ url, headers: {}, body: null }, call), query)
     },
   }
 }

@@ -14,6 +14,7 @@ interface Account {
 export function tavily(ask: AskEngine, { baseUrl, key }: Account): SearchEngine {
   return {
     name: 'tavily',
+    host: new URL(baseUrl).host,
     async search(query, call) {
       const { text, count, allowed, excluded, mode } = query
       const body = {
@@ -23,8 +24,8 @@ export function tavily(ask: AskEngine, { baseUrl, key }: Account): SearchEngine 
         ...(allowed.length > 0 && { include_domains: allowed }),
         ...(excluded.length > 0 && { exclude_domains: excluded }),
       }
-      const headers = { Authorization: `Bearer ${key}` }
-      const reply = await ask({ method: 'POST', baseUrl, path: '/search', headers, body }, call)
+      const headers = { authorization: `Bearer ${key}` }
+      const reply = await ask({ url: `${baseUrl}/search`, headers, body }, call)
       if (!reply.ok) return { ok: false, error: `tavily ${reply.error}` }
       const results = searchResults(
         asObject(reply.value)?.results,
