@@ -12,9 +12,10 @@ import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
 import { subagentTool } from '../gateway/tools/subagent/subagent.js'
 import { ownPlugins, type PluginParts } from './plugins.js'
+import { composeWeb, type WebParts } from './web.js'
 
 /** What tools and plugins are made of. */
-export interface ToolParts extends PluginParts {
+export interface ToolParts extends PluginParts, WebParts {
   readonly clock: Clock
   /** What the operator says of tools at this moment. */
   readonly toolsConfig: () => ToolsConfig
@@ -36,11 +37,15 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
   const tools = flat.map((tool) =>
     withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),
   )
-  return new Map(tools.map((tool) => [tool.name, tool]))
+  return new Map([...tools, ...composeWeb(parts).tools].map((tool) => [tool.name, tool]))
 }
 
 /** By id. */
 export function composePlugins(parts: ToolParts): ReadonlyMap<string, Plugin> {
-  const plugins: readonly Plugin[] = [createFusionPlugin(parts.catalog), ...ownPlugins(parts)]
+  const plugins: readonly Plugin[] = [
+    createFusionPlugin(parts.catalog),
+    ...ownPlugins(parts),
+    ...composeWeb(parts).plugins,
+  ]
   return new Map(plugins.map((plugin) => [plugin.id, plugin]))
 }

@@ -119,10 +119,21 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/catalog/configuration/values.ts',
   ),
   rule(
+    'src/gateway/tools/web-search/configuration.ts',
+    'search engines in the file',
+    'src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
+    'src/gateway/tools/web-fetch/configuration.ts',
+    'what may be read of the web',
+    'src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
     'src/gateway/tools/configuration.ts',
     'what the operator says of server tools',
     `src/base/ src/gateway/catalog/configuration/values.ts src/gateway/tools/bash/configuration.ts
-     src/gateway/tools/mcp/configuration.ts`,
+     src/gateway/tools/mcp/configuration.ts src/gateway/tools/web-search/configuration.ts
+     src/gateway/tools/web-fetch/configuration.ts`,
   ),
   rule(
     'src/gateway/plugins/configuration.ts',
@@ -164,6 +175,13 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
      src/gateway/health/ src/gateway/routing/ type:src/gateway/plugins/port/`,
   ),
+  rule('src/gateway/web/port.ts', 'searching and reading the web', 'type:src/gateway/formats/'),
+  rule(
+    'src/gateway/web/',
+    'search engines, pages, lists of domains: what tools and plugins of the web share',
+    `type:src/base/ src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/tools/port/
+     type:src/upstream/`,
+  ),
   rule('src/gateway/tools/flat-price.ts', 'a price for every call of a tool', 'type:src/gateway/tools/port/'),
   rule(
     'src/gateway/tools/nested/',
@@ -201,14 +219,14 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/tools/*/',
     'the server tools, each in a folder of its own',
     `src/base/ src/gateway/formats/ type:src/gateway/tools/port/ type:src/gateway/catalog/
-     src/gateway/tools/nested/`,
+     src/gateway/tools/nested/ src/gateway/web/`,
   ),
   rule(
     'src/gateway/plugins/*/',
     'the plugins, each in a folder of its own',
     `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ type:src/gateway/catalog/
      src/gateway/metering/ src/gateway/plugins/judge/ src/gateway/tools/fusion/
-     src/gateway/tools/nested/`,
+     src/gateway/tools/nested/ src/gateway/web/`,
   ),
   rule(
     'src/gateway/loop/',
@@ -234,7 +252,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/simulator/',
     'simulated models: a provider like any other',
-    'src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts',
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts type:src/gateway/web/port.ts',
   ),
   rule(
     'src/inference-http/',

@@ -146,9 +146,11 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
   /** The question as it goes to the model; the fault that ends the call. */
   async before(format: Pick<TurnFormat<R, E, A>, 'question'>, request: R): Promise<R | Fault> {
     let asked = request
+    // What one plugin has put into the prompt is nothing that the user has said, for the next.
+    const { latestText } = format.question(request)
     for (const { prepared } of this.#plugins) {
       if (prepared.before === undefined || this.#site.signal.aborted) continue
-      const change = await prepared.before(format.question(asked), this.#run)
+      const change = await prepared.before({ ...format.question(asked), latestText }, this.#run)
       if (change instanceof Fault) return change
       asked = change.request as R
       const { pipeline, ...extras } = change

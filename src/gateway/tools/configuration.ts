@@ -79,7 +79,10 @@ const TOOL_SECTIONS = {
     'Reads pages and PDFs of the web, where it is enabled; off when nothing is said.',
     webFetchMembers,
   ),
-  web_search: section('Searches the web.', webSearchMembers),
+  web_search: section('Searches the web.', webSearchMembers).refine(
+    ({ backend, ...engines }) => backend === null || engines[backend] !== null,
+    { path: ['backend'], error: 'names an engine that is not configured' },
+  ),
 } as const
 
 /** A tool that has no section of its own is switched, priced and limited with another. */

@@ -45,7 +45,7 @@ const fetchFile: FetchFile = async ({ url, sink }) => {
   if (!url.endsWith('/rain.pdf'))
     return { ok: false, reason: 'could not be fetched', isBusy: url.includes('busy') }
   await sink.write(PDF)
-  return { ok: true, contentType: 'application/pdf', size: PDF.length }
+  return { ok: true, contentType: 'application/pdf', size: PDF.length, url }
 }
 
 async function parse(request: object, world: World = {}): Promise<QuestionChange | Fault> {

@@ -79,7 +79,7 @@ export interface Question {
   readonly request: RoutedRequest
   /** The same as a chat request, to read. */
   asChat(): ChatRequest
-  /** Text of the latest message of the user. */
+  /** Text of the latest message of the user, without what plugins have put there. */
   readonly latestText: string
   /** The request with a text put before the latest message of the user, as quoted data. */
   withContext(text: string): RoutedRequest
