@@ -3,11 +3,11 @@ import type { Clock } from '../base/clock.js'
 import { createFusionPlugin } from '../gateway/plugins/fusion/fusion.js'
 import type { Plugin } from '../gateway/plugins/port/plugin.js'
 import { advisorTool } from '../gateway/tools/advisor/advisor.js'
-import { type ToolsConfig, toolSettings } from '../gateway/tools/configuration.js'
+import { isSwitchedOff, type ToolsConfig, toolSettings } from '../gateway/tools/configuration.js'
 import { createDatetimeTool } from '../gateway/tools/datetime/datetime.js'
-import { withFlatPrice } from '../gateway/tools/flat-price.js'
 import { createFusionTool } from '../gateway/tools/fusion/fusion.js'
 import { createMcpTool, type McpDirectory } from '../gateway/tools/mcp/mcp.js'
+import { withFlatPrice, withSwitch } from '../gateway/tools/operator-terms.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
 import { subagentTool } from '../gateway/tools/subagent/subagent.js'
@@ -37,7 +37,9 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
   const tools = flat.map((tool) =>
     withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),
   )
-  return new Map([...tools, ...composeWeb(parts).tools].map((tool) => [tool.name, tool]))
+  const all = [...tools, ...composeWeb(parts).tools]
+  const switched = all.map((tool) => withSwitch(tool, () => isSwitchedOff(toolsConfig(), tool.name)))
+  return new Map(switched.map((tool) => [tool.name, tool]))
 }
 
 /** By id. */

@@ -182,7 +182,11 @@ export const FOLDERS: readonly FolderRule[] = [
     `type:src/base/ src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/tools/port/
      type:src/upstream/`,
   ),
-  rule('src/gateway/tools/flat-price.ts', 'a price for every call of a tool', 'type:src/gateway/tools/port/'),
+  rule(
+    'src/gateway/tools/operator-terms.ts',
+    'what the operator says of a tool, around it',
+    'type:src/gateway/tools/port/',
+  ),
   rule(
     'src/gateway/tools/nested/',
     'what models beneath a tool are asked',

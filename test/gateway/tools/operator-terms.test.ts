@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { withFlatPrice } from '../../../src/gateway/tools/flat-price.js'
+import { withFlatPrice, withSwitch } from '../../../src/gateway/tools/operator-terms.js'
 import type { ServerTool, ToolOutcome } from '../../../src/gateway/tools/port/tool.js'
 import { askTool, prepared, refusalOf } from '../../support/tools/tool-call.js'
 
@@ -41,4 +41,12 @@ test('a tool that takes its time to prepare is priced as well', async (t) => {
     prepare: async (asked, request) => toolOf(true).prepare(asked, request),
   }
   t.equal((await askTool(withFlatPrice(slow, () => 3))).charged, 3)
+})
+
+test('a tool that is switched off is refused, from the next request on', async (t) => {
+  let isOff = false
+  const tool = withSwitch(toolOf(true), () => isOff)
+  t.equal((await askTool(tool)).isError, false)
+  isOff = true
+  t.match(await refusalOf(tool, {}), { refused: /switched off/, member: ['type'] })
 })

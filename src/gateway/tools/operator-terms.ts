@@ -1,7 +1,21 @@
-/** A tool whose every call costs the same: what the operator asks for one. */
+/** What the operator says of a tool, put around it. */
 import type { PreparedTool, ServerTool } from './port/tool.js'
 
-/** @param price nano-dollars of a call; asked once per request */
+/** For tools that come from elsewhere than the list of the request: beneath another tool, or with a plugin. */
+export function withSwitch(tool: ServerTool, isOff: () => boolean): ServerTool {
+  return {
+    name: tool.name,
+    prepare: (asked, request) =>
+      isOff()
+        ? { refused: 'names a tool that is switched off here', member: ['type'] }
+        : tool.prepare(asked, request),
+  }
+}
+
+/**
+ * A tool whose every call costs the same.
+ * @param price nano-dollars of a call; asked once per request
+ */
 export function withFlatPrice(tool: ServerTool, price: () => number): ServerTool {
   const charge = (ready: PreparedTool, nanos: number): PreparedTool => ({
     ...ready,
