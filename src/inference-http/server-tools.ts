@@ -69,14 +69,19 @@ const networkPolicy = z.discriminatedUnion('type', [
 const inContainer = optional({ file_ids: strings, network_policy: networkPolicy })
 
 /** Who searches: the gateway's own backends, and those that other gateways name. */
-const SEARCH_ENGINES = [
+export const searchEngine = z.enum([
   ...(['auto', 'native', 'searxng', 'brave', 'tavily', 'exa'] as const),
   ...(['parallel', 'firecrawl', 'perplexity'] as const),
-]
+])
+
+export const fetchEngine = engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl'])
+
+/** Of tools with one engine here. */
+export const ownEngine = engineAmong(['auto', 'native', 'service'])
 
 /** Members that the search tool takes under `parameters`, and its shorthands directly as well. */
 const searchParameters = optional({
-  engine: z.enum([...SEARCH_ENGINES]),
+  engine: searchEngine,
   allowed_domains: strings,
   excluded_domains: strings,
   max_results: positive,
@@ -115,7 +120,7 @@ function parametersOf(members: z.ZodRawShape): z.ZodType {
 /** Tools of the run beneath a call, and how many calls it may make. */
 const innerLoop = { tools: z.array(innerTool), max_tool_calls: boundedInteger(1, 25) }
 
-const sandbox = parametersOf({ engine: engineAmong(['auto', 'native', 'service']), environment })
+const sandbox = parametersOf({ engine: ownEngine, environment })
 
 const LABEL = 'must be 1 to 64 letters, digits, underscores or hyphens'
 
@@ -166,7 +171,7 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
   text_editor: parametersOf({}),
   tool_search: parametersOf({ max_results: boundedInteger(1, 20), variant: z.enum(['regex', 'bm25']) }),
   web_fetch: parametersOf({
-    engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
+    engine: fetchEngine,
     ...fetchParameters,
   }),
   web_search: searchObject,

@@ -1,17 +1,17 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
-import type { ValidationIssue } from '../../base/fault.js'
+import { Fault, type ValidationIssue } from '../../base/fault.js'
 import { STATE_MEMBERS } from '../../gateway/formats/extra-members.js'
-import type { MessagesRequest } from '../../gateway/formats/messages.js'
+import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../../gateway/formats/messages.js'
 import {
   type BodyRule,
   bodyIssue,
-  enabledPluginIssue,
-  noServerToolLoop,
   requireRules,
   routingContradiction,
   withoutMembers,
 } from '../../inference-http/request-members.js'
+import { toolingMember } from '../../inference-http/server-tools.js'
 import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
+import { type ToldTools, tellTools } from './requested-tools.js'
 import { type CountBody, type MessagesBody, messagesMembers } from './schema.js'
 
 /**
@@ -26,10 +26,14 @@ export function decodeMessages(body: MessagesBody, sessionId: string): MessagesR
     MEMBERS,
   )
   const named = fallbacks?.map(({ model }) => model) ?? models
+  const told = tellTools(body)
+  const issue = choiceIssue(body.tool_choice, told)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   const user = rest.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
-    ...(body.tools?.length ? rest : withoutMembers(rest, IDLE_WITHOUT_TOOLS)),
+    ...withToldTools(rest, told),
+    ...toolingMember(body, told.requested),
     ...(named !== undefined && named.length > 0 && { models: named }),
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session_id: session }),
@@ -51,11 +55,20 @@ const MEMBERS = memberNames(messagesMembers, SPENT_MEMBERS)
 
 /** The request of a body that is only to be counted: nothing is generated, so one token is as good as any number. */
 export function decodeCount(body: CountBody, sessionId: string): MessagesRequest {
-  return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
+  const { tooling, ...request } = decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
+  // What is the gateway's own to run is not of the prompt as it was sent.
+  return request.tools === undefined ? withoutMembers(request, ['tool_choice']) : request
 }
 
 /** Providers refuse an empty list of tools, and a choice where there are no tools. */
-const IDLE_WITHOUT_TOOLS = ['tools', 'tool_choice'] as const
+function withToldTools<B extends { readonly tools?: unknown; readonly tool_choice?: unknown }>(
+  body: B,
+  { kept, requested }: ToldTools,
+): B | (Omit<B, 'tools'> & { readonly tools: readonly MessagesTool[] }) {
+  if (kept === body.tools && kept.length > 0) return body
+  if (kept.length > 0) return { ...body, tools: kept }
+  return withoutMembers(body, requested.length > 0 ? ['tools'] : ['tools', 'tool_choice']) as B
+}
 
 // ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────
 
@@ -64,10 +77,6 @@ type PromptBody = Omit<CountBody, 'max_tokens'>
 const RULES: readonly BodyRule<PromptBody>[] = [
   fallbacksOrModels,
   blocksStandWhereTheyMay,
-  toolsAreOfTheCallerOrTheProvider,
-  choiceIsATool,
-  ({ plugins = [] }) => enabledPluginIssue(plugins),
-  noServerToolLoop,
   oneFormat,
   routingContradiction,
 ]
@@ -120,31 +129,18 @@ function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | nu
   return null
 }
 
-/** Prefixes of the tools that a gateway would run itself; this one runs none yet (contract/decisions 10). */
-const GATEWAY_PREFIX = /^(?:service|openrouter):/
-
-function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): ValidationIssue | null {
-  for (let at = 0; at < tools.length; at++) {
-    const type: string = tools[at]!.type ?? 'custom'
-    if (type === 'mcp_toolset')
-      return bodyIssue(['tools', at, 'type'], 'needs mcp_servers, which are not supported')
-    if (!GATEWAY_PREFIX.test(type)) continue
-    const name = type.replace(GATEWAY_PREFIX, '')
-    const told = GATEWAY_TOOLS.test(name)
-      ? `service:${name} is not supported by this gateway`
-      : 'is no tool of this gateway'
-    return bodyIssue(['tools', at, 'type'], told)
-  }
-  return null
-}
-
-const GATEWAY_TOOLS =
-  /^(bash|datetime|image_generation|experimental__search_models|web_fetch|web_search|shell|tool_search)$/
-
-function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): ValidationIssue | null {
+/** A choice names a tool of the caller's, of the provider's or of ours; the functions of a source of tools are not known here. */
+function choiceIssue(
+  choice: MessagesToolChoice | undefined,
+  { kept, requested }: ToldTools,
+): ValidationIssue | null {
   if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null
-  if (tools.length === 0) return bodyIssue(['tool_choice'], 'needs tools')
-  if (choice.type !== 'tool') return null
-  for (const { name } of tools) if (name === choice.name) return null
-  return bodyIssue(['tool_choice', 'name'], 'is the name of none of the tools')
+  if (kept.length === 0 && requested.length === 0) return bodyIssue(['tool_choice'], 'needs tools')
+  if (choice.type !== 'tool' || requested.some(({ name }) => SOURCES.has(name))) return null
+  const isKnown =
+    kept.some(({ name }) => name === choice.name) || requested.some(({ name }) => name === choice.name)
+  return isKnown ? null : bodyIssue(['tool_choice', 'name'], 'is the name of none of the tools')
 }
+
+/** Tools whose functions have names of their own. */
+const SOURCES: ReadonlySet<string> = new Set(['mcp', 'advisor', 'subagent'])

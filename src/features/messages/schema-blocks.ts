@@ -3,15 +3,7 @@
  * stays, and so do kinds that nobody here knows: a provider of this format is given the block as it came.
  */
 import { z } from 'zod'
-import {
-  boundedString,
-  limitDepth,
-  noteOptions,
-  openObject,
-  optional,
-  safeInteger,
-  stringMatching,
-} from '../../http/fields.js'
+import { boundedString, noteOptions, optional } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
@@ -177,99 +169,5 @@ export const systemBlock = nameSchema(
   z.discriminatedUnion('type', [
     textBlock,
     z.looseObject({ type: z.literal(['tool_addition', 'tool_removal']), tool: reference, ...cached }),
-  ]),
-)
-
-/** Names of tools as this format has them. */
-const TOOL_NAME = stringMatching(
-  /^[A-Za-z0-9_-]{1,128}$/,
-  'must be 1 to 128 letters, digits, underscores or hyphens',
-)
-
-// ── Tools and the choice between them (contract/gateway 5.2) ───────────────────
-
-const names = z.array(z.string())
-
-const shared = {
-  ...cached,
-  ...optional({ defer_loading: z.boolean(), allowed_callers: names, strict: z.boolean() }),
-}
-
-const inputSchema = limitDepth(
-  z.looseObject(
-    optional({
-      type: z.literal('object'),
-      properties: open.nullable(),
-      required: names.nullable(),
-    }),
-  ),
-)
-
-const customTool = nameSchema(
-  'MessagesCustomTool',
-  z.looseObject({
-    // Absent and null mean the same; `optional` and not `exactOptional`, so that absence tells the kind.
-    type: z.literal('custom').nullable().optional(),
-    name: TOOL_NAME,
-    ...optional({ description: z.string() }),
-    input_schema: inputSchema,
-    ...optional({ input_examples: z.array(openObject()), eager_input_streaming: z.boolean().nullable() }),
-    ...shared,
-  }),
-)
-
-const mostUses = safeInteger(1).nullable()
-
-const userLocation = z.looseObject({
-  type: z.literal('approximate'),
-  ...optional({ city: words, region: words, country: words, timezone: words }),
-})
-
-/** A tool that both sides know: the names of its kind and its own, and what it may be told beside. */
-function knownTool<
-  const T extends readonly [string, ...string[]],
-  const N extends string,
-  M extends z.ZodRawShape,
->(types: T, name: N, members: M) {
-  return z.looseObject({ type: z.literal(types), name: z.literal(name), ...members, ...shared })
-}
-
-const webSearch = optional({
-  max_uses: mostUses,
-  allowed_domains: names.nullable(),
-  blocked_domains: names.nullable(),
-  user_location: userLocation.nullable(),
-})
-const advisor = { model: boundedString(1, 256), ...optional({ max_uses: mostUses }) }
-
-const known = [
-  knownTool(['bash_20250124'], 'bash', {}),
-  knownTool(['text_editor_20250124'], 'str_replace_editor', {}),
-  knownTool(['web_search_20250305', 'web_search_20260209'], 'web_search', webSearch),
-  knownTool(['advisor_20260301'], 'advisor', advisor),
-  knownTool(['tool_search_tool_bm25_20251119', 'tool_search_tool_bm25'], 'tool_search_tool_bm25', {}),
-  knownTool(['tool_search_tool_regex_20251119', 'tool_search_tool_regex'], 'tool_search_tool_regex', {}),
-] as const
-
-const KNOWN_TYPES = ['custom', ...known.flatMap(({ shape }) => [...shape.type.values])]
-
-/** Kinds that only a provider of this format may know: passed through as they are. */
-const otherTool = limitDepth(
-  z.looseObject({ type: boundedString(1, 256).meta({ not: { enum: KNOWN_TYPES } }), ...cached }),
-)
-
-export const tool = nameSchema(
-  'MessagesTool',
-  z.discriminatedUnion('type', [customTool, ...known, otherTool]),
-)
-
-const oneAtATime = optional({ disable_parallel_tool_use: z.boolean() })
-
-export const toolChoice = nameSchema(
-  'MessagesToolChoice',
-  z.discriminatedUnion('type', [
-    z.object({ type: z.literal(['auto', 'any']), ...oneAtATime }),
-    z.object({ type: z.literal('tool'), name: boundedString(1, 256), ...oneAtATime }),
-    z.object({ type: z.literal('none') }),
   ]),
 )

@@ -19,7 +19,8 @@ import {
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import * as shared from '../../inference-http/request-members.js'
-import { block, cached, systemBlock, textBlock, tool, toolChoice } from './schema-blocks.js'
+import { block, cached, systemBlock, textBlock } from './schema-blocks.js'
+import { mcpServer, tool, toolChoice } from './schema-tools.js'
 
 const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: safeInteger() })
 const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: safeInteger() })
@@ -100,6 +101,7 @@ const outputConfig = nameSchema('MessagesOutputConfig', limitDepth(z.looseObject
 const MOST_STOPS = 64
 
 const MOST_FALLBACKS = 3
+const MOST_MCP_SERVERS = 20
 
 const ofAnyone = optional({
   clear_at: z.enum(['next_user_message', 'never']).nullable(),
@@ -177,6 +179,7 @@ const others = {
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),
   ...shared.serverState,
+  mcp_servers: z.union([z.literal(false), z.array(mcpServer).max(MOST_MCP_SERVERS)]).nullable(),
   ...ofTheProvider,
 }
 

@@ -97,6 +97,8 @@ export interface Conversation<R extends RoutedRequest, E, A> extends CallView {
   text(): string
   /** The whole answer, of everything that was emitted. */
   answer(): A
+  /** Functions that the model is shown once a search has found them; for `ToolRun.deferred`. */
+  readonly deferred?: readonly ToolFunction[]
 }
 
 /** `paused`: at a limit; `broken`: a later turn has failed. */

@@ -1,10 +1,13 @@
 /** Tools that a model is not shown before it has searched for them (contract/tools 3.9). */
 import { asList, asObject, objectsIn } from '../../formats/json-values.js'
 import type { MessagesRequest, MessagesTool } from '../../formats/messages.js'
+import type { ToolFunction } from '../../tools/port/tool.js'
 import type { CallResult, OfferedFunction } from '../turn-format.js'
 import { knownToolNames } from './native-blocks.js'
 
 export class DeferredTools {
+  /** All of them, found or not. */
+  readonly functions: ToolFunction[] = []
   readonly #waiting = new Set<string>()
   readonly #isOurs: boolean
 
@@ -12,9 +15,11 @@ export class DeferredTools {
   constructor(request: MessagesRequest, offered: readonly OfferedFunction[]) {
     this.#isOurs = offered.some(({ tool }) => tool.name === 'tool_search')
     if (!this.#isOurs) return
-    for (const { name, defer_loading } of request.tools ?? [])
-      if (defer_loading === true && name !== undefined) this.#waiting.add(name)
-    for (const each of offered) if (isDeferred(each)) this.#waiting.add(each.name)
+    for (const tool of request.tools ?? [])
+      if (tool.defer_loading === true) this.functions.push(toFunction(tool))
+    for (const each of offered)
+      if (isDeferred(each)) this.functions.push({ ...each.function, name: each.name })
+    for (const { name } of this.functions) this.#waiting.add(name)
     for (const name of knownToolNames(request.messages)) this.#waiting.delete(name)
   }
 
@@ -42,4 +47,12 @@ function isDeferred({ function: { origin }, tool: { parameters } }: OfferedFunct
   const { defer_loading = false, defer_exceptions } = parameters
   const isException = asList(defer_exceptions).includes(origin.tool)
   return isException !== (defer_loading === true)
+}
+
+function toFunction({
+  name = '',
+  description = '',
+  input_schema: parameters = {},
+}: MessagesTool): ToolFunction {
+  return { name, description, parameters }
 }

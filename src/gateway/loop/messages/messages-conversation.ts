@@ -13,7 +13,7 @@ import type {
   StopInfo,
 } from '../../formats/messages.js'
 import { messagesFormat } from '../../metering/messages-format.js'
-import type { UrlCitation } from '../../tools/port/tool.js'
+import type { ToolFunction, UrlCitation } from '../../tools/port/tool.js'
 import type {
   AnswerExtras,
   CallResult,
@@ -80,6 +80,10 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     this.#callerTools = new Set((request.tools ?? []).map(({ name }) => name ?? ''))
     this.#deferred = new DeferredTools(request, loop.offered)
     this.#shown = new ShownBlocks(loop.emit, (text) => this.#citationsIn(text))
+  }
+
+  get deferred(): readonly ToolFunction[] {
+    return this.#deferred.functions
   }
 
   // ── What a turn is asked ──────────────────────────────────────────────────

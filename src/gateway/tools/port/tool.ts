@@ -85,6 +85,8 @@ export interface ToolRun {
   readonly budget: number
   /** The conversation of this turn, as a chat request. */
   readonly request: ChatRequest
+  /** Functions that the model is not shown before a search has found them; absent where there are none. */
+  readonly deferred?: readonly ToolFunction[]
   readonly files: ToolFiles
   /** Runs a model, or a loop, beneath this call. Its turns and tools are rows of the same generation. */
   nested(run: NestedRun): Promise<NestedAnswer>
