@@ -11,6 +11,7 @@ import { withFlatPrice, withSwitch } from '../gateway/tools/operator-terms.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
 import { subagentTool } from '../gateway/tools/subagent/subagent.js'
+import { createToolSearchTool } from '../gateway/tools/tool-search/tool-search.js'
 import { ownPlugins, type PluginParts } from './plugins.js'
 import { composeWeb, type WebParts } from './web.js'
 
@@ -33,6 +34,7 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
     subagentTool,
     createFusionTool(catalog),
     createMcpTool(mcp),
+    createToolSearchTool(),
   ]
   const tools = flat.map((tool) =>
     withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),

@@ -6,14 +6,14 @@ import { Fault, type ValidationIssue } from '../../base/fault.js'
 import type { JsonObject } from '../../gateway/formats/json-values.js'
 import type { MessagesTool } from '../../gateway/formats/messages.js'
 import { callerToolName, nativeToolName } from '../../gateway/formats/native-tools.js'
-import type { RequestedTool } from '../../gateway/formats/tooling.js'
+import { type RequestedTool, serverToolName } from '../../gateway/formats/tooling.js'
 import { bodyIssue } from '../../inference-http/request-members.js'
-import { MESSAGES_SERVER_TOOLS, serverToolName, toolNamedTwice } from '../../inference-http/server-tools.js'
+import { MESSAGES_SERVER_TOOLS, toolNamedTwice } from '../../inference-http/server-tools.js'
 import type { McpServer } from './schema-tools.js'
 
 interface ToolMembers {
   readonly tools?: readonly MessagesTool[]
-  readonly mcp_servers?: readonly McpServer[] | false | null
+  readonly mcp_servers?: readonly McpServer[] | boolean | null
   readonly tool_choice?: { readonly type: string; readonly name?: string }
 }
 
@@ -27,6 +27,7 @@ const NOTHING: ToldTools = { kept: [], requested: [] }
 
 /** Throws `invalid-input` for a tool that there is none of, or that is named twice. */
 export function tellTools({ tools = [], mcp_servers, tool_choice: choice }: ToolMembers): ToldTools {
+  if (mcp_servers === true) throw refused(bodyIssue(['mcp_servers'], 'must be a list'))
   const servers = mcp_servers === false ? [] : (mcp_servers ?? [])
   if (servers.length === 0 && tools.every(isOfTheCaller))
     return tools.length === 0 ? NOTHING : { kept: tools, requested: [] }
@@ -53,7 +54,8 @@ function tellTool(tool: MessagesTool, at: number, kept: MessagesTool[], requeste
   const { engine, ...rest } = tool
   const type = tool.type ?? 'custom'
   const place = ['tools', at]
-  const own = serverToolName(type)
+  // Shorthands without a prefix are chat's.
+  const own = type.includes(':') ? serverToolName(type) : null
   if (own !== null) {
     if (!(MESSAGES_SERVER_TOOLS as readonly string[]).includes(own))
       throw refused(bodyIssue([...place, 'type'], 'is no tool of this gateway'))

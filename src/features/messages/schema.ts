@@ -179,7 +179,7 @@ const others = {
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),
   ...shared.serverState,
-  mcp_servers: z.union([z.literal(false), z.array(mcpServer).max(MOST_MCP_SERVERS)]).nullable(),
+  mcp_servers: z.union([z.boolean(), z.array(mcpServer).max(MOST_MCP_SERVERS)]).nullable(),
   ...ofTheProvider,
 }
 

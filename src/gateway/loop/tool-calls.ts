@@ -168,6 +168,7 @@ export class ToolCalls {
   ): Promise<ToolOutcome> {
     const { site, tools, conversation } = this.#context
     const { call } = site
+    const { deferred } = conversation
     const ms = Math.min(
       prepared.wallClockMs ?? call.ports.wallClockMs(offered.tool.name),
       Math.max(0, call.timeLeft),
@@ -180,6 +181,7 @@ export class ToolCalls {
         depth: site.depth,
         budget: site.meter.rest,
         request: conversation.asChat(),
+        ...(deferred !== undefined && { deferred }),
         files: call.files,
         nested: (run) => tools.runNested(site, run),
       })

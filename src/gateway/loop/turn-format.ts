@@ -70,6 +70,8 @@ export interface CallView {
   annotate(extras: AnswerExtras): void
   /** The conversation as it stands, as a chat request without server tools. */
   asChat(): ChatRequest
+  /** Functions that the model is shown once a search has found them; for `ToolRun.deferred`. */
+  readonly deferred?: readonly ToolFunction[]
 }
 
 /** One loop in one format. The methods are called in the order in which they stand, `request` to `addResults` per turn. */
@@ -97,8 +99,6 @@ export interface Conversation<R extends RoutedRequest, E, A> extends CallView {
   text(): string
   /** The whole answer, of everything that was emitted. */
   answer(): A
-  /** Functions that the model is shown once a search has found them; for `ToolRun.deferred`. */
-  readonly deferred?: readonly ToolFunction[]
 }
 
 /** `paused`: at a limit; `broken`: a later turn has failed. */

@@ -13,7 +13,7 @@ import type {
   StopInfo,
 } from '../../formats/messages.js'
 import { messagesFormat } from '../../metering/messages-format.js'
-import type { ToolFunction, UrlCitation } from '../../tools/port/tool.js'
+import type { CreatedFile, ToolFunction, UrlCitation } from '../../tools/port/tool.js'
 import type {
   AnswerExtras,
   CallResult,
@@ -57,7 +57,10 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   readonly #callerTools: ReadonlySet<string>
   readonly #deferred: DeferredTools
   readonly #shown: ShownBlocks
+  /** What results of searches and the like have shown, by address. */
   readonly #sources = new Map<string, UrlCitation>()
+  readonly #unshown: UrlCitation[] = []
+  readonly #files: CreatedFile[] = []
   #messages: readonly MessagesMessage[]
   #turn: MessagesTurn | null = null
   #turns = 0
@@ -123,7 +126,7 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return choice
     const single = choice.disable_parallel_tool_use === true ? { disable_parallel_tool_use: true } : {}
     if (!isFirst) return { type: 'auto', ...single }
-    if (choice.type !== 'tool') return choice
+    if (choice.type !== 'tool' || this.#callerTools.has(choice.name)) return choice
     const own = this.#loop.offered.find(({ name, tool }) => name === choice.name || tool.name === choice.name)
     return own === undefined ? choice : { ...choice, name: own.name }
   }
@@ -157,6 +160,7 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   callEnded(result: CallResult): void {
     const { id } = result.call
     if (!this.#calls.has(id)) return
+    for (const citation of result.citations) this.#sources.set(citation.url, citation)
     this.#results.set(id, result)
     for (const [next, call] of this.#calls) {
       const due = this.#results.get(next)
@@ -172,7 +176,6 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     for (const result of results) {
       this.callEnded(result)
       this.#deferred.load(result)
-      for (const citation of result.citations) this.#sources.set(citation.url, citation)
       told.push({
         type: 'tool_result',
         tool_use_id: result.call.id,
@@ -199,13 +202,10 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     return cited
   }
 
-  /** What no block shows is cited by the text as a whole, where the answer ends with one. */
+  /** Kept for the end of the answer: what no block shows is cited by its last text as a whole. */
   annotate({ citations = [], files = [] }: AnswerExtras): void {
-    for (const citation of citations) {
-      if (this.#sources.has(citation.url)) continue
-      if (this.#shown.hasOpenText) this.#shown.citation(citationOf(citation))
-    }
-    for (const { id } of files) this.#shown.whole({ type: 'container_upload', file_id: id })
+    for (const citation of citations) if (!this.#sources.has(citation.url)) this.#unshown.push(citation)
+    this.#files.push(...files)
   }
 
   restate(text: string): void {
@@ -220,7 +220,10 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
 
   end(how: LoopEnd): void {
     this.#closeCalls()
+    if (this.#shown.hasOpenText)
+      for (const citation of this.#unshown) this.#shown.citation(citationOf(citation))
     this.#shown.closeText()
+    for (const { id } of this.#files) this.#shown.whole({ type: 'container_upload', file_id: id })
     const { stop_reason: told } = this.#stop
     // The last turn was asked to call nothing; what it called all the same nobody is going to run.
     const answered = told === 'tool_use' ? 'end_turn' : told

@@ -69,6 +69,8 @@ function addTurns(
     const isResult = isResultBlock(block) && isOwnId(block.tool_use_id)
     const call = recalled.get(isResult ? (block.tool_use_id as string) : String(block.id))
     const part = `${isResult} ${isResult ? block.tool_use_id : block.id}`
+    // A file that a tool has made is told to the caller; to the model the result has told it.
+    if (block.type === 'container_upload') continue
     if (isOwnBlock(block) && (call === undefined || taken.has(part))) continue
     taken.add(part)
     // Behind the results of a turn another one begins.
