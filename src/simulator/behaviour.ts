@@ -44,7 +44,7 @@ export type SimulatedFault = z.infer<typeof faultSchema>
  * `reasoning_tokens` reasons always, or only when asked to (`reasons`). `seed` replaces the provider's.
  *
  * `stop_reason` and `thinking` are of the messages format alone: the reason an answer ends with, whatever it says, and
- * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last.
+ * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last, with `paints` with a picture.
  * With `agent` the model does what lines of the user's message tell it to (see agent-script.ts), with `judge` it says
  * which rules a text breaks (see judge-script.ts).
  */
@@ -59,6 +59,7 @@ export const behaviourSchema = z.strictObject({
   stop_reason: z.enum(MESSAGES_STOP_REASONS).optional(),
   thinking: z.enum(['plain', 'redacted']).optional(),
   makes_file: z.boolean().optional(),
+  paints: z.boolean().optional(),
   agent: z.boolean().optional(),
   judge: z.boolean().optional(),
 })
@@ -89,6 +90,8 @@ export function compileBehaviour(behaviour: Behaviour) {
     redacts: behaviour.thinking === 'redacted',
     /** Whether a file of what the user sent last comes with the answer. */
     makesFile: behaviour.makes_file === true,
+    /** Whether a picture comes with the answer. */
+    paints: behaviour.paints === true,
     /** Whether lines of the user's message say what it calls. */
     isAgent: behaviour.agent === true,
     /** Whether it says which rules a text breaks. */

@@ -161,6 +161,13 @@ export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
     LOW_PRICES,
     { input_modalities: ['text', 'audio', 'file'], output_modalities: ['text'] },
   ),
+  'sim/painter': chatModel(
+    'Simulated: Painter',
+    'Paints a PNG that follows from the prompt and the seed; `image_config` may say its size (`512x256`) or aspect ratio (`16:9`). What the tool image_generation asks for simulated models.',
+    { ...FAST_PACE, tokens: { uniform: [4, 8] }, paints: true },
+    { ...LOW_PRICES, output_image: '0.01' },
+    { input_modalities: ['text'], output_modalities: ['text', 'image'] },
+  ),
   'sim/agent': chatModel(
     'Simulated: Agent',
     'Calls the tools that lines of the user message name, turn by turn (`call service:web_search {"query":"…"}`), and then tells what they said.',

@@ -1,10 +1,10 @@
 /**
- * The file that `sim/filemaker` makes of what the user sent last (contract/decisions 29): it is stored when the answer
- * is complete, and named before its end.
+ * What simulated models make beside their words, when these are complete and before the answer ends: the file that
+ * `sim/filemaker` makes of what the user sent last (contract/decisions 29), and the picture of `sim/painter`.
  */
 import { Fault } from '../base/fault.js'
 import type { Principal } from '../base/principal.js'
-import type { ChatEvent, Completion, ContentPart } from '../gateway/formats/canonical.js'
+import type { ChatDelta, ChatEvent, Completion, ContentPart } from '../gateway/formats/canonical.js'
 import type { ContentBlock } from '../gateway/formats/messages.js'
 import type {
   CompletionReceiver,
@@ -15,6 +15,8 @@ import type {
 import { CallAdapter, StreamAdapter } from '../gateway/providers/port/provider.js'
 import { lastUserText } from './answer/current-turn.js'
 import { UnsupportedRequest } from './faults.js'
+import { paint, paintingSize } from './painter/painting.js'
+import type { RandomSeed } from './random.js'
 
 /** Keeps files for callers. */
 export interface GeneratedFiles {
@@ -31,11 +33,13 @@ interface GeneratedFile {
   readonly sizeBytes: number
 }
 
-/** A file that is to be stored, for whom and where. */
-export interface FileDraft extends FileContent {
-  readonly files: GeneratedFiles
-  readonly caller: Principal
-}
+/**
+ * Makes what comes with an answer. Resolves to the members of the message that show or name it, to the failure of the
+ * answer, or to null for a caller that has left meanwhile. Never rejects.
+ */
+export type Creation = (isCancelled: () => boolean) => Promise<CreatedMembers | ProviderFailure | null>
+
+type CreatedMembers = Pick<ChatDelta, 'annotations' | 'images'>
 
 interface FileContent {
   readonly filename: string
@@ -43,16 +47,35 @@ interface FileContent {
 }
 
 /** A sound or a file of the last user message as it is, otherwise its text. Throws an `UnsupportedRequest` for none. */
-export function draftFile({ request: { messages }, caller }: ProviderCall, files: GeneratedFiles): FileDraft {
+export function draftFile({ request: { messages }, caller }: ProviderCall, files: GeneratedFiles): Creation {
   const content = messages.findLast(({ role }) => role === 'user')?.content
   const parts: readonly ContentPart[] = Array.isArray(content) ? content : []
   for (const part of parts) {
     const file = fileOfPart(part)
-    if (file !== null) return { ...file, files, caller }
+    if (file !== null) return (isCancelled) => storeFile(file, files, caller, isCancelled)
   }
   const text = lastUserText(messages)
-  if (text !== '') return { filename: 'message.txt', content: Buffer.from(text), files, caller }
+  const words = { filename: 'message.txt', content: Buffer.from(text) }
+  if (text !== '') return (isCancelled) => storeFile(words, files, caller, isCancelled)
   throw new UnsupportedRequest('There is nothing in the last user message to make a file of.')
+}
+
+/**
+ * The picture for a call, shown in the answer; as a file of the caller's where `files` are given, because the messages
+ * format shows none. Throws an `UnsupportedRequest` for a size that is none.
+ */
+export function draftPicture(
+  { request, caller }: ProviderCall,
+  seed: RandomSeed,
+  files: GeneratedFiles | null,
+): Creation {
+  const size = paintingSize(request)
+  return async (isCancelled) => {
+    const content = await paint(seed, size)
+    if (files !== null) return storeFile({ filename: 'picture.png', content }, files, caller, isCancelled)
+    const url = `data:image/png;base64,${content.toString('base64')}`
+    return { images: [{ type: 'image_url', image_url: { url } }] }
+  }
 }
 
 const DATA_URL = /^data:[^,]{0,256};base64,/i
@@ -83,14 +106,13 @@ export function toContainerUploads(
   }))
 }
 
-/**
- * Stores the file. Resolves to the annotations by which a chat answer names it, to the failure of the answer, or to
- * null for a caller that has left meanwhile: it leaves no file behind.
- */
+/** Stores a file; a caller that has left meanwhile leaves none behind. */
 async function storeFile(
-  { files, caller, filename, content }: FileDraft,
+  { filename, content }: FileContent,
+  files: GeneratedFiles,
+  caller: Principal,
   isCancelled: () => boolean,
-): Promise<{ readonly annotations: readonly Record<string, unknown>[] } | ProviderFailure | null> {
+): Promise<CreatedMembers | ProviderFailure | null> {
   try {
     const file = await files.store(caller, filename, content)
     if (isCancelled()) {
@@ -106,15 +128,15 @@ async function storeFile(
   }
 }
 
-/** The annotation comes before the finish, when the file is stored. */
-export class FileGeneratingStream extends StreamAdapter<ChatEvent, ChatEvent> {
-  readonly #draft: FileDraft
-  /** The finish and what follows it, while the file is being stored. */
+/** What was made comes before the finish. */
+export class CreatingStream extends StreamAdapter<ChatEvent, ChatEvent> {
+  readonly #create: Creation
+  /** The finish and what follows it, meanwhile. */
   readonly #lastEvents: ChatEvent[] = []
 
-  constructor(draft: FileDraft, receiver: StreamReceiver) {
+  constructor(create: Creation, receiver: StreamReceiver) {
     super(receiver)
-    this.#draft = draft
+    this.#create = create
   }
 
   onEvent(event: ChatEvent): void {
@@ -123,30 +145,30 @@ export class FileGeneratingStream extends StreamAdapter<ChatEvent, ChatEvent> {
   }
 
   override async onEnd(): Promise<void> {
-    const stored = await storeFile(this.#draft, () => this.cancelled)
-    if (stored === null) return
-    if ('fault' in stored) return this.onFailure(stored)
-    this.emit({ type: 'delta', choice: 0, delta: stored })
+    const made = await this.#create(() => this.cancelled)
+    if (made === null) return
+    if ('fault' in made) return this.onFailure(made)
+    this.emit({ type: 'delta', choice: 0, delta: made })
     for (const event of this.#lastEvents) this.emit(event)
     if (!this.cancelled) this.receiver.onEnd()
   }
 }
 
-export class FileGeneratingCompletion extends CallAdapter implements CompletionReceiver {
-  readonly #draft: FileDraft
+export class CreatingCompletion extends CallAdapter implements CompletionReceiver {
+  readonly #create: Creation
   readonly #receiver: CompletionReceiver
 
-  constructor(draft: FileDraft, receiver: CompletionReceiver) {
+  constructor(create: Creation, receiver: CompletionReceiver) {
     super()
-    this.#draft = draft
+    this.#create = create
     this.#receiver = receiver
   }
 
   async onEnd({ choices, ...rest }: Completion): Promise<void> {
-    const stored = await storeFile(this.#draft, () => this.cancelled)
-    if (stored === null) return
-    if ('fault' in stored) return this.onFailure(stored)
-    const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, ...stored } }))
+    const made = await this.#create(() => this.cancelled)
+    if (made === null) return
+    if ('fault' in made) return this.onFailure(made)
+    const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, ...made } }))
     this.#receiver.onEnd({ choices: named, ...rest })
   }
 

@@ -49,4 +49,12 @@ export class SeededRandom {
 }
 
 /** The lane of each part of an answer. */
-export const RANDOM_LANE = { plan: 0, words: 1, reasoning: 2, delays: 3, logprobs: 4, json: 5 } as const
+export const RANDOM_LANE = {
+  plan: 0,
+  words: 1,
+  reasoning: 2,
+  delays: 3,
+  logprobs: 4,
+  json: 5,
+  painting: 6,
+} as const

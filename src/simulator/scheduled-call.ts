@@ -14,7 +14,7 @@ import type {
 import type { AnswerGenerator } from './answer/answer-generator.js'
 import type { CompiledBehaviour } from './behaviour.js'
 import { type FaultSchedule, simulatedFailure } from './faults.js'
-import type { FileDraft } from './generated-file.js'
+import type { Creation } from './generated-file.js'
 import { RANDOM_LANE, SeededRandom } from './random.js'
 import { TimerEntry, type TimerWheel } from './timer-wheel.js'
 
@@ -24,8 +24,8 @@ export interface PreparedCall {
   readonly generator: AnswerGenerator
   readonly faults: FaultSchedule
   readonly behaviour: CompiledBehaviour
-  /** The file that is to be made; null for models that make none. */
-  readonly draft: FileDraft | null
+  /** What is to be made beside the words; null for models that only speak. */
+  readonly create: Creation | null
 }
 
 /** A call that the wheel wakes. It is over once: ended, failed or cancelled. */

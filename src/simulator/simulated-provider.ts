@@ -15,6 +15,7 @@ import type {
   TargetEndpoint,
   TranscriptionApi,
 } from '../gateway/providers/port/provider.js'
+import type { AnswerGenerator } from './answer/answer-generator.js'
 import { DEFAULT_ANSWER_TOKENS, planAnswer } from './answer/plan-answer.js'
 import { digestPrompt } from './answer/prompt-digest.js'
 import { simulatedSpeech, simulatedTranscription } from './audio/audio-apis.js'
@@ -23,9 +24,11 @@ import { constantSampler } from './distribution.js'
 import { simulatedEmbeddings } from './embeddings.js'
 import { type FaultPoint, planningFailure, scheduleFault, UnsupportedRequest } from './faults.js'
 import {
+  CreatingCompletion,
+  CreatingStream,
+  type Creation,
   draftFile,
-  FileGeneratingCompletion,
-  FileGeneratingStream,
+  draftPicture,
   type GeneratedFiles,
 } from './generated-file.js'
 import { type MessagesPlan, planMessages } from './messages/messages-plan.js'
@@ -115,21 +118,21 @@ export class SimulatedProvider implements Provider {
 
   #startStream(prepared: PreparedCall, receiver: StreamReceiver): CallHandle {
     const { wheel } = this.#options
-    if (prepared.draft === null) return new ScheduledStream(wheel, prepared, receiver)
-    const adapter = new FileGeneratingStream(prepared.draft, receiver)
+    if (prepared.create === null) return new ScheduledStream(wheel, prepared, receiver)
+    const adapter = new CreatingStream(prepared.create, receiver)
     return adapter.attach(new ScheduledStream(wheel, prepared, adapter))
   }
 
   #startCompletion(prepared: PreparedCall, receiver: CompletionReceiver): CallHandle {
     const { wheel } = this.#options
-    if (prepared.draft === null) return new ScheduledCompletion(wheel, prepared, receiver)
-    const adapter = new FileGeneratingCompletion(prepared.draft, receiver)
+    if (prepared.create === null) return new ScheduledCompletion(wheel, prepared, receiver)
+    const adapter = new CreatingCompletion(prepared.create, receiver)
     return adapter.attach(new ScheduledCompletion(wheel, prepared, adapter))
   }
 
   #prepare(call: ProviderCall): PreparedCall | ProviderFailure {
     try {
-      return this.#plan(call, this.#behaviourOf(call))
+      return this.#plan(call, this.#behaviourOf(call), true)
     } catch (error) {
       return planningFailure(error, call.endpoint.provider.name)
     }
@@ -144,7 +147,7 @@ export class SimulatedProvider implements Provider {
       const { chat, searchesWeb } = toChatRequest(call.request, asked.redacts)
       // Every request of this format names a limit, so it is none to be filled.
       const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
-      const prepared = this.#plan({ ...call, request: chat }, behaviour)
+      const prepared = this.#plan({ ...call, request: chat }, behaviour, false)
       const answer = prepared.generator.plan
       return { ...prepared, plan: planMessages({ request: call.request, answer, behaviour, searchesWeb }) }
     } catch (error) {
@@ -152,12 +155,23 @@ export class SimulatedProvider implements Provider {
     }
   }
 
-  #plan(call: ProviderCall, behaviour: CompiledBehaviour): PreparedCall {
+  /** `shows`: the format of the answer has a place for pictures. */
+  #plan(call: ProviderCall, behaviour: CompiledBehaviour, shows: boolean): PreparedCall {
     const generator = planAnswer(call, behaviour, this.#options.seed)
     const calls = this.#stateOf(call.endpoint).calls++
     const faults = scheduleFault(behaviour.fault, generator.plan.seed, calls, call.endpoint.provider.name)
-    const draft = behaviour.makesFile ? draftFile(call, this.#options.files) : null
-    return { call, generator, faults, behaviour, draft }
+    return { call, generator, faults, behaviour, create: this.#creationOf(call, generator, behaviour, shows) }
+  }
+
+  #creationOf(
+    call: ProviderCall,
+    { plan: { seed } }: AnswerGenerator,
+    { makesFile, paints }: CompiledBehaviour,
+    shows: boolean,
+  ): Creation | null {
+    const { files } = this.#options
+    if (paints) return draftPicture(call, seed, shows ? null : files)
+    return makesFile ? draftFile(call, files) : null
   }
 
   #scheduleTurnFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {

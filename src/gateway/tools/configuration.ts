@@ -14,6 +14,7 @@ import {
   perRequest,
 } from '../catalog/configuration/values.js'
 import { bashMembers } from './bash/configuration.js'
+import { imageGenerationMembers } from './image-generation/configuration.js'
 import { mcpMembers } from './mcp/configuration.js'
 import { webFetchMembers } from './web-fetch/configuration.js'
 import { webSearchMembers } from './web-search/configuration.js'
@@ -69,7 +70,7 @@ const TOOL_SECTIONS = {
   experimental__search_models: section('Looks through the models of this server.', NONE),
   files: section('Files of the workspace.', NONE),
   fusion: section('Asks several models and weighs their answers.', MODELS),
-  image_generation: section('Paints pictures.', NONE),
+  image_generation: section('Paints pictures.', { ...MODELS, ...imageGenerationMembers }),
   mcp: section('Tools of MCP servers; `mcp_servers` says which.', mcpMembers),
   memory: section('Notes that a workspace keeps.', NONE),
   subagent: section('Gives a task to another model.', MODELS),

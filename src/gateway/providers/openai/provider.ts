@@ -24,6 +24,7 @@ import { openAiSpeech, openAiTranscription } from './audio.js'
 import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
 import { CHAT_MEDIA } from './chat-media.js'
 import { openAiEmbeddings } from './embeddings.js'
+import { withPainters } from './images.js'
 import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
 
 const PATH = '/chat/completions'
@@ -58,10 +59,11 @@ export function openAiProvider(options: OpenAiOptions): Provider {
     if (messages === call.request.messages) return buildChatBody(call, stream, use)
     return buildChatBody({ ...call, request: { ...call.request, messages } }, stream, use)
   }
-  const chat = {
+  const spoken = {
     stream: server.streamOperation(PATH, CHUNKS, build(true)),
     complete: server.documentOperation(PATH, COMPLETION, build(false)),
   }
+  const chat = withPainters(spoken, server, completionEvents)
   return {
     ...(sealedIds === null ? chat : withSealedAnswers(chat, sealedIds)),
     speech: openAiSpeech(server),

@@ -37,7 +37,7 @@ export interface ProviderFailure {
 export interface TargetEndpoint {
   /** The same in every process and over reloads. */
   readonly key: string
-  readonly model: { readonly id: string }
+  readonly model: { readonly id: string; readonly outputModalities?: readonly string[] }
   readonly provider: { readonly name: string; readonly slug: string }
   /** Name of the model at the provider. */
   readonly upstreamModel: string

@@ -168,6 +168,10 @@ export type NestedAnswer =
       /** Nano-dollars of all its rows. */
       readonly charged: number
       readonly citations: readonly UrlCitation[]
+      /** Pictures of the answer: data URLs, or links. */
+      readonly images?: readonly string[]
+      /** Files of this server that the answer names. */
+      readonly files?: readonly CreatedFile[]
     }
   /** `reason`: kind of the fault that ended it, or `budget`. */
   | { readonly ok: false; readonly reason: string; readonly message: string; readonly charged: number }
