@@ -5,15 +5,20 @@ import type { Plugin } from '../gateway/plugins/port/plugin.js'
 import { advisorTool } from '../gateway/tools/advisor/advisor.js'
 import { isSwitchedOff, type ToolsConfig, toolSettings } from '../gateway/tools/configuration.js'
 import { createDatetimeTool } from '../gateway/tools/datetime/datetime.js'
+import { createFilesTool } from '../gateway/tools/files/files.js'
 import { createFusionTool } from '../gateway/tools/fusion/fusion.js'
+import { createImageGenerationTool } from '../gateway/tools/image-generation/image-generation.js'
 import { createMcpTool, type McpDirectory } from '../gateway/tools/mcp/mcp.js'
+import { createMemoryTool, createTextEditorTool } from '../gateway/tools/memory/memory.js'
 import { withFlatPrice, withSwitch } from '../gateway/tools/operator-terms.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
 import { subagentTool } from '../gateway/tools/subagent/subagent.js'
 import { createToolSearchTool } from '../gateway/tools/tool-search/tool-search.js'
+import type { Store } from '../store/store.js'
 import { ownPlugins, type PluginParts } from './plugins.js'
 import { composeWeb, type WebParts } from './web.js'
+import { workspaceTexts } from './workspace-files.js'
 
 /** What tools and plugins are made of. */
 export interface ToolParts extends PluginParts, WebParts {
@@ -21,11 +26,13 @@ export interface ToolParts extends PluginParts, WebParts {
   /** What the operator says of tools at this moment. */
   readonly toolsConfig: () => ToolsConfig
   readonly mcp: McpDirectory
+  readonly store: Pick<Store, 'memory' | 'accounts'>
 }
 
 /** By neutral name. */
 export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> {
-  const { clock, catalog, toolsConfig, mcp } = parts
+  const { clock, catalog, toolsConfig, mcp, store } = parts
+  const texts = workspaceTexts(store)
   /** Tools whose every call costs what the operator asks for one. */
   const flat: readonly ServerTool[] = [
     createDatetimeTool(clock),
@@ -35,6 +42,10 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
     createFusionTool(catalog),
     createMcpTool(mcp),
     createToolSearchTool(),
+    createFilesTool(),
+    createMemoryTool(texts),
+    createTextEditorTool(texts),
+    createImageGenerationTool({ catalog, model: () => toolsConfig().image_generation.model }),
   ]
   const tools = flat.map((tool) =>
     withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),

@@ -13,6 +13,7 @@ import {
   type StreamReceiver,
 } from '../providers/port/provider.js'
 import type { CreatedFile, ToolFiles } from '../tools/port/tool.js'
+import { fileAnnotation } from './file-annotation.js'
 
 /** Pictures of one answer that are kept. */
 const MOST_PICTURES = 16
@@ -109,9 +110,4 @@ async function keep(
   }
   if (kept.length < urls.length) call.droppedFields.push('images.file')
   return kept.map(fileAnnotation)
-}
-
-/** How an answer of chat names a file that came with it. */
-export function fileAnnotation({ id, filename, mimeType, sizeBytes }: CreatedFile): JsonObject {
-  return { type: 'file', file: { file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes } }
 }

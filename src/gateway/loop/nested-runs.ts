@@ -1,7 +1,9 @@
 /** Models that run beneath a call of a tool or a step of a plugin, whole, as rows of the same generation. */
 import { Fault } from '../../base/fault.js'
+import { filesOf } from '../files/file-annotation.js'
 import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
 import { contentText } from '../formats/content-parts.js'
+import { asObject, nonEmptyText } from '../formats/json-values.js'
 import type { Tooling } from '../formats/tooling.js'
 import type { Generation } from '../run/generation.js'
 import type { NestedAnswer, NestedRun, UrlCitation } from '../tools/port/tool.js'
@@ -83,6 +85,8 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
       finish: finishReason,
       charged: meter.spent,
       citations: citationsOf(message.annotations),
+      images: picturesOf(message.images),
+      files: filesOf(message.annotations),
     }
   } finally {
     await tools.close()
@@ -116,6 +120,10 @@ function citationsOf(annotations: Completion['choices'][number]['message']['anno
   return (annotations ?? []).flatMap(({ url_citation: cited }) =>
     typeof cited === 'object' && cited !== null ? [cited as UrlCitation] : [],
   )
+}
+
+function picturesOf(images: Completion['choices'][number]['message']['images']): string[] {
+  return (images ?? []).flatMap(({ image_url: link }) => nonEmptyText(asObject(link)?.url) ?? [])
 }
 
 /** Names of the functions that a request brings itself, in either format. */

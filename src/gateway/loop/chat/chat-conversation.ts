@@ -1,5 +1,6 @@
 /** A loop of server tools in the chat format (contract/tools 1): what each turn is asked, and what the caller sees. */
 import type { Fault } from '../../../base/fault.js'
+import { fileAnnotation } from '../../files/file-annotation.js'
 import type {
   ChatDelta,
   ChatEvent,
@@ -145,8 +146,7 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
       this.#cited.add(citation.url)
       this.#annotations.push(this.#urlCitation(citation))
     }
-    for (const { id, filename } of files)
-      this.#annotations.push({ type: 'file', file: { hash: id, name: filename, file_id: id, content: [] } })
+    this.#annotations.push(...files.map(fileAnnotation))
     this.#annotations.push(...annotations)
     if (images.length > 0)
       this.#emitDelta({ images: images.map((url) => ({ type: 'image_url', image_url: { url } })) })
