@@ -112,7 +112,7 @@ const STOP_WORDS = 100
 // ── Text and tool calls ─────────────────────────────────────────────────────
 
 function planOutput({ request, behaviour, seed, limit }: PlanInput, proseLength: number): PlannedOutput {
-  rejectUnsupportedFeatures(request)
+  rejectUnsupportedFeatures(request, behaviour)
   const turn = behaviour.isAgent ? nextAgentTurn(request) : null
   if (turn !== null) return agentOutput(turn, seed, limit)
   const verdict = behaviour.isJudge ? judgeAnswer(request.messages) : null
@@ -154,8 +154,11 @@ function planPromptedJson({ messages }: ChatRequest, seed: RandomSeed): PlannedO
   return 'impossible' in sample ? null : jsonOutput(sample.value)
 }
 
-function rejectUnsupportedFeatures({ modalities, response_format: format }: ChatRequest): void {
-  const other = modalities?.find((modality) => modality !== 'text')
+function rejectUnsupportedFeatures(
+  { modalities, response_format: format }: ChatRequest,
+  { paints }: CompiledBehaviour,
+): void {
+  const other = modalities?.find((modality) => modality !== 'text' && !(paints && modality === 'image'))
   if (other !== undefined) {
     throw new UnsupportedRequest(`modalities: "${other}" is not supported by this model`)
   }

@@ -1,4 +1,4 @@
-/** Lets a model list, read and write files of the caller's workspace (contract/tools 3). */
+/** Lets a model list, read and write files of the caller's workspace (contract/tools 3.4). */
 import { Fault } from '../../../base/fault.js'
 import type { JsonObject } from '../../formats/json-values.js'
 import type { ServerTool, ToolFiles, ToolFunction, ToolOutcome } from '../port/tool.js'

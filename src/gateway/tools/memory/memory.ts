@@ -1,6 +1,6 @@
 /**
  * What a model keeps between conversations, and the text editor of the messages format, which works on the same texts
- * (contract/tools 3).
+ * (contract/tools 3.11).
  */
 import type { Principal } from '../../../base/principal.js'
 import type { JsonObject } from '../../formats/json-values.js'
