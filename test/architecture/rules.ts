@@ -235,9 +235,11 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/loop/',
     'the loop of turns and server tools above the run',
-    `src/base/ type:src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/run/
-     type:src/gateway/tools/port/ type:src/gateway/plugins/port/ src/gateway/tools/configuration.ts
-     type:src/gateway/plugins/configuration.ts`,
+    `src/base/ src/gateway/formats/ src/gateway/metering/ src/gateway/pricing/
+     type:src/gateway/providers/port/ type:src/gateway/routing/ type:src/gateway/run/
+     type:src/gateway/gateway.ts type:src/gateway/tools/port/ type:src/gateway/plugins/port/
+     src/gateway/tools/configuration.ts type:src/gateway/plugins/configuration.ts
+     src/gateway/translation/`,
   ),
   rule(
     'src/gateway/accounting/',

@@ -89,17 +89,22 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
     const outcome = await loop.run()
     root.loop!.pipeline.push(...loop.calls.stages)
     if (outcome.fault !== null) return this.#breakOff(loop, outcome)
-    const refused = await steps.after(loop.conversation, request, root.finish?.reason ?? '', this.#canRestate)
+    const finish = root.finish?.reason ?? ''
+    const refused = await steps.after(loop.conversation, request, finish, this.#forgetHeld())
+    this.#tellFigures()
     if (refused !== null) return refused
     if (call.isLeft) return LEFT
     loop.conversation.end(outcome.how)
     this.#release()
-    this.#tellFigures()
     return null
   }
 
-  get #canRestate(): boolean {
-    return this.#isWhole || this.#held !== null
+  /** Throws away what is held of the answer; null where it has been shown. */
+  #forgetHeld(): (() => void) | null {
+    if (!this.#isWhole && this.#held === null) return null
+    return () => {
+      if (this.#held !== null) this.#held = []
+    }
   }
 
   /** A later turn has failed: what there is of a whole answer is told, with why it goes no further (contract/tools 1.6). */

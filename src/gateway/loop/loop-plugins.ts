@@ -160,12 +160,15 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     return asked
   }
 
-  /** Judges and mends the answer. `canRestate`: nothing of it has been shown. Gives the fault that ends the call. */
+  /**
+   * Judges and mends the answer. `forget`: throws away what has been emitted and not shown; null where it has been
+   * shown. Gives the fault that ends the call.
+   */
   async after(
     conversation: Conversation<R, E, A>,
     request: R,
     finish: string,
-    canRestate: boolean,
+    forget: (() => void) | null,
   ): Promise<Fault | null> {
     for (const { prepared } of this.#plugins) {
       if (prepared.after === undefined || this.#site.signal.aborted) continue
@@ -173,20 +176,22 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
         request,
         text: conversation.text(),
         finish,
-        isStreamed: !canRestate,
+        isStreamed: forget === null,
         retry: (instruction: string) => this.#retry(conversation, instruction),
       }
       const change = await prepared.after(answer, this.#run)
       if (change instanceof Fault) return change
-      this.#apply(conversation, change, canRestate)
+      this.#apply(conversation, change, forget)
     }
     return null
   }
 
-  #apply(conversation: Conversation<R, E, A>, change: AnswerChange, canRestate: boolean): void {
+  #apply(conversation: Conversation<R, E, A>, change: AnswerChange, forget: (() => void) | null): void {
     const { text, append, annotations, pipeline } = change
-    if (text !== undefined && canRestate) conversation.restate(text)
-    else if (append !== undefined && append !== '') conversation.append(append)
+    if (text !== undefined && forget !== null) {
+      forget()
+      conversation.restate(text)
+    } else if (append !== undefined && append !== '') conversation.append(append)
     if (annotations !== undefined) conversation.annotate({ annotations })
     if (pipeline !== undefined) this.#site.call.loop.pipeline.push(pipeline)
   }

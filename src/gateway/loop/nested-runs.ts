@@ -71,12 +71,13 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
       watcher,
     )
     const { how, fault } = await loop.run()
+    if (fault === OUT_OF_BUDGET) return failed('budget', messageOf(fault), meter.spent)
+    // What was said before a later turn failed is an answer all the same.
+    if (fault !== null && (fault === LEFT || loop.conversation.text() === ''))
+      return failed(fault.kind, messageOf(fault), meter.spent)
     loop.conversation.end(how, fault ?? undefined)
     const { message, finishReason } = loop.conversation.answer().choices[0]!
     const text = message.content ?? ''
-    if (fault === OUT_OF_BUDGET) return failed('budget', messageOf(fault), meter.spent)
-    if (fault !== null && (text === '' || fault === LEFT))
-      return failed(fault.kind, messageOf(fault), meter.spent)
     return {
       ok: true,
       text,

@@ -1,0 +1,163 @@
+import { test } from 'tap'
+import { Fault } from '../../../src/base/fault.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { Plugin, PreparedPlugin } from '../../../src/gateway/plugins/port/plugin.js'
+import {
+  LoopBench,
+  type LoopBenchOptions,
+  type Script,
+  said,
+  scriptedTool,
+  tooling,
+} from '../../support/tools/loop-bench.js'
+import { requested } from '../../support/tools/tool-call.js'
+
+const plugin = (id: string, prepared: PreparedPlugin): Plugin => ({ id, prepare: () => prepared })
+
+async function run(
+  plugins: readonly Plugin[],
+  script: Script = [{ say: 'The answer.' }],
+  mode: 'stream' | 'whole' = 'stream',
+  options: LoopBenchOptions = {},
+  request: Partial<ChatRequest> = {},
+) {
+  const bench = new LoopBench(script, [scriptedTool('look')], { plugins, ...options })
+  const asked = plugins.map(({ id }, at) => ({ id, options: {}, place: ['plugins', at] }))
+  const done = await bench.run({ tooling: tooling([], { plugins: asked }), ...request }, mode)
+  return { bench, ...done }
+}
+
+test('a plugin changes the question, adds to the answer, and is told in the pipeline', async (t) => {
+  const entry = { type: 'plugin' as const, name: 'web', summary: 'one search' }
+  const web = plugin('web', {
+    before: async (question) => {
+      t.equal(question.latestText, 'hello')
+      const citations = [{ url: 'http://a.example', title: 'A' }]
+      return { request: question.withContext('Quoted.'), citations, pipeline: entry }
+    },
+  })
+  const { bench, answer, root } = await run([web], undefined, 'whole')
+  t.strictSame(bench.model.requests[0]!.messages, [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Quoted.' },
+        { type: 'text', text: 'hello' },
+      ],
+    },
+  ])
+  t.match(answer!.choices[0]!.message.annotations, [
+    { type: 'url_citation', url_citation: { url: 'http://a.example', title: 'A' } },
+  ])
+  t.strictSame(root.loop!.pipeline, [entry])
+})
+
+test('a plugin can end the call before anything is asked', async (t) => {
+  const moderation = plugin('moderation', { before: async () => new Fault('forbidden', { note: 'no' }) })
+  const { fault, bench } = await run([moderation])
+  t.equal(fault?.kind, 'forbidden')
+  t.equal(bench.model.calls.length, 0)
+  t.match(bench.ledger.closed, [{ kind: 'failed' }])
+})
+
+test('a router chooses the models before the plan', async (t) => {
+  const router = plugin('auto-router', {
+    route: () => ({ models: ['acme/one'], strategy: 'auto', reason: 'the only one' }),
+  })
+  const { bench, root } = await run([router], undefined, 'stream', {}, { model: 'service/auto' })
+  t.equal(bench.model.requests[0]!.model, 'acme/one')
+  t.equal(root.loop!.strategy, 'auto')
+  t.strictSame(root.loop!.pipeline, [{ type: 'plugin', name: 'auto-router', summary: 'the only one' }])
+})
+
+test('a plugin mends a whole answer, and one that holds it a streamed one', async (t) => {
+  const mend = { after: async ({ text }: { readonly text: string }) => ({ text: text.toUpperCase() }) }
+  const whole = await run([plugin('a', mend)], undefined, 'whole')
+  t.equal(whole.answer!.choices[0]!.message.content, 'THE ANSWER.')
+  const streamed = await run([plugin('a', mend)])
+  t.equal(streamed.ear.text, 'The answer.', 'what was shown cannot be taken back')
+  const held = await run([plugin('a', { ...mend, holdsAnswer: true })])
+  t.equal(held.ear.text, 'THE ANSWER.')
+  t.strictSame(held.ear.finishes, ['stop'])
+})
+
+test('a plugin adds a last piece to a stream', async (t) => {
+  const close = plugin('a', { after: async () => ({ append: '}' }) })
+  const { ear } = await run([close], [{ say: '{"a":1' }])
+  t.equal(ear.text, '{"a":1}')
+  t.equal(ear.events.at(-1)!.type, 'finish')
+})
+
+test('an answer that a plugin refuses is not shown where it was held', async (t) => {
+  const judge = plugin('a', { after: async () => new Fault('forbidden'), holdsAnswer: true })
+  const { ear, fault } = await run([judge])
+  t.equal(fault?.kind, 'forbidden')
+  t.equal(ear.text, '')
+})
+
+test('a plugin has an answer given once more, as a row of its own', async (t) => {
+  const judge = plugin('a', {
+    holdsAnswer: true,
+    after: async (answer) => {
+      const again = await answer.retry('Politely.')
+      return again instanceof Fault ? again : { text: again }
+    },
+  })
+  const { ear, bench } = await run([judge], [{ say: 'Rude.' }, { say: 'Polite.' }])
+  t.equal(ear.text, 'Polite.')
+  t.strictSame(
+    bench.model.requests[1]!.messages.map(({ role }) => role),
+    ['user', 'assistant', 'user'],
+  )
+  t.strictSame(
+    bench.ledger.rows.map(({ name }) => name),
+    ['turn', 'retry'],
+  )
+})
+
+test('a plugin charges, which is a row; where limits refuse it is told so', async (t) => {
+  const told: boolean[] = []
+  const web = plugin('web', {
+    before: async ({ request }, { charge }) => {
+      told.push(await charge({ name: 'web', charged: 5 }))
+      return { request }
+    },
+  })
+  const paid = await run([web])
+  t.strictSame(
+    paid.bench.ledger.rows.map(({ kind, charged }) => [kind, charged]),
+    [
+      ['plugin', 5],
+      ['turn', 20_000],
+    ],
+  )
+  await run([web], undefined, 'stream', { reserve: () => new Fault('payment-required') })
+  t.strictSame(told, [true, false])
+})
+
+test('a plugin adds tools, but none that the request names itself', async (t) => {
+  let asked = 0
+  const look = scriptedTool('look', () => said(++asked))
+  const adds = plugin('a', { tools: [requested('look')] })
+  const bench = new LoopBench([{ calls: [['look']] }, { say: 'ok' }], [look], { plugins: [adds] })
+  const plugins = [{ id: 'a', options: {}, place: ['plugins', 0] }]
+  const { root } = await bench.run({ tooling: tooling(['look'], { plugins }) })
+  t.equal(root.loop!.executed, 1)
+  t.equal(bench.model.requests[0]!.tools!.length, 1)
+})
+
+test('what nobody runs is a refusal that names the member', async (t) => {
+  const bench = new LoopBench([], [scriptedTool('look')])
+  const refusal = async (more: Parameters<typeof tooling>[1], names: readonly string[] = []) => {
+    try {
+      await bench.prepare({ tooling: tooling(names, more) })
+      return null
+    } catch (fault) {
+      const [issue] = (fault as Fault).issues
+      return `${issue!.loc.join('.')}: ${issue!.note}`
+    }
+  }
+  t.equal(await refusal({}, ['nothing']), 'body.tools.0.type: is not supported by this gateway')
+  const plugins = [{ id: 'nothing', options: {}, place: ['plugins', 3] }]
+  t.equal(await refusal({ plugins }), 'body.plugins.3.id: is not supported by this gateway')
+})
