@@ -59,7 +59,8 @@ export class LoopRun<R extends RoutedRequest, E, A> {
 
   /** Until there is no further turn. Never rejects but with a defect. */
   async run(): Promise<LoopOutcome> {
-    for (let tools: TurnTools = 'on'; ; ) {
+    // What plugins have spent before may be more than the loop may cost.
+    for (let tools: TurnTools = this.#stop.fire() ? 'off' : 'on'; ; ) {
       const fault = await this.#runTurn(tools)
       if (fault !== null) return { how: 'broken', fault }
       const end = this.conversation.endTurn()

@@ -20,7 +20,9 @@ import { quotaProcesses } from './quota-processes.js'
 interface AccountWorld {
   readonly accounting: Accounting
   readonly lines: readonly string[]
-  /** Credits of the organization that are not lost, asked from the quota server. */
+  /** What is left of a quota of money, asked from the quota server. */
+  left(name: string, capacity: number): Promise<number>
+  /** Of the credits of the organization. */
   creditsLeft(): Promise<number>
   /** Changes what `renew` says of the key. */
   disableKey(): void
@@ -46,17 +48,18 @@ export function accountWorld(clock: Clock, credits: number, caller: Principal): 
     renew: (asked) => (isDisabled ? new Fault('unauthenticated') : asked),
   })
   const block = (): Buffer => Buffer.from(lines.join(''))
+  const left = async (name: string, capacity: number): Promise<number> => {
+    const asked = await leases.acquire({ name, capacity, windowMs: 0 }, capacity)
+    if (asked === NO_ANSWER) throw new Error('no answer')
+    if (!isPermit(asked)) return asked.left
+    leases.release(asked, 0)
+    return capacity
+  }
   return {
     accounting,
     lines,
-    creditsLeft: async () => {
-      const quota = { name: organizationMoneyQuota(caller.organizationId), capacity: credits, windowMs: 0 }
-      const asked = await leases.acquire(quota, credits)
-      if (asked === NO_ANSWER) throw new Error('no answer')
-      if (!isPermit(asked)) return asked.left
-      leases.release(asked, 0)
-      return credits
-    },
+    left,
+    creditsLeft: () => left(organizationMoneyQuota(caller.organizationId), credits),
     disableKey: () => {
       isDisabled = true
     },
