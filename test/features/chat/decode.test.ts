@@ -58,7 +58,6 @@ for (const [name, members, sentence] of CONFLICTS) {
 
 test('a field that no provider carries out is refused unless it changes nothing, and then left out', async (t) => {
   for (const [members, sentence] of [
-    [{ web_search_options: {} }, 'web_search_options: is not supported'],
     [{ transforms: ['middle-out'] }, 'transforms: is not supported unless empty'],
     [{ preset: 'a' }, 'preset: is not supported'],
     [{ prompt: 'a' }, 'prompt: is not supported: use messages'],

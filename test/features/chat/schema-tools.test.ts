@@ -86,12 +86,16 @@ const SERVER_TOOLS: Readonly<Record<string, object>> = {
   },
 }
 
-test('a known server tool is refused by its neutral name, under either spelling', async (t) => {
+test('a server tool is the gateway’s own to run, by its neutral name, under either spelling', async (t) => {
   for (const [name, parameters] of Object.entries(SERVER_TOOLS)) {
     for (const prefix of ['service:', 'openrouter:']) {
-      const sentence = `tools.1.type: service:${name} is not supported by this gateway`
-      t.equal(refusalOf({ tools: [fn(), { type: prefix + name, parameters }] }), sentence)
-      t.equal(refusalOf({ tools: [fn(), { type: prefix + name }] }), sentence)
+      const type = prefix + name
+      const { tools, tooling } = decodedOf({ tools: [fn(), { type, parameters }] })
+      t.strictSame(tools, [fn()], 'functions of the caller alone')
+      t.strictSame(tooling!.tools, [{ name, parameters, type, place: ['tools', 1], isNative: false }])
+      const bare = decodedOf({ tools: [{ type }] })
+      t.notOk('tools' in bare)
+      t.strictSame(bare.tooling!.tools[0]!.parameters, {})
     }
   }
   for (const type of [
@@ -100,13 +104,36 @@ test('a known server tool is refused by its neutral name, under either spelling'
     'web_search_preview_2025_03_11',
     'web_search_2025_08_26',
   ]) {
-    const sentence = 'tools.0.type: service:web_search is not supported by this gateway'
-    t.equal(refusalOf({ tools: [{ type, max_results: 3 }] }), sentence)
-    t.equal(refusalOf({ tools: [{ type, parameters: { max_results: 3 } }] }), sentence)
+    const asked = { name: 'web_search', parameters: { max_results: 3 } }
+    t.match(decodedOf({ tools: [{ type, max_results: 3 }] }).tooling!.tools, [asked])
+    t.match(decodedOf({ tools: [{ type, parameters: { max_results: 3 } }] }).tooling!.tools, [asked])
   }
 })
 
-test('the parameters of a server tool are checked before it is refused', async (t) => {
+test('a tool that is named twice is refused, in whatever spelling; agents of other names are others', async (t) => {
+  const twice = (one: object, other: object) => refusalOf({ tools: [one, fn(), other] })
+  const sentence = 'tools.2.type: names the tool openrouter:datetime a second time'
+  t.equal(twice({ type: 'service:datetime' }, { type: 'openrouter:datetime' }), sentence)
+  t.match(twice({ type: 'web_search' }, { type: 'service:web_search' }), /^tools\.2\.type: names the tool/)
+  const advisor = (name: string) => ({ type: 'service:advisor', parameters: { name } })
+  t.equal(twice(advisor('a'), advisor('b')), null)
+  t.match(twice(advisor('a'), advisor('a')), /a second time/)
+})
+
+test('other words for plugins are plugins', async (t) => {
+  const plugins = (members: object) => decodedOf(members).tooling?.plugins ?? []
+  t.strictSame(plugins({ web_search_options: { search_context_size: 'low' } }), [
+    { id: 'web', options: { search_context_size: 'low' }, place: ['web_search_options'] },
+  ])
+  t.match(plugins({ model: 'sim/fast:online' }), [{ id: 'web', place: ['model'] }])
+  t.match(plugins({ model: 'service/auto' }), [{ id: 'auto-router', place: ['model'] }])
+  const web = { id: 'web', max_results: 2 }
+  t.match(plugins({ model: 'sim/fast:online', plugins: [web] }), [{ id: 'web', options: { max_results: 2 } }])
+  t.equal(plugins({ model: 'sim/fast:online', plugins: [web] }).length, 1)
+  t.strictSame(plugins({}), [])
+})
+
+test('the parameters of a server tool are checked', async (t) => {
   for (const [name, parameters, sentence] of [
     [
       'advisor',
@@ -195,17 +222,21 @@ test('a choice of tool is taken where it can be kept', async (t) => {
     [{ type: 'function' }, ': must name the function to call'],
     [{ type: 'function', function: {} }, '.function.name: is required'],
     [{ type: 'function', function: { name: 'g' } }, '.function.name: is none of the functions in tools'],
-    [
-      { type: 'openrouter:web_search' },
-      '.type: must be function: nothing else can be chosen on this gateway',
-    ],
-    [{ type: 'allowed_tools' }, '.type: must be function: nothing else can be chosen on this gateway'],
+    [{ type: 'openrouter:web_search' }, '.type: is none of the tools in tools'],
+    [{ type: 'allowed_tools' }, '.type: is none of the tools in tools'],
   ] as const)
     t.equal(refusalOf({ tools, tool_choice }), `tool_choice${sentence}`)
   t.equal(refusalOf({ tool_choice: 'required' }), 'tool_choice: needs tools')
+  const search = [{ type: 'web_search_preview' }]
+  for (const type of ['service:web_search', 'openrouter:web_search', 'web_search'])
+    t.strictSame(decodedOf({ tools: search, tool_choice: { type } }).tool_choice, {
+      type: 'service:web_search',
+    })
+  t.equal(decodedOf({ tools: search, tool_choice: 'required' }).tool_choice, 'required')
+  t.equal(decodedOf({ tools: search, parallel_tool_calls: false }).parallel_tool_calls, false)
 })
 
-test('what would end a loop of server tools is refused by name: no such loop runs here', async (t) => {
+test('what ends a loop of server tools is read with the tools, and says nothing without them', async (t) => {
   const stop_server_tools_when = [
     { type: 'step_count_is', step_count: 5 },
     { type: 'has_tool_call', tool_name: 'a' },
@@ -213,9 +244,15 @@ test('what would end a loop of server tools is refused by name: no such loop run
     { type: 'max_cost', max_cost_in_dollars: 0.5 },
     { type: 'finish_reason_is', reason: 'stop' },
   ]
-  const sentence = 'is not supported: no tools are run by this gateway'
-  t.equal(refusalOf({ stop_server_tools_when }), `stop_server_tools_when: ${sentence}`)
-  t.equal(refusalOf({ max_tool_calls: 3 }), `max_tool_calls: ${sentence}`)
+  const tools = [{ type: 'service:datetime' }]
+  t.match(decodedOf({ tools, stop_server_tools_when }).tooling, {
+    stopWhen: stop_server_tools_when,
+    maxToolCalls: 30,
+  })
+  t.match(decodedOf({ tools, max_tool_calls: 3 }).tooling, { stopWhen: null, maxToolCalls: 3 })
+  t.strictSame(decodedOf({ stop_server_tools_when, max_tool_calls: 3 }), SMALLEST)
+  t.equal(refusalOf({ max_tool_calls: 0 }), 'max_tool_calls: must be at least 1')
+  t.equal(refusalOf({ max_tool_calls: 31 }), 'max_tool_calls: must be at most 30')
   t.equal(refusalOf({ stop_server_tools_when: [] }), 'stop_server_tools_when: must have at least 1 entry')
   for (const [condition, sentence] of [
     [{}, 'type: is required'],
@@ -255,18 +292,18 @@ const PLUGINS: Readonly<Record<string, object>> = {
   'jev-router': { models: ['a'], allowed_models: ['b'], excluded_models: ['c'] },
 }
 
-test('a known plugin is refused by name, unless it is off and changes nothing', async (t) => {
-  for (const [id, members] of Object.entries(PLUGINS)) {
-    const sentence = `plugins.0.id: the plugin ${id} is not supported by this gateway unless disabled`
-    t.equal(refusalOf({ plugins: [{ id, ...members }] }), sentence)
-    t.equal(refusalOf({ plugins: [{ id, ...members, enabled: true }] }), sentence)
-    t.strictSame(decodedOf({ plugins: [{ id, ...members, enabled: false }] }), SMALLEST)
+test('a plugin is the gateway’s own to run, unless it is off', async (t) => {
+  for (const [id, options] of Object.entries(PLUGINS)) {
+    const place = ['plugins', 0]
+    t.strictSame(decodedOf({ plugins: [{ id, ...options }] }).tooling!.plugins, [{ id, options, place }])
+    t.match(decodedOf({ plugins: [{ id, ...options, enabled: true }] }).tooling!.plugins, [{ id, options }])
+    t.match(decodedOf({ plugins: [{ id, ...options, enabled: false }] }).tooling, {
+      plugins: [],
+      disabled: [id],
+    })
   }
   const alignment = { id: 'alignment', rules: ['x'.repeat(200)], threshold: 1, max_retries: 3, mode: 'audit' }
-  t.equal(
-    refusalOf({ plugins: [alignment] }),
-    'plugins.0.id: the plugin alignment is not supported by this gateway unless disabled',
-  )
+  t.match(decodedOf({ plugins: [alignment] }).tooling!.plugins, [{ id: 'alignment' }])
   t.strictSame(decodedOf({ plugins: [] }), SMALLEST)
 })
 
