@@ -12,7 +12,8 @@ import { API_KEY, MANAGEMENT_KEY } from '../support/servers/server-process.js'
 import { blocksOf, commandsOf, idsPrinted, isShownRefused, type PageBlock } from './page-blocks.js'
 import { PageShell } from './page-shell.js'
 
-const PAGES = ['README.md', ...readdirSync('docs/guide').map((name) => `docs/guide/${name}`)].filter((path) =>
+const GUIDE = readdirSync('docs/guide', { recursive: true, encoding: 'utf8' }).sort()
+const PAGES = ['README.md', ...GUIDE.map((name) => `docs/guide/${name}`)].filter((path) =>
   path.endsWith('.md'),
 )
 const CLONE = { root: resolve('.'), main: fileURLToPath(new URL('../../src/main.js', import.meta.url)) }
