@@ -5,8 +5,8 @@ import { test } from 'tap'
 for (const folder of ['docs/guide', 'docs/decisions']) {
   test(`the list of ${folder} names every page in its table`, async (t) => {
     const rows = readFileSync(`${folder}/README.md`, 'utf8').match(/^\| .*$/gm) ?? []
-    for (const page of readdirSync(folder)) {
-      if (page !== 'README.md') t.ok(rows.join('\n').includes(`(${page})`), page)
+    for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      if (page.endsWith('.md') && page !== 'README.md') t.ok(rows.join('\n').includes(`(${page})`), page)
     }
   })
 }

@@ -129,11 +129,17 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/catalog/configuration/values.ts',
   ),
   rule(
+    'src/gateway/tools/image-generation/configuration.ts',
+    'settings of the painter',
+    'src/gateway/catalog/configuration/values.ts',
+  ),
+  rule(
     'src/gateway/tools/configuration.ts',
     'what the operator says of server tools',
     `src/base/ src/gateway/catalog/configuration/values.ts src/gateway/tools/bash/configuration.ts
      src/gateway/tools/mcp/configuration.ts src/gateway/tools/web-search/configuration.ts
-     src/gateway/tools/web-fetch/configuration.ts`,
+     src/gateway/tools/web-fetch/configuration.ts
+     src/gateway/tools/image-generation/configuration.ts`,
   ),
   rule(
     'src/gateway/plugins/configuration.ts',
@@ -169,11 +175,17 @@ export const FOLDERS: readonly FolderRule[] = [
      src/gateway/pricing/`,
   ),
   rule(
+    'src/gateway/files/',
+    'files that requests name and answers come with',
+    `src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/metering/
+     src/gateway/providers/port/ src/gateway/providers/http/ type:src/gateway/tools/port/`,
+  ),
+  rule(
     'src/gateway/run/',
     'one inference from its plan to its end: attempts and retries, events, settlement',
     `src/base/ src/gateway/formats/ type:src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
-     src/gateway/health/ src/gateway/routing/ type:src/gateway/plugins/port/`,
+     src/gateway/health/ src/gateway/routing/ src/gateway/files/ type:src/gateway/plugins/port/`,
   ),
   rule('src/gateway/web/port.ts', 'searching and reading the web', 'type:src/gateway/formats/'),
   rule(
@@ -235,7 +247,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/loop/',
     'the loop of turns and server tools above the run',
-    `src/base/ src/gateway/formats/ src/gateway/metering/ src/gateway/pricing/
+    `src/base/ src/gateway/formats/ src/gateway/metering/ src/gateway/pricing/ src/gateway/files/
      type:src/gateway/providers/port/ type:src/gateway/routing/ type:src/gateway/run/
      type:src/gateway/gateway.ts type:src/gateway/tools/port/ type:src/gateway/plugins/port/
      src/gateway/tools/configuration.ts type:src/gateway/plugins/configuration.ts
@@ -252,7 +264,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/gateway.ts',
     'the gateway as the rest of the house sees it: plan, then run',
     `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
-     type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/routing/
+     type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/routing/ src/gateway/files/
      src/gateway/run/`,
   ),
   rule(
