@@ -408,7 +408,12 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   'node:cluster': { owners: ['src/process/worker-slots.ts', 'src/process/worker.ts'] },
   'node:worker_threads': { owners: ['workers/job-runner.ts'] },
   'node:child_process': {
-    owners: ['src/process/', 'src/base/server-process.ts', 'src/gateway/tools/mcp/stdio-transport.ts'],
+    owners: [
+      'src/process/',
+      'src/base/server-process.ts',
+      'src/gateway/tools/mcp/stdio-transport.ts',
+      'src/gateway/tools/bash/local/sandbox-process.ts',
+    ],
   },
 }
 
