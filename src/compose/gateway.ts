@@ -28,6 +28,7 @@ import { type InferenceTelemetry, startTelemetry } from '../telemetry/openteleme
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
 import { audioServiceProvider } from './audio-services.js'
+import { composeBash } from './bash.js'
 import { pooledDocumentReader } from './document-reading.js'
 import { composeLoops } from './loops.js'
 import { composeMcp } from './mcp.js'
@@ -99,6 +100,7 @@ export function composeInference(
     onDefect,
   })
   const mcp = composeMcp({ config, clock, log })
+  const bash = composeBash({ config, clock, log, store })
   const loops = composeLoops({
     ...{ gateway, accounting, clock, store, countTokens, deadlineMs, sealingKey, onDefect },
     ...{ pool, upstream, fetchFile, pins: routing.pins, random: routing.random },
@@ -108,6 +110,7 @@ export function composeInference(
     settings: () => settings,
     toolsConfig: () => settings.tools,
     mcp: mcp.servers,
+    sandboxed: bash.tools,
   })
   return {
     gateway,
@@ -124,7 +127,7 @@ export function composeInference(
       if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version: VERSION, worker, log })
     },
     close: async () => {
-      await Promise.all([telemetry?.close(), mcp.close()])
+      await Promise.all([telemetry?.close(), mcp.close(), bash.close()])
     },
     /** Calls that begin from now on see the new one; calls under way keep what they began with. */
     configure: (renewed: GatewayConfig): void => {
@@ -133,6 +136,7 @@ export function composeInference(
       permissions = permissionMap(renewed)
       accounting.limitTools(toolLimits(renewed.tools))
       mcp.configure(renewed)
+      bash.configure(renewed)
       const keys = catalog.models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key))
       routing.configure(renewed.routing, new Set(keys))
     },

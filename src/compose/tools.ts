@@ -27,11 +27,13 @@ export interface ToolParts extends PluginParts, WebParts {
   readonly toolsConfig: () => ToolsConfig
   readonly mcp: McpDirectory
   readonly store: Pick<Store, 'memory' | 'accounts'>
+  /** bash and shell. */
+  readonly sandboxed: readonly ServerTool[]
 }
 
 /** By neutral name. */
 export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> {
-  const { clock, catalog, toolsConfig, mcp, store } = parts
+  const { clock, catalog, toolsConfig, mcp, sandboxed, store } = parts
   const texts = workspaceTexts(store)
   /** Tools whose every call costs what the operator asks for one. */
   const flat: readonly ServerTool[] = [
@@ -46,6 +48,7 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
     createMemoryTool(texts),
     createTextEditorTool(texts),
     createImageGenerationTool({ catalog, model: () => toolsConfig().image_generation.model }),
+    ...sandboxed,
   ]
   const tools = flat.map((tool) =>
     withFlatPrice(tool, () => toolSettings(toolsConfig(), tool.name)?.price ?? 0),

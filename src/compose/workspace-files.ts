@@ -22,7 +22,7 @@ export function workspaceTexts(stores: Pick<Store, 'memory' | 'accounts'>): Work
 }
 
 /** The workspace a caller's files lie in; null for an organization that has none. */
-function workspaceOf(
+export function workspaceOf(
   { organizationId, workspaceId }: Principal,
   { accounts }: Pick<Store, 'accounts'>,
 ): string | null {

@@ -30,7 +30,7 @@ export interface BashSettings {
 }
 
 export interface BashParts {
-  readonly settings: BashSettings
+  settings(): BashSettings
   /** The sandbox, or why there is none, which goes on from the tool: "is not available here: …". Never rejects. */
   sandbox(): Promise<Sandbox | string>
   /** Workspace of a caller; null where its organization has none. */
@@ -70,7 +70,7 @@ export function createBashTool(name: 'bash' | 'shell', parts: BashParts): Server
     name,
     async prepare(asked, request) {
       const environment = environmentOf(asked)
-      const refusal = refuse(asked, environment, parts.settings)
+      const refusal = refuse(asked, environment, parts.settings())
       if (refusal !== null) return refusal
       const sandbox = await parts.sandbox()
       if (typeof sandbox === 'string') return { refused: sandbox }
@@ -176,7 +176,7 @@ class PreparedBash implements PreparedTool {
 
   async #runCommand(command: string, run: ToolRun): Promise<ToolOutcome> {
     run.signal.throwIfAborted()
-    const { settings } = this.#parts
+    const { maxOutputBytes } = this.#parts.settings()
     this.#containerId ??= (await this.#sandbox.create(this.#owner)).id
     const missing = await this.#fill(this.#containerId, run)
     if (missing !== null) return { content: { error: missing }, isError: true, executed: false, charged: 0 }
@@ -187,7 +187,7 @@ class PreparedBash implements PreparedTool {
       {
         command,
         timeoutMs: Math.max(1_000, Math.min(MOST_MS, run.deadlineAt - performance.now() - RESERVED_MS)),
-        maxOutputBytes: settings.maxOutputBytes,
+        maxOutputBytes,
         allowedDomains,
       },
       run.signal,
@@ -201,7 +201,7 @@ class PreparedBash implements PreparedTool {
     if (this.#filled) return null
     const names = new Set<string>()
     for (const id of this.#environment.fileIds) {
-      const found = await run.files.read(id, this.#parts.settings.maxFileBytes)
+      const found = await run.files.read(id, this.#parts.settings().maxFileBytes)
       if (found === null) return `There is no file ${JSON.stringify(id)} here, or it is too large.`
       const name = plainName(found.file.filename)
       const path = names.has(name) ? `${id}-${name}` : name
@@ -221,7 +221,7 @@ class PreparedBash implements PreparedTool {
     const left: string[] = []
     for (const { path, sizeBytes } of changed) {
       if (/(?:^|\/)(?:\.|__pycache__\/)/.test(path) || sizeBytes === 0) continue
-      const { maxFileBytes } = this.#parts.settings
+      const { maxFileBytes } = this.#parts.settings()
       if (created.length >= MOST_FILES_OUT || sizeBytes > maxFileBytes || run.signal.aborted) {
         left.push(path)
         continue

@@ -39,7 +39,13 @@ for open in /proc/self/fd/*; do
 done
 umask 022
 echo 1000 >/proc/self/oom_score_adj || exit 120
-if [ -e /proc/self/autogroup ]; then echo 19 >/proc/self/autogroup || exit 120; fi
+if [ -e /proc/self/autogroup ]; then
+  tries=40 # the kernel takes ten a second, of all users together
+  until echo 19 >/proc/self/autogroup; do
+    [ $((tries--)) -gt 0 ] || exit 120
+    sleep 0.05
+  done 2>/dev/null
+fi
 time=; [ ! -e /proc/self/ns/time ] || time=--time
 exec chrt --idle 0 unshare --user --map-root-user --mount $time -- bash -c "$@"`
 

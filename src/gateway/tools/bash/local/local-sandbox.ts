@@ -114,8 +114,13 @@ export class LocalSandbox implements Sandbox {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeper)
     this.#closing.abort()
+    await this.retire()
+  }
+
+  /** What runs comes to its own end. */
+  async retire(): Promise<void> {
+    clearInterval(this.#sweeper)
     await Promise.allSettled(this.#running)
     if (this.#relay !== null) await rm(this.#relay.folder, { recursive: true, force: true })
   }
