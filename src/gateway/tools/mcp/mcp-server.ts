@@ -74,12 +74,15 @@ export class McpServer {
   /** Never rejects. Resolves as soon as the signal is aborted, and the server is told so. */
   async call(call: McpCall): Promise<McpAnswer<CallToolResult>> {
     let answer: McpAnswer<CallToolResult> | null = null
+    let hasBegun = false
     const turn = this.#shares.run(call.organizationId, async () => {
-      if (!call.signal.aborted) answer = await this.#callNow(call, true)
+      if (call.signal.aborted) return
+      hasBegun = true
+      answer = await this.#callNow(call, true)
     })
-    const hasRun = await Promise.race([turn, untilAborted(call.signal)])
-    const reason = hasRun ? 'was not waited for any longer' : 'has too many calls waiting'
-    return answer ?? { ok: false, reason, wasAsked: false }
+    const wasTaken = await Promise.race([turn, untilAborted(call.signal)])
+    const reason = wasTaken ? 'did not answer in time' : 'has too many calls waiting'
+    return answer ?? { ok: false, reason, wasAsked: hasBegun }
   }
 
   async #callNow(call: McpCall, mayRepeat: boolean): Promise<McpAnswer<CallToolResult>> {

@@ -83,10 +83,16 @@ export class StdioTransport implements Transport {
       this.#read(line.toString())
     }
     this.#size += rest.length
-    if (this.#size > this.#options.maxMessageBytes) {
-      this.onerror?.(new Error('a message of the command is too long'))
-      void this.close()
-    } else if (rest.length > 0) this.#pieces.push(rest)
+    if (rest.length > 0) this.#pieces.push(rest)
+    if (this.#size > this.#options.maxMessageBytes) this.#giveUp()
+  }
+
+  /** Nothing more of it is read: what came behind a hole would be another message than it has sent. */
+  #giveUp(): void {
+    const child = this.#child
+    child?.stdout?.removeAllListeners('data')
+    this.#pieces = []
+    if (child?.pid !== undefined) killGroup(child.pid)
   }
 
   #read(line: string): void {
