@@ -130,6 +130,18 @@ const ChunkDelta = z.object({
   ...extras,
 })
 
+const ServiceTool = z
+  .object({
+    state: z.enum(['started', 'completed', 'failed']),
+    name: z.string(),
+    tool_call_id: z.string(),
+    arguments: z.string().optional(),
+    cost: z.number().optional(),
+  })
+  .meta({
+    description: 'A tool that the gateway runs begins or ends; with `X-Service-Tool-Events: enabled`.',
+  })
+
 export const ChatCompletionChunk = nameSchema(
   'ChatCompletionChunk',
   z.object({
@@ -151,5 +163,6 @@ export const ChatCompletionChunk = nameSchema(
     error: failure.optional(),
     debug: z.object({ echo_upstream_body: freeObject }).optional(),
     service_metadata: ServiceMetadata.optional(),
+    service_tool: ServiceTool.optional(),
   }),
 )
