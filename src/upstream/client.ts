@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
-import type { AddressGuard } from './address-guard.js'
+import type { AddressGuard, DnsLookup } from './address-guard.js'
 import { SocketConnector, SocketGauge } from './connector.js'
 import { InterimFilter } from './interim-filter.js'
 import { type CallConnection, type CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
@@ -21,6 +21,8 @@ export interface UpstreamOptions {
   readonly authorities?: string
   /** Which addresses may be dialled; all of them when absent. */
   readonly guard?: AddressGuard
+  /** Resolves names for a guard; asks the name servers of the system when absent. */
+  readonly resolve?: DnsLookup
   /**
    * Told what a receiver throws, which is a bug of ours; a call still under way then fails with `protocol`. Without
    * it the error ends the process.
@@ -67,7 +69,8 @@ class PooledUpstreamClient implements UpstreamClient {
   }
 
   private addPool(origin: string, limits: ConnectionPoolLimits): ConnectionPool {
-    const connector = new SocketConnector(this.options.authorities, this.gauge, this.options.guard)
+    const { authorities, guard, resolve } = this.options
+    const connector = new SocketConnector(authorities, this.gauge, guard, resolve)
     const pool = new ConnectionPool(
       limits,
       origin,

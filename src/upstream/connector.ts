@@ -1,7 +1,7 @@
 /** Opens sockets: no delay, TCP keep-alive after a minute, HTTP/1.1 only, the last TLS session remembered. */
 import { connect as connectTcp, isIP, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { type AddressGuard, AddressRefused, guardedLookup } from './address-guard.js'
+import { type AddressGuard, AddressRefused, type DnsLookup, guardedLookup } from './address-guard.js'
 
 const KEEP_ALIVE_AFTER_MS = 60_000
 /** What the socket may hold while its call is paused. */
@@ -26,6 +26,8 @@ export class SocketConnector {
     private readonly gauge: SocketGauge,
     /** Decides on each address; null where all may be dialled. */
     private readonly guard: AddressGuard | null = null,
+    /** For names that the guard judges; asks the name servers of the system when absent. */
+    private readonly resolve?: DnsLookup,
   ) {}
 
   /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
@@ -60,7 +62,7 @@ export class SocketConnector {
       host: hostname,
       port: port === '' ? (secure ? 443 : 80) : Number(port),
       highWaterMark: READ_AHEAD_BYTES,
-      ...(this.guard !== null && { lookup: guardedLookup(this.guard, secure) }),
+      ...(this.guard !== null && { lookup: guardedLookup(this.guard, secure, this.resolve) }),
     }
     if (!secure) return connectTcp(options)
     const socket = connectTls({

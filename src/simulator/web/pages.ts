@@ -109,7 +109,7 @@ export const PAGES: readonly SimulatedPage[] = [
     title: 'The night sky over Port Aster in 2026',
     published: '2025-12-27',
     paragraphs: [
-      'On 12 August 2026 the sun is eclipsed in the evening; from the cliff of Aster Light nine tenths of it are covered at 19:31. The Perseids reach their maximum in the night that follows, with a new moon: the best in eight years.',
+      'The solar eclipse of 12 August 2026 comes in the evening; from the cliff of Aster Light nine tenths of the sun are covered at 19:31. The Perseids reach their maximum in the night that follows, with a new moon: the best in eight years.',
       'Saturn is in opposition on 4 October. On clear nights without the moon about 3,000 stars can be counted from the cliff, four hundred from the quay.',
     ],
   },
