@@ -7,6 +7,7 @@ import { admitTooling, defaultTooling } from '../gateway/loop/admit-tooling.js'
 import { Loops } from '../gateway/loop/loops.js'
 import { ReplaySeal } from '../gateway/loop/replay-seal.js'
 import type { CountTokens } from '../gateway/metering/format.js'
+import { isCompressedUnasked } from '../gateway/plugins/context-compression/context-compression.js'
 import { toolSettings } from '../gateway/tools/configuration.js'
 import type { Store } from '../store/store.js'
 import { composePlugins, composeTools, type ToolParts } from './tools.js'
@@ -42,6 +43,8 @@ export function composeLoops(parts: LoopParts): Loops {
     filesOf: workspaceFiles(store),
     admitTooling: (caller, tooling) => admitTooling(settings(), caller, tooling),
     defaultTooling: (caller) => defaultTooling(settings(), caller),
+    isCompressedUnasked: (request) =>
+      request.model !== undefined && isCompressedUnasked(parts.catalog().model(request.model), request),
     wallClockMs: (tool) => toolSettings(settings().tools, tool)?.timeoutMs ?? WALL_CLOCK_MS,
     mostCalls: () => settings().tools.maxCalls,
     openAccount: (root) => accounting.openAccount(root),

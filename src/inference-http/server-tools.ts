@@ -11,6 +11,7 @@ import {
   type StopCondition,
   type Tooling,
 } from '../gateway/formats/tooling.js'
+import { CONTEXT_COMPRESSION } from '../gateway/plugins/context-compression/context-compression.js'
 import {
   boundedInteger,
   boundedString,
@@ -223,6 +224,8 @@ interface LoopBody {
   readonly models?: readonly string[]
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean }[]
   readonly web_search_options?: object | null
+  /** An older word for `context-compression`; an empty list switches it off. */
+  readonly transforms?: readonly 'middle-out'[] | null
   readonly stop_server_tools_when?: readonly StopCondition[]
   readonly max_tool_calls?: number
 }
@@ -234,28 +237,41 @@ export function toolingMember(
 ): { readonly tooling?: Tooling } {
   const { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS } = body
   const implied = impliedPlugins(body)
-  if (tools.length === 0 && plugins.length === 0 && implied.length === 0) return {}
+  const isUntransformed = body.transforms?.length === 0
+  if (tools.length + plugins.length + implied.length === 0 && !isUntransformed) return {}
   const wanted: RequestedPlugin[] = []
   const disabled: string[] = []
   plugins.forEach(({ id, enabled, ...options }, at) => {
     if (enabled === false) disabled.push(id)
     else wanted.push({ id, options, place: ['plugins', at] })
   })
+  if (isUntransformed) disabled.push(CONTEXT_COMPRESSION)
   const added = implied.filter(({ id }) => !plugins.some((named) => named.id === id))
   const stopWhen = stop_server_tools_when ?? null
   const all = [...wanted, ...added]
   return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls } }
 }
 
-/** Models that a plugin chooses (contract/tools 4). */
-const AUTO_MODEL = /^(?:service|openrouter)\/auto$/
+/** Names of models that a plugin chooses (contract/tools 4.5), behind either prefix. */
+const ROUTERS: Readonly<Record<string, string>> = {
+  auto: 'auto-router',
+  'auto-beta': 'auto-beta-router',
+  'pareto-code': 'pareto-router',
+}
+const ROUTER_MODEL = /^(?:service|openrouter)\/(auto|auto-beta|pareto-code)$/
 const ONLINE = ':online'
 
 /** Plugins that a body asks for in other words. */
-function impliedPlugins({ model, models, web_search_options: search }: LoopBody): readonly RequestedPlugin[] {
+function impliedPlugins({
+  model,
+  models,
+  web_search_options: search,
+  transforms,
+}: LoopBody): readonly RequestedPlugin[] {
   const plugins: RequestedPlugin[] = []
-  if (model !== undefined && AUTO_MODEL.test(model))
-    plugins.push({ id: 'auto-router', options: {}, place: ['model'] })
+  if (transforms?.length) plugins.push({ id: CONTEXT_COMPRESSION, options: {}, place: ['transforms'] })
+  const router = model === undefined ? undefined : ROUTER_MODEL.exec(model)?.[1]
+  if (router !== undefined) plugins.push({ id: ROUTERS[router]!, options: {}, place: ['model'] })
   if (model?.endsWith(ONLINE) === true || models?.some((name) => name.endsWith(ONLINE)) === true)
     plugins.push({ id: 'web', options: {}, place: ['model'] })
   else if (search !== undefined && search !== null)

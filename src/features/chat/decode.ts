@@ -2,8 +2,9 @@
 import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
 import { STATE_MEMBERS } from '../../gateway/formats/extra-members.js'
-import type { JsonObject } from '../../gateway/formats/json-values.js'
+import { asList, type JsonObject } from '../../gateway/formats/json-values.js'
 import { type RequestedTool, serverToolName } from '../../gateway/formats/tooling.js'
+import { readFileAnnotations } from '../../gateway/plugins/file-parser/parsed-files.js'
 import {
   type BodyRule,
   bodyIssue,
@@ -28,8 +29,15 @@ export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   const twice = toolNamedTwice(server)
   if (twice !== null) throw new Fault('invalid-input', { issues: [twice] })
   const sorted = pruneRequest(sortMembers(body, MEMBERS), server.length > 0)
-  const request: DecodedChat = { ...sorted, ...toolingMember(body, server) }
+  const request: DecodedChat = { ...sorted, ...withParsedFiles(toolingMember(body, server), body) }
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
+}
+
+/** What an earlier answer has told of the files that it was asked about (contract/tools 4.2). */
+function withParsedFiles(asked: Pick<ChatRequest, 'tooling'>, { messages }: ChatBody): typeof asked {
+  if (asked.tooling === undefined) return asked
+  const said = messages.flatMap((each) => (each.role === 'assistant' ? asList(each.annotations) : []))
+  return said.length === 0 ? asked : { tooling: { ...asked.tooling, parsedFiles: readFileAnnotations(said) } }
 }
 
 /** The tools that the gateway runs. A shorthand has its parameters beside its type as well. */
@@ -118,14 +126,14 @@ const ECHOED_MEMBERS = ['tool_calls', 'audio', 'images', 'reasoning_details'] as
 function hasNullMember(message: BodyMessage): boolean {
   if (message.role !== 'assistant') return false
   for (const name of ECHOED_MEMBERS) if (message[name] === null) return true
-  return false
+  return message.annotations !== undefined
 }
 
 /** In an echoed answer null stands for what it did not have; providers want it left out. */
 function withoutNulls(message: BodyMessage): BodyMessage {
   if (message.role !== 'assistant') return message
   const names = ECHOED_MEMBERS.filter((name) => message[name] === null)
-  return withoutMembers(message, names)
+  return withoutMembers(message, [...names, 'annotations'])
 }
 
 // ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────
@@ -142,8 +150,12 @@ const RULES: readonly BodyRule<ChatBody>[] = [
   routingContradiction,
 ]
 
-function modelIsNamed({ model, models }: ChatBody): ValidationIssue | null {
+/** A router names one itself. */
+function modelIsNamed({ model, models, plugins = [] }: ChatBody): ValidationIssue | null {
   if (model !== undefined || (models !== undefined && models.length > 0)) return null
+  const isRouter = (plugin: { readonly id: string; readonly enabled?: boolean }): boolean =>
+    plugin.id.endsWith('-router') && plugin.enabled !== false
+  if (plugins.some(isRouter)) return null
   return new ValidationIssue(['body', 'model'], 'missing')
 }
 

@@ -128,6 +128,9 @@ const assistant = z.object({
     reasoning: text,
     reasoning_details: z.array(reasoningDetail).nullable(),
     model: z.string(),
+    annotations: z.unknown().meta({
+      description: 'Of an earlier answer. Those of files spare their reading; the others say nothing.',
+    }),
   }),
 })
 

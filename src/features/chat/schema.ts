@@ -124,12 +124,16 @@ const identifiers = {
   debug: z.object(optional({ echo_upstream_body: z.boolean() })),
 }
 
+/** An older word for a plugin (contract/tools 4.4). */
+const transforms = z.array(z.literal('middle-out')).max(1).nullable().meta({
+  description: '`["middle-out"]` is the plugin `context-compression`, an empty list switches it off.',
+})
+
 /**
  * Fields that would change the answer and that no provider of this version carries out. They are refused unless
  * they change nothing, for a field that is ignored without a word misleads (contract/decisions 10).
  */
 const unsupported = {
-  transforms: shared.unsupportedMember('is not supported unless empty', shared.isEmptyList),
   preset: shared.unsupportedMember('is not supported'),
   prompt: shared.unsupportedMember('is not supported: use messages'),
   n: shared.unsupportedMember('must be 1: only one choice is supported', (value) => value === 1),
@@ -150,6 +154,7 @@ const fields = z.object({
     ...reasoning,
     ...tools,
     ...identifiers,
+    transforms,
     ...unsupported,
     ...shared.serverState,
   }),

@@ -27,7 +27,8 @@ export function defaultTooling({ plugins }: OperatorConfig, caller: Principal): 
 }
 
 const MOST_TOOL_CALLS = 30
-const NOTHING_ASKED: Tooling = Object.freeze({
+/** Of a request that names neither tools nor plugins. */
+export const NOTHING_ASKED: Tooling = Object.freeze({
   tools: [],
   plugins: [],
   disabled: [],

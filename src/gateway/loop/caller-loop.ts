@@ -32,6 +32,7 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
   readonly #isWhole: boolean
   readonly #listener: LoopListener<R, E, A>
   #loop: LoopRun<R, E, A> | null = null
+  #steps: PluginSteps<R, E, A> | null = null
   #isPaused = false
   /** Events that a plugin has to judge before they are shown. */
   #held: E[] | null = null
@@ -60,7 +61,7 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
       const fault = await this.#answer()
       await this.#close(fault)
       if (fault === LEFT) return
-      if (fault !== null) this.#listener.onFailure(fault, root)
+      if (fault !== null) this.#listener.onFailure(this.#steps?.failure(fault) ?? fault, root)
       else this.#listener.onEnd(root, this.#isWhole ? this.#loop!.conversation.answer() : null)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -78,6 +79,7 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
     const meter = new LoopMeter(StopConditions.costLimit(tooling))
     const site: LoopSite = { call, meter, depth: 0, purpose: 'turn', signal: call.signal }
     const steps = new PluginSteps<R, E, A>(plugins, site, root.caller, contextLength, tools.runNested)
+    this.#steps = steps
     const asked = await steps.before(format, request)
     if (asked instanceof Fault) return asked
     if (call.isLeft) return LEFT

@@ -5,6 +5,7 @@ import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { RequestedPlugin, RequestedTool } from '../formats/tooling.js'
+import { withFileAnnotations } from '../plugins/file-parser/parsed-files.js'
 import type {
   AnswerChange,
   Plugin,
@@ -141,6 +142,14 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     })
     meter.addFee(charged)
     return true
+  }
+
+  /** The fault with what the plugins have read of files before it. */
+  failure(fault: Fault): Fault {
+    return withFileAnnotations(
+      fault,
+      this.extras.flatMap(({ annotations = [] }) => annotations),
+    )
   }
 
   /** The question as it goes to the model; the fault that ends the call. */

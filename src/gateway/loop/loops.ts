@@ -4,10 +4,12 @@ import type { Principal } from '../../base/principal.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { Tooling } from '../formats/tooling.js'
 import type { Gateway, Inference } from '../gateway.js'
+import { withCompression } from '../plugins/context-compression/context-compression.js'
 import type { PipelineEntry } from '../plugins/port/plugin.js'
 import type { CallHandle } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
 import type { Generation } from '../run/generation.js'
+import { NOTHING_ASKED } from './admit-tooling.js'
 import { CallerLoop, type ReadyRequest } from './caller-loop.js'
 import { LoopCall } from './loop-call.js'
 import {
@@ -52,11 +54,12 @@ export class Loops {
 
   /** The request with the tooling that it is run with; without any where nothing is asked and nothing runs unasked. */
   admit<R extends RoutedRequest>(request: R, caller: Principal): R {
+    const isCompressed = this.#ports.isCompressedUnasked(request)
     const asked = request.tooling ?? this.#ports.defaultTooling(caller)
-    if (asked === null) return request
-    const tooling = this.#ports.admitTooling(caller, asked)
+    if (asked === null && !isCompressed) return request
+    const tooling = this.#ports.admitTooling(caller, asked ?? NOTHING_ASKED)
     if (tooling instanceof Fault) throw tooling
-    return { ...request, tooling }
+    return { ...request, tooling: isCompressed ? withCompression(tooling) : tooling }
   }
 
   /**

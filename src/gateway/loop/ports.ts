@@ -25,6 +25,8 @@ export interface LoopPorts {
   readonly admitTooling: (caller: Principal, tooling: Tooling) => Tooling | Fault
   /** The tooling of a request that asks for nothing itself; null where nothing runs unasked for that caller. */
   readonly defaultTooling: (caller: Principal) => Tooling | null
+  /** Whether the conversation is compressed although nobody has asked for it. */
+  readonly isCompressedUnasked: (request: RoutedRequest) => boolean
   /** Milliseconds that a call of a tool may take, where the tool itself does not say. */
   readonly wallClockMs: (tool: string) => number
   /** Most calls of server tools in one loop, run or refused. */

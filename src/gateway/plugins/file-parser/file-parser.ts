@@ -4,12 +4,11 @@ import { Fault, invalidInput } from '../../../base/fault.js'
 import type { FetchFile } from '../../../base/file-fetch.js'
 import type { Catalog } from '../../catalog/catalog.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
-import type { JsonObject } from '../../formats/json-values.js'
 import type { ParsedFile } from '../../formats/tooling.js'
 import type { Plugin, PluginRun, QuestionChange } from '../port/plugin.js'
 import { loadFile } from './load-file.js'
 import type { Ocr } from './ocr.js'
-import { fileAnnotation, hashOf, type Reader } from './parsed-files.js'
+import { fileAnnotation, hashOf, type Reader, withFileAnnotations } from './parsed-files.js'
 import { beginsAsPdf, type FilePart, findFiles, isCalledPdf, withTexts } from './parts.js'
 
 const ID = 'file-parser'
@@ -84,7 +83,7 @@ async function readFiles(
   const read: ReadFile[] = []
   for (const part of findFiles(talk)) {
     const file = await readPart(part, reading, known)
-    if (file instanceof Fault) return withAnnotations(file, read.map(fileAnnotation))
+    if (file instanceof Fault) return withFileAnnotations(file, read.map(fileAnnotation))
     if (file === null) continue
     if (read.length === MOST_FILES)
       return invalidInput(['body', 'messages'], `has more than ${MOST_FILES} PDFs`)
@@ -105,19 +104,6 @@ async function readFiles(
       ...(cost > 0 && { cost }),
     },
   }
-}
-
-/** The failure with what had been read before it, so that it need not be read again (contract/gateway 1.5). */
-export function withAnnotations(fault: Fault, annotations: readonly JsonObject[]): Fault {
-  if (annotations.length === 0) return fault
-  const metadata = {
-    error_type: 'invalid_request' as const,
-    ...fault.metadata,
-    file_annotations: annotations,
-  }
-  const copy = new Fault(fault.kind, { ...fault, metadata })
-  copy.generation = fault.generation
-  return copy
 }
 
 /** Null for what is no PDF and is not called one. */
