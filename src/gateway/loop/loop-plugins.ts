@@ -31,7 +31,9 @@ export function preparePlugins(
   wanted: readonly RequestedPlugin[],
   request: PluginRequest,
 ): readonly ReadyPlugin[] {
-  return wanted.map((asked) => {
+  return wanted.map((asked, at) => {
+    if (wanted.findIndex(({ id }) => id === asked.id) < at)
+      throw refuse(asked, { refused: `names the plugin ${asked.id} a second time`, member: ['id'] })
     const plugin = plugins.get(asked.id)
     if (plugin === undefined)
       throw refuse(asked, { refused: 'is not supported by this gateway', member: ['id'] })

@@ -98,7 +98,7 @@ export class Loops {
       arrival,
     )
     const strategy = chosen?.choice.strategy ?? null
-    const pipeline = chosen === null ? [] : [routeEntry(chosen)]
+    const pipeline = chosen === null || chosen.choice.reason === '' ? [] : [routeEntry(chosen)]
     ready.root.loop = { requested: 0, executed: 0, pipeline, strategy }
     return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
   }

@@ -68,7 +68,7 @@ export interface RouteChoice {
   readonly models: readonly string[]
   /** Word of `service_metadata.strategy`: `auto`, `pareto`. */
   readonly strategy: string
-  /** One sentence for `summary` and the pipeline. */
+  /** One sentence for the pipeline; `''` where `before` decides and tells. */
   readonly reason: string
   /** Keeps the choice for the session. */
   readonly pins?: boolean

@@ -52,7 +52,7 @@ export function createSwitchyardRouter(ports: SwitchyardPorts): Plugin {
           const chosen = chooseTrack(ports, asked, of)
           if (!('choose' in chosen)) return chosen
           open = chosen
-          return chosen.choose('capable', 'until the judge has spoken')
+          return { ...chosen.choose('capable', ''), reason: '' }
         },
         // Nothing runs before there is a plan, so the judge is asked behind it, and the turns are planned by its word.
         before: async ({ request }, run) => {
