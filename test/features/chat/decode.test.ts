@@ -58,7 +58,7 @@ for (const [name, members, sentence] of CONFLICTS) {
 
 test('a field that no provider carries out is refused unless it changes nothing, and then left out', async (t) => {
   for (const [members, sentence] of [
-    [{ transforms: ['middle-out'] }, 'transforms: is not supported unless empty'],
+    [{ transforms: ['other'] }, 'transforms.0: must be middle-out'],
     [{ preset: 'a' }, 'preset: is not supported'],
     [{ prompt: 'a' }, 'prompt: is not supported: use messages'],
     [{ n: 2 }, 'n: must be 1: only one choice is supported'],
@@ -67,8 +67,55 @@ test('a field that no provider carries out is refused unless it changes nothing,
     [{ function_call: { name: 'f' } }, 'function_call: is not supported: use tool_choice'],
   ] as const)
     t.equal(refusalOf(members), sentence)
-  const harmless = { web_search_options: null, transforms: [], preset: null, prompt: null, n: 1 }
+  const harmless = { web_search_options: null, transforms: null, preset: null, prompt: null, n: 1 }
   t.strictSame(decodedOf({ ...harmless, functions: [], function_call: 'none', tools: [] }), SMALLEST)
+})
+
+test('an older word for compression, models that a router chooses, and routers without a model', async (t) => {
+  const tooling = (members: object) => decodedOf(members).tooling
+  t.match(tooling({ transforms: ['middle-out'] })?.plugins, [
+    { id: 'context-compression', place: ['transforms'] },
+  ])
+  t.match(tooling({ transforms: [] }), { plugins: [], disabled: ['context-compression'] })
+  for (const [model, id] of [
+    ['service/auto', 'auto-router'],
+    ['openrouter/auto', 'auto-router'],
+    ['service/auto-beta', 'auto-beta-router'],
+    ['openrouter/pareto-code', 'pareto-router'],
+  ])
+    t.match(tooling({ model })?.plugins, [{ id, place: ['model'] }])
+  const router = { id: 'auto-router', cost_tier: 'low' }
+  const own = tooling({ model: 'service/auto', plugins: [router] })?.plugins
+  t.strictSame(own, [{ id: 'auto-router', options: { cost_tier: 'low' }, place: ['plugins', 0] }])
+  t.equal(refusalOf({ model: undefined, plugins: [router] }), null)
+  t.match(refusalOf({ model: undefined, plugins: [{ ...router, enabled: false }] }), /^model: /)
+  t.match(refusalOf({ model: undefined, plugins: [{ id: 'web' }] }), /^model: /)
+})
+
+test('annotations of an earlier answer reach no provider, and those of files spare their reading', async (t) => {
+  const file = {
+    hash: 'text-1',
+    name: 'a.pdf',
+    content: [
+      { type: 'text', text: 'one' },
+      { type: 'text', text: 'two' },
+    ],
+  }
+  const annotations = [
+    { type: 'file', file },
+    { type: 'url_citation' },
+    { type: 'file', file: { hash: 7 } },
+    null,
+  ]
+  const messages = [
+    { role: 'assistant', content: 'x', annotations },
+    { role: 'assistant', content: 'x', annotations: 'none' },
+    { role: 'user', content: 'y' },
+  ]
+  const read = decodedOf({ messages, plugins: [{ id: 'file-parser' }] })
+  t.strictSame(read.tooling?.parsedFiles, [{ hash: 'text-1', name: 'a.pdf', text: 'one\ntwo' }])
+  t.notMatch(JSON.stringify(read.messages), /annotations/)
+  t.notMatch(JSON.stringify(decodedOf({ messages }).messages), /annotations/)
 })
 
 test('the session of the header counts where the body names none', async (t) => {

@@ -298,6 +298,7 @@ function loopsOver({ clock, world, provider, workshop, script, defects }: LoopPa
     filesOf: () => NO_FILES,
     admitTooling: (_, asked) => asked,
     defaultTooling: () => null,
+    isCompressedUnasked: () => false,
     wallClockMs: () => 30_000,
     mostCalls: () => 12,
     openAccount: (root) => accounting.openAccount(root),

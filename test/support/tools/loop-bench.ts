@@ -278,6 +278,7 @@ export class LoopBench {
       filesOf: () => NO_FILES,
       admitTooling: (_, asked) => asked,
       defaultTooling: () => null,
+      isCompressedUnasked: () => false,
       wallClockMs: () => 30_000,
       mostCalls: () => mostCalls,
       openAccount: () => this.#account(options),
