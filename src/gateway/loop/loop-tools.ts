@@ -110,11 +110,12 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
 /** Providers take no longer names of functions. */
 const LONGEST_NAME = 64
 
-/** The refusal of a tool or a plugin, naming the member. */
+/** The refusal of a tool or a plugin, naming the member. A tool with a date has its parameters beside its type. */
 export function refuse(
-  { place }: Pick<RequestedTool, 'place'>,
+  { place, isNative = false }: Pick<RequestedTool, 'place'> & Partial<Pick<RequestedTool, 'isNative'>>,
   { refused, member = [] }: ToolRefusal,
 ): Fault {
-  const issue = new ValidationIssue(['body', ...place, ...member], 'other', undefined, refused)
+  const named = isNative && member[0] === 'parameters' ? member.slice(1) : member
+  const issue = new ValidationIssue(['body', ...place, ...named], 'other', undefined, refused)
   return new Fault('invalid-input', { issues: [issue] })
 }

@@ -81,20 +81,36 @@ export class Loops {
     const chosen = await chooseRoute(plugins, routingRun(this.#ports, caller))
     const routed = chosen === null ? inference.request : withModels(inference.request, chosen.choice.models)
     const plan = this.#gateway.planOf(format.format, routed, caller)
-    const runsNative = plan.endpoints[0]!.provider.provider.runsNativeTools === true
-    const left = format.leaveToProvider(routed, runsNative)
-    if ('refused' in left) throw refuse(left, left)
-    const request = left
-    const named = request.tooling?.tools ?? []
-    const wanted = addedTools(plugins, named)
-    if (wanted.length === 0 && plugins.length === 0) return request
+    const planned = { format, inference: { ...inference, request: routed }, plan, plugins, chosen, arrival }
+    const runNatively = plan.endpoints.map(({ provider }) => provider.provider.runsNativeTools === true)
+    try {
+      return await this.#prepareShare(planned, runNatively[0]!)
+    } catch (error) {
+      // What cannot be had here, a later endpoint of the plan may run itself.
+      const left = runNatively.includes(true) ? format.leaveToProvider(routed, true) : null
+      if (left === null || 'refused' in left || isForUs(left.tooling, plugins)) throw error
+      return left
+    }
+  }
+
+  /** What of a request is ours where its provider runs tools with a date, or does not. */
+  async #prepareShare<R extends RoutedRequest, E, A>(
+    planned: PlannedRequest<R, E, A>,
+    runsNative: boolean,
+  ): Promise<PreparedLoop<R, E, A> | R> {
+    const { format, inference, plan, plugins, chosen, arrival } = planned
+    const request = format.leaveToProvider(inference.request, runsNative)
+    if ('refused' in request) throw refuse(request, request)
+    if (!isForUs(request.tooling, plugins)) return request
+    const wanted = addedTools(plugins, request.tooling?.tools ?? [])
+    const { tooling } = inference.request
     const ready = await this.#ready(
       format,
       { ...inference, request },
       plan,
       plugins,
       wanted,
-      tooling,
+      tooling!,
       arrival,
     )
     const strategy = chosen?.choice.strategy ?? null
@@ -155,6 +171,19 @@ export class Loops {
     loop.start()
     return loop
   }
+}
+
+interface PlannedRequest<R extends RoutedRequest, E, A> {
+  readonly format: TurnFormat<R, E, A>
+  readonly inference: Inference<R>
+  readonly plan: Plan
+  readonly plugins: readonly ReadyPlugin[]
+  readonly chosen: ChosenRoute | null
+  readonly arrival: { readonly arrivedAt: number }
+}
+
+function isForUs(tooling: Tooling | undefined, plugins: readonly ReadyPlugin[]): boolean {
+  return plugins.length > 0 || (tooling?.tools.length ?? 0) > 0
 }
 
 function routeEntry({ id, choice }: ChosenRoute): PipelineEntry {

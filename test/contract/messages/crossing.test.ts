@@ -95,7 +95,7 @@ test('what one provider’s format cannot say goes to one whose format can', asy
   t.same((JSON.parse(theirs.requests[0]!.body) as { tools: unknown }).tools, tools)
   const refused = await askMessages(server, { model: 'acme/other', ...body })
   t.equal(refused.status, 400)
-  t.match(refused.json().error, { type: 'invalid_request_error', message: /tools\.0\.type/ })
+  t.match(refused.json().error, { type: 'invalid_request_error', message: /tools\.0\.engine: auto finds no/ })
   t.equal(openAi.requests.length, 0)
 })
 

@@ -64,7 +64,12 @@ const STREAMED = [
   message({ stream: true, max_tokens: 5 }),
   message({ stream: true, tools: [LOOKUP] }),
   message({ stream: true, model: 'sim/reasoner', thinking: { type: 'adaptive' } }),
-  message({ stream: true, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+  message({
+    stream: true,
+    model: 'sim/agent',
+    tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+    messages: [{ role: 'user', content: 'call service:web_search {"query":"gate three"}' }],
+  }),
   message({ stream: true, model: 'sim/fault-cut' }),
 ]
 const kinds = new Map<string, readonly [HttpReply, Json]>()

@@ -56,14 +56,9 @@ const BAD_BODIES: readonly (readonly [what: string, body: unknown, named: RegExp
   ['a session of 257', body({ session_id: 's'.repeat(257) }), /^session_id: /],
   ['an unknown role', body({ messages: [{ role: 'robot', content: 'x' }] }), /^messages\.0\.role/],
   [
-    'a plugin this version does not run',
-    body({ plugins: [{ id: 'web' }] }),
-    /^plugins\.0\.id: the plugin web/,
-  ],
-  [
-    'a server tool this version does not run',
-    body({ tools: [{ type: 'service:bash' }] }),
-    /^tools\.0\.type: service:bash/,
+    'a server tool that there is none of',
+    body({ tools: [{ type: 'service:nonsense' }] }),
+    /^tools\.0\.type: is no tool of this gateway/,
   ],
   ['an unknown kind of thinking', body({ thinking: { type: 'hard' } }), /^thinking\.type/],
 ]

@@ -1,5 +1,5 @@
 /** A loop of server tools in the messages format (contract/tools 1): what each turn is asked, and what the caller sees. */
-import { randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ChatRequest } from '../../formats/canonical.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import type {
@@ -44,6 +44,8 @@ export const messagesTurns: TurnFormat<MessagesRequest, MessagesEvent, MessagesA
 })
 
 const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+
+const NONCE_CHARS = 16
 
 /** Most characters of a source that a citation repeats. */
 const LONGEST_CITED = 150
@@ -152,7 +154,13 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     const offered = this.#loop.offered.find((each) => each.name === name)
     if (offered === undefined || this.#calls.has(id)) return
     const input = asObject(parseJson(written)) ?? {}
-    const call = { id: shownId(offered, randomBytes(12).toString('base64url')), offered, input }
+    // Some servers number their calls from 0 in every answer: within a conversation the place tells them apart.
+    const place = JSON.stringify([this.#messages.length, id, name, written])
+    const call = {
+      id: shownId(offered, hash('sha256', place, 'base64url').slice(0, NONCE_CHARS)),
+      offered,
+      input,
+    }
     this.#calls.set(id, call)
     this.#shown.whole(callBlock(call))
   }

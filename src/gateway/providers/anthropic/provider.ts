@@ -113,14 +113,9 @@ const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'safeguards',
 ] as const satisfies readonly (keyof MessagesRequest)[])
 
-/**
- * The body for a call, or the fault for what the server cannot carry out. Names what is left out in
- * `call.droppedFields`.
- */
-export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObject | Fault {
+/** The body for a call. Names what is left out in `call.droppedFields`. */
+export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObject {
   const { request, endUser, serviceTier } = call
-  const unsupported = refuseGatewayTool(request)
-  if (unsupported !== null) return unsupported
   const body = copyMembers(call, FORWARDED_MEMBERS)
   body.stream = stream
   body.metadata = { user_id: endUser }
@@ -134,8 +129,8 @@ export function buildMessagesBody(call: MessagesCall, stream: boolean): WireObje
 }
 
 /** The body of a count. */
-export function buildCountBody(call: MessagesCall): WireObject | Fault {
-  return refuseGatewayTool(call.request) ?? copyMembers(call, COUNTED_MEMBERS)
+export function buildCountBody(call: MessagesCall): WireObject {
+  return copyMembers(call, COUNTED_MEMBERS)
 }
 
 function copyMembers(call: MessagesCall, names: ReadonlySet<string>): WireObject {
@@ -151,14 +146,6 @@ function copyMembers(call: MessagesCall, names: ReadonlySet<string>): WireObject
 
 function dropField({ droppedFields: lost }: MessagesCall, field: string): void {
   if (!lost.includes(field)) lost.push(field)
-}
-
-/** Tools that a gateway would run; no messages server knows them (contract/decisions 10). */
-function refuseGatewayTool({ tools = [] }: MessagesRequest): Fault | null {
-  const at = tools.findIndex(({ type }) => typeof type === 'string' && /^(service|openrouter):/.test(type))
-  return at < 0
-    ? null
-    : new Fault('bad-request', { note: `tools.${at}.type is not supported by this provider` })
 }
 
 /** The two words the format has; chat's word for no preference in favour of speed is one of them. */

@@ -2,6 +2,7 @@
 import type { ChatRequest, FunctionTool, ResponseFormat, ToolChoice } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { MessagesRequest, MessagesTool } from '../../formats/messages.js'
+import { callerToolFunction } from '../../formats/native-tools.js'
 import type { ProviderCall } from '../../providers/port/provider.js'
 import { type Translation, tierForChat, withoutUndefined } from '../translation.js'
 import { toChatMessages } from './conversation.js'
@@ -85,15 +86,18 @@ function dropToolMembers(tool: MessagesTool, translation: Translation): void {
 function toChatTools(tools: readonly MessagesTool[], translation: Translation): readonly FunctionTool[] {
   return tools.map((tool, at) => {
     const { type, name, description, input_schema, strict, cache_control, allowed_callers: callers } = tool
-    if (type !== undefined && type !== null && type !== 'custom') translation.refuse(`tools.${at}.type`)
+    // The arguments of these the format fixes, so they are told to a model that may not know them.
+    const known = callerToolFunction(type)
+    if (known === null && type !== undefined && type !== null && type !== 'custom')
+      translation.refuse(`tools.${at}.type`)
     // A tool that only the server's own code may call is none that the model could.
     if (Array.isArray(callers) && !callers.includes('direct'))
       translation.refuse(`tools.${at}.allowed_callers`)
     dropToolMembers(tool, translation)
     const called = withoutUndefined({
       name: String(name),
-      description,
-      parameters: input_schema,
+      description: known?.description ?? description,
+      parameters: known?.parameters ?? input_schema,
       strict: typeof strict === 'boolean' ? strict : undefined,
     })
     return withoutUndefined({

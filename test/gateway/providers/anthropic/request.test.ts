@@ -132,22 +132,6 @@ test('thinking that another provider wrote stays behind, and says so', async (t)
   t.same(call.droppedFields, ['messages.thinking'])
 })
 
-test('a tool that a gateway would have to run is refused before anything is sent', async (t) => {
-  const { mock, provider } = await anthropicBench(t, speaking({ content: [] }))
-  for (const type of ['service:web_search', 'openrouter:datetime']) {
-    const call = messagesCall({ tools: [{ name: 'f', input_schema: {} }, { type }] })
-    const expected = {
-      fault: { kind: 'bad-request', note: /^tools\.1\.type / },
-      class: 'not-sent',
-      status: 0,
-    }
-    t.match(await wholeMessage(provider.messages, call), expected)
-    t.match(await streamedMessages(provider.messages, call).end.opened, expected)
-    t.match(await provider.countMessages(call, NEVER_ABORTED), expected.fault)
-  }
-  t.equal(mock.requests.length, 0)
-})
-
 test('the headers are ours and the operator’s, and the path stands below the base', async (t) => {
   const headers = { 'Anthropic-Beta': 'a-1,b-2', 'x-extra': 'extra-canary' }
   const { mock, provider } = await anthropicBench(t, speaking({ content: [textBlock('x')] }), { headers })
