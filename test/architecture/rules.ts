@@ -98,8 +98,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/providers/anthropic/',
     'servers that speak the messages format; where their streams are parsed',
-    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/ src/gateway/providers/http/
-     src/gateway/translation/`,
+    `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
+     src/gateway/translation/ type:src/upstream/port.ts`,
   ),
   rule('src/gateway/catalog/configuration/values.ts', 'schemas of single values of the file', 'src/base/'),
   rule('src/gateway/tools/port/', 'the port of a server tool', 'type:src/base/ type:src/gateway/formats/'),

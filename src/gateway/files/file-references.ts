@@ -42,7 +42,7 @@ function hasReference(parts: readonly unknown[], role: unknown): boolean {
     const part = value as JsonObject | null
     if (typeof part !== 'object' || part === null) continue
     if (part.type === 'text') continue
-    if (role === 'assistant' ? tellsOfFile(part) : referenceIn(part) !== null) return true
+    if ((role === 'assistant' && tellsOfFile(part)) || referenceIn(part) !== null) return true
     if (Array.isArray(part.content) && hasReference(part.content, role)) return true
     const inside = asObject(part.source)?.content
     if (Array.isArray(inside) && hasReference(inside, role)) return true
@@ -71,7 +71,7 @@ function mapParts(
     const part = asObject(value)
     if (part === null) return value
     const here = `${place}.${at}`
-    if (role === 'assistant') return tellsOfFile(part) ? visitor.told(part, here) : part
+    if (role === 'assistant' && tellsOfFile(part)) return visitor.told(part, here)
     const reference = referenceIn(part)
     if (reference !== null) return visitor.reference(part, reference, `${here}.${reference.member}`)
     const source = asObject(part.source)

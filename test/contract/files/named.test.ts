@@ -22,6 +22,8 @@ const openAi = await mockUpstream(tap, (peer, { body }) => {
 const theirs = await mockUpstream(tap, speaking({ content: [{ type: 'text', text: 'hi' }] }))
 const broken = await mockUpstream(tap, (peer) => peer.json({ error: { message: 'broken' } }, 500))
 const LIMIT = 100_000
+/** Otherwise the draw would decide. */
+const ORDER = { order: ['broken', 'theirs'] }
 const server = await startGateway({
   env: { SLUICE_WORKERS: '1' },
   config: {
@@ -67,7 +69,7 @@ const sentTo = (upstream: typeof openAi): Json =>
   (JSON.parse(upstream.requests.at(-1)!.body) as Json).messages.at(-1).content
 const part = (id: string, more: object = {}) => ({ type: 'file', file: { file_id: id }, ...more })
 const chat = (model: string, content: object[], headers: Record<string, string> = {}): Promise<Asked> =>
-  askChat(server, { model, messages: [{ role: 'user', content }] }, headers)
+  askChat(server, { model, messages: [{ role: 'user', content }], provider: ORDER }, headers)
 const messages = (model: string, content: object[], path?: string): Promise<Asked> =>
   askMessages(server, { model, max_tokens: 9, messages: [{ role: 'user', content }] }, {}, path)
 const document = (id: string, more: object = {}) => ({
