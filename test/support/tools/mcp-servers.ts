@@ -1,6 +1,7 @@
 /** MCP servers for tests: a foreign one over every transport, and faulty ones. */
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import { execPath } from 'node:process'
 import { systemClock } from '../../../src/base/clock.js'
 import type {
@@ -76,9 +77,13 @@ export async function startEverything(
     child.stderr.on('data', (text: Buffer) => /on port/.test(String(text)) && resolve())
     child.once('exit', () => reject(new Error('the server did not start')))
   })
+  // The runner ends a file when nothing is left to do.
+  child.unref()
+  ;(child.stderr as Socket).unref()
   return {
     url: `http://127.0.0.1:${port}/${transport === 'sse' ? 'sse' : 'mcp'}`,
     close: async () => {
+      child.ref()
       child.kill('SIGKILL')
       await over
     },
