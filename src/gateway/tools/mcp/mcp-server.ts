@@ -5,7 +5,8 @@ import { FetchShares } from '../../../upstream/fetch-shares.js'
 import { connectTo, failureOf, httpStatusOf, type McpFailure, type McpLibrary } from './connect.js'
 
 export interface McpServerOptions {
-  readonly label: string
+  /** What the log says was reached: a host, or the label of a command. */
+  readonly place: string
   /** A fresh transport for each connection. */
   openTransport(library: McpLibrary): Transport
   /** Milliseconds of one request. */
@@ -35,7 +36,7 @@ const COOL_DOWN_MS = 2_000
 const LIST_MS = 300_000
 
 export class McpServer {
-  readonly label: string
+  readonly place: string
   /** Milliseconds of one request at most. */
   readonly timeoutMs: number
   readonly #options: McpServerOptions
@@ -46,7 +47,7 @@ export class McpServer {
   #closed = false
 
   constructor(options: McpServerOptions) {
-    this.label = options.label
+    this.place = options.place
     this.timeoutMs = options.timeoutMs
     this.#options = options
     this.#shares = new FetchShares(options.concurrentCalls)

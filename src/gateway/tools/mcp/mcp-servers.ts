@@ -53,7 +53,7 @@ export class McpServers implements McpDirectory {
     )
     const { clock, simulated } = options
     const openTransport = (): Transport => new AnsweringTransport(simulated)
-    this.#simulated = new McpServer({ ...BROUGHT, label: SIMULATED, openTransport, clock })
+    this.#simulated = new McpServer({ ...BROUGHT, place: SIMULATED, openTransport, clock })
   }
 
   find(label: string, url: string | null, { isSimulated, caller }: ToolRequest): McpServer | null {
@@ -72,11 +72,7 @@ export class McpServers implements McpDirectory {
     const key = `${organizationId} ${url}`
     const server =
       this.#brought.get(key) ??
-      this.#openUrl(
-        '',
-        { ...BROUGHT, url, transport: 'http', apiKey: null, headers: {} },
-        this.#options.guarded,
-      )
+      this.#openUrl({ ...BROUGHT, url, transport: 'http', apiKey: null, headers: {} }, this.#options.guarded)
     this.#brought.delete(key)
     this.#brought.set(key, server)
     if (this.#brought.size > MOST_BROUGHT) {
@@ -88,14 +84,14 @@ export class McpServers implements McpDirectory {
   }
 
   #open(label: string, config: McpServerConfig): McpServer {
-    if ('url' in config) return this.#openUrl(label, config, this.#options.upstream)
+    if ('url' in config) return this.#openUrl(config, this.#options.upstream)
     const { command, args, environment, cwd, maxAnswerBytes: maxMessageBytes } = config
     const options = { command, args, environment, cwd, maxMessageBytes }
     const openTransport = (): Transport => new StdioTransport(options)
-    return new McpServer({ ...config, label, openTransport, clock: this.#options.clock })
+    return new McpServer({ ...config, place: label, openTransport, clock: this.#options.clock })
   }
 
-  #openUrl(label: string, config: McpUrlConfig, upstream: UpstreamClient): McpServer {
+  #openUrl(config: McpUrlConfig, upstream: UpstreamClient): McpServer {
     const { url, transport, apiKey, maxAnswerBytes, timeoutMs } = config
     const headers = [
       ...Object.entries(config.headers),
@@ -106,7 +102,8 @@ export class McpServers implements McpDirectory {
       transport === 'sse'
         ? new library.SSEClientTransport(new URL(url), { fetch })
         : new library.StreamableHTTPClientTransport(new URL(url), { fetch })
-    return new McpServer({ ...config, label, openTransport, clock: this.#options.clock })
+    const place = new URL(url).host
+    return new McpServer({ ...config, place, openTransport, clock: this.#options.clock })
   }
 
   /** Servers whose entries have not changed stay connected; calls under way to the others fail. */

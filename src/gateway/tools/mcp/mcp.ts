@@ -130,6 +130,7 @@ async function callTool(
     isError,
     executed: true,
     charged: 0,
+    reached: [server.place],
     ...(images.length > 0 && { images }),
     nativeContent: [{ type: 'text', text }],
   }
