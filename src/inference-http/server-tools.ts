@@ -4,12 +4,12 @@
  */
 import { z } from 'zod'
 import type { ValidationIssue } from '../base/fault.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import {
   type RequestedPlugin,
   type RequestedTool,
   SEARCH_SHORTHANDS,
   type StopCondition,
-  type Tooling,
 } from '../gateway/formats/tooling.js'
 import { CONTEXT_COMPRESSION } from '../gateway/plugins/context-compression/context-compression.js'
 import {
@@ -234,11 +234,14 @@ interface LoopBody {
 export function toolingMember(
   body: LoopBody,
   tools: readonly RequestedTool[],
-): { readonly tooling?: Tooling } {
+): Pick<RoutedRequest, 'tooling' | 'idle'> {
   const { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS } = body
   const implied = impliedPlugins(body)
   const isUntransformed = body.transforms?.length === 0
-  if (tools.length + plugins.length + implied.length === 0 && !isUntransformed) return {}
+  if (tools.length + plugins.length + implied.length === 0 && !isUntransformed) {
+    const idle = LOOP_LIMITS.filter((name) => body[name] !== undefined)
+    return idle.length === 0 ? {} : { idle }
+  }
   const wanted: RequestedPlugin[] = []
   const disabled: string[] = []
   plugins.forEach(({ id, enabled, ...options }, at) => {
@@ -251,6 +254,9 @@ export function toolingMember(
   const all = [...wanted, ...added]
   return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls } }
 }
+
+/** They say nothing where there is no loop. */
+const LOOP_LIMITS = ['stop_server_tools_when', 'max_tool_calls'] as const
 
 /** Names of models that a plugin chooses (contract/tools 4.5), behind either prefix. */
 const ROUTERS: Readonly<Record<string, string>> = {

@@ -136,6 +136,8 @@ export interface RoutedRequest {
   /** Further names of the person or the account that a call is for; they go into the pseudonym and nowhere else. */
   readonly account?: string
   readonly trace?: JsonObject
+  /** Members that say nothing in this request; told to the caller. */
+  readonly idle?: readonly string[]
   /** Members that no schema here names (contract/decisions 46); none of them is null. */
   readonly extra?: JsonObject
   /** What the gateway itself is to do around the turns of the model; absent where that is nothing. */

@@ -18,6 +18,8 @@ const COMMON_GATEWAY_MEMBERS = [
   'trace',
   'metadata',
   'service_tier',
+  'tooling',
+  'idle',
 ] as const
 
 /** These, and what is no parameter of sampling: it goes to every endpoint, or its translation decides. */

@@ -70,7 +70,7 @@ function namesSeveralModels({ model, models }: RoutedRequest): boolean {
 }
 
 function untranslatedMember({ droppedFields, forgedMembers, request }: Generation<RoutedRequest>) {
-  const idle = [...forgedMembers, ...idleTraceMembers(request)]
+  const idle = [...forgedMembers, ...(request.idle ?? []), ...idleTraceMembers(request)]
   const untranslated = idle.length === 0 ? droppedFields : [...droppedFields, ...idle]
   return untranslated.length > 0 && { untranslated }
 }

@@ -250,7 +250,12 @@ test('what ends a loop of server tools is read with the tools, and says nothing 
     maxToolCalls: 30,
   })
   t.match(decodedOf({ tools, max_tool_calls: 3 }).tooling, { stopWhen: null, maxToolCalls: 3 })
-  t.strictSame(decodedOf({ stop_server_tools_when, max_tool_calls: 3 }), SMALLEST)
+  const idle = ['stop_server_tools_when', 'max_tool_calls']
+  t.strictSame(
+    decodedOf({ stop_server_tools_when, max_tool_calls: 3 }),
+    withMembers({ idle }),
+    'told as idle',
+  )
   t.equal(refusalOf({ max_tool_calls: 0 }), 'max_tool_calls: must be at least 1')
   t.equal(refusalOf({ max_tool_calls: 31 }), 'max_tool_calls: must be at most 30')
   t.equal(refusalOf({ stop_server_tools_when: [] }), 'stop_server_tools_when: must have at least 1 entry')
