@@ -1,0 +1,43 @@
+/** The `@anthropic-ai/sdk` package, unmodified: every server tool and plugin once, whole and streamed. */
+import Anthropic from '@anthropic-ai/sdk'
+import tap, { test } from 'tap'
+import { checkAnswer, TOOL_CASES, type ToolCase, toolServerConfig } from '../../support/clients/tool-cases.js'
+import { API_KEY, startGateway } from '../../support/servers/gateway-server.js'
+
+const server = await startGateway({ config: toolServerConfig() })
+tap.after(() => server.stop())
+const client = new Anthropic({ baseURL: `${server.baseUrl}/api`, apiKey: API_KEY, maxRetries: 0 })
+
+function requestOf({ tools, plugins, model = 'sim/agent', script, messagesMore }: ToolCase) {
+  return {
+    model,
+    max_tokens: 2000,
+    messages: [{ role: 'user' as const, content: script }],
+    ...messagesMore,
+    ...(tools !== undefined && { tools: tools as unknown as Anthropic.ToolUnion[] }),
+    ...(plugins !== undefined && { plugins }),
+  }
+}
+
+const textOf = ({ content }: Anthropic.Message): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+
+for (const each of TOOL_CASES) {
+  if (each.chatOnly === true) continue
+  test(`${each.name}: whole and streamed say and cost the same, row by row`, async (t) => {
+    const whole = await client.messages.create(requestOf(each))
+    const streamed = await client.messages.stream(requestOf(each)).finalMessage()
+    for (const message of [whole, streamed]) {
+      t.equal(message.stop_reason, 'end_turn')
+      const { cost } = message.usage as { readonly cost?: number }
+      await checkAnswer(t, server, each, { id: message.id, text: textOf(message), cost })
+    }
+    if (each.varies) return
+    t.strictSame(
+      streamed.content.map(({ type }) => type),
+      whole.content.map(({ type }) => type),
+    )
+    t.equal(textOf(streamed), textOf(whole))
+    t.equal(streamed.usage.output_tokens, whole.usage.output_tokens)
+  })
+}
