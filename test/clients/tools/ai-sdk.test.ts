@@ -30,7 +30,7 @@ function modelOf({ tools = [], plugins, model = 'sim/agent', more }: ToolCase) {
 }
 
 for (const each of TOOL_CASES) {
-  if (each.model !== undefined) continue
+  if (each.choosesModel === true) continue
   test(`${each.name}: a client-side loop around it goes on to its end, whole and streamed`, async (t) => {
     const asked: string[] = []
     const read = tool({

@@ -8,11 +8,15 @@ const server = await startGateway({ config: toolServerConfig() })
 tap.after(() => server.stop())
 const client = new Anthropic({ baseURL: `${server.baseUrl}/api`, apiKey: API_KEY, maxRetries: 0 })
 
-function requestOf({ tools, plugins, model = 'sim/agent', script, messagesMore }: ToolCase) {
+function requestOf({ tools, plugins, model = 'sim/agent', script, messagesMore, attachment }: ToolCase) {
+  const data = attachment?.toString('base64')
+  const source = { type: 'base64' as const, media_type: 'application/pdf' as const, data: data ?? '' }
+  const text = { type: 'text' as const, text: script }
+  const content = data === undefined ? script : [{ type: 'document' as const, source }, text]
   return {
     model,
     max_tokens: 2000,
-    messages: [{ role: 'user' as const, content: script }],
+    messages: [{ role: 'user' as const, content }],
     ...messagesMore,
     ...(tools !== undefined && { tools: tools as unknown as Anthropic.ToolUnion[] }),
     ...(plugins !== undefined && { plugins }),

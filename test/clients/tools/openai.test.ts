@@ -1,17 +1,24 @@
 /** The `openai` package, unmodified: every server tool and plugin once, whole and streamed. */
 import OpenAI from 'openai'
 import tap, { test } from 'tap'
-import { checkAnswer, TOOL_CASES, type ToolCase, toolServerConfig } from '../../support/clients/tool-cases.js'
+import {
+  chatContent,
+  checkAnswer,
+  TOOL_CASES,
+  type ToolCase,
+  toolServerConfig,
+} from '../../support/clients/tool-cases.js'
 import { API_KEY, startGateway } from '../../support/servers/gateway-server.js'
 
 const server = await startGateway({ config: toolServerConfig() })
 tap.after(() => server.stop())
 const client = new OpenAI({ baseURL: server.apiUrl, apiKey: API_KEY, maxRetries: 0 })
 
-function requestOf({ tools, plugins, model = 'sim/agent', script, more }: ToolCase) {
+function requestOf(each: ToolCase) {
+  const { tools, plugins, model = 'sim/agent', more } = each
   return {
     model,
-    messages: [{ role: 'user' as const, content: script }],
+    messages: [{ role: 'user' as const, content: chatContent(each) as string }],
     ...more,
     ...(tools !== undefined && { tools: tools as unknown as OpenAI.ChatCompletionTool[] }),
     ...(plugins !== undefined && { plugins }),

@@ -2,7 +2,13 @@
 import { OpenRouter } from '@openrouter/sdk'
 import type { ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import tap, { test } from 'tap'
-import { checkAnswer, TOOL_CASES, type ToolCase, toolServerConfig } from '../../support/clients/tool-cases.js'
+import {
+  chatContent,
+  checkAnswer,
+  TOOL_CASES,
+  type ToolCase,
+  toolServerConfig,
+} from '../../support/clients/tool-cases.js'
 import { API_KEY, startGateway } from '../../support/servers/gateway-server.js'
 
 const server = await startGateway({ config: toolServerConfig() })
@@ -27,8 +33,9 @@ function camelCased(value: unknown): unknown {
   )
 }
 
-function requestOf({ tools, plugins, model = 'sim/agent', script, more }: ToolCase): ChatRequest {
-  const messages = [{ role: 'user', content: script }]
+function requestOf(each: ToolCase): ChatRequest {
+  const { tools, plugins, model = 'sim/agent', more } = each
+  const messages = [{ role: 'user', content: camelCased(chatContent(each)) }]
   return { model, messages, ...(camelCased({ tools, plugins, ...more }) as object) } as ChatRequest
 }
 

@@ -3,6 +3,7 @@
  * told to do, and what must come of it, whole and streamed.
  */
 import type { Test } from 'tap'
+import { pdfOf } from '../data/pdf.js'
 import type { GatewayServer } from '../servers/gateway-server.js'
 
 export interface ToolCase {
@@ -19,16 +20,22 @@ export interface ToolCase {
   /** Further members of the request. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly messagesMore?: Readonly<Record<string, unknown>>
+  /** A PDF that comes with the message. */
+  readonly attachment?: Buffer
   readonly script: string
   /** What the answer says. */
   readonly says: RegExp
   /** Rows of the generation beside its turns, `kind name`. */
   readonly rows: readonly string[]
+  /** Another model than the agent answers. */
+  readonly choosesModel?: true
   /** Results that differ from call to call: ids, times. Then texts and figures are not compared. */
   readonly varies?: true
 }
 
-const search = '{"query":"tidal power"}'
+/** A document of one page that says "Tides turn twice a day." */
+const PDF = pdfOf('Tides turn twice a day.')
+const OUTSIDE = 'https://waterworks.example/reports/2025.pdf'
 
 export const TOOL_CASES: readonly ToolCase[] = [
   {
@@ -42,9 +49,60 @@ export const TOOL_CASES: readonly ToolCase[] = [
   {
     name: 'web_search',
     tools: [{ type: 'service:web_search', parameters: { max_results: 3 } }],
-    script: `call service:web_search ${search}`,
+    script: 'call service:web_search {"query":"gate three"}',
     says: /https:\/\//,
     rows: ['tool web_search'],
+  },
+  {
+    name: 'web_fetch',
+    tools: [{ type: 'service:web_fetch' }],
+    script: `call service:web_fetch {"url":"${OUTSIDE}"}`,
+    says: /waterworks\.example/,
+    rows: ['tool web_fetch'],
+    varies: true,
+  },
+  {
+    name: 'files',
+    tools: [{ type: 'service:files' }],
+    script: 'call service:files {"command":"write","filename":"a.txt","content":"Oats."}',
+    says: /a\.txt/,
+    rows: ['tool files'],
+    varies: true,
+  },
+  {
+    name: 'image_generation',
+    tools: [{ type: 'service:image_generation', parameters: { size: '32x32' } }],
+    script: 'call service:image_generation {"prompt":"a fox"}\nanswer Here it is.',
+    says: /Here it is/,
+    rows: ['tool image_generation', 'painter sim/painter'],
+    varies: true,
+  },
+  {
+    name: 'advisor',
+    tools: [{ type: 'service:advisor', parameters: { model: 'sim/instant' } }],
+    script: 'call service:advisor {"prompt":"What now?"}\nanswer Advised.',
+    says: /Advised/,
+    rows: ['tool advisor', 'advisor sim/instant'],
+  },
+  {
+    name: 'subagent',
+    tools: [{ type: 'service:subagent', parameters: { model: 'sim/instant' } }],
+    script: 'call service:subagent {"task_name":"count","task_description":"Count."}\nanswer Counted.',
+    says: /Counted/,
+    rows: ['tool subagent', 'subagent sim/instant'],
+  },
+  {
+    name: 'fusion',
+    tools: [
+      {
+        type: 'service:fusion',
+        parameters: { model: 'sim/instant', analysis_models: ['sim/instant', 'sim/fast'] },
+      },
+    ],
+    script: 'call service:fusion {"prompt":"Compare."}\nanswer Compared.',
+    says: /Compared/,
+    rows: ['tool fusion', 'panel sim/fast', 'panel sim/instant', 'judge sim/instant'],
+    varies: true,
   },
   {
     name: 'experimental__search_models',
@@ -53,11 +111,109 @@ export const TOOL_CASES: readonly ToolCase[] = [
     says: /sim\/agent/,
     rows: ['tool experimental__search_models'],
   },
+  {
+    name: 'memory',
+    tools: [{ type: 'service:memory' }],
+    script: 'call service:memory {"command":"view","path":"/memories"}\nanswer Remembered.',
+    says: /Remembered/,
+    rows: ['tool memory'],
+    ours: true,
+  },
+  {
+    name: 'mcp',
+    tools: [{ type: 'service:mcp', parameters: { server_label: 'sim' } }],
+    script: 'call sim__add {"a":2,"b":3}',
+    says: /5/,
+    rows: ['tool mcp'],
+    ours: true,
+  },
+  {
+    name: 'web plugin',
+    plugins: [{ id: 'web', max_results: 2 }],
+    script: 'answer gate three',
+    says: /gate three/,
+    rows: ['plugin web'],
+  },
+  {
+    name: 'web-fetch plugin',
+    plugins: [{ id: 'web-fetch' }],
+    script: `Read ${OUTSIDE} please.\nanswer Read.`,
+    says: /Read\./,
+    rows: ['plugin web-fetch'],
+    varies: true,
+  },
+  {
+    name: 'file-parser',
+    plugins: [{ id: 'file-parser', pdf: { engine: 'pdf-text' } }],
+    attachment: PDF,
+    script: 'answer Seen.',
+    says: /Seen/,
+    rows: [],
+    varies: true,
+  },
+  {
+    name: 'response-healing',
+    plugins: [{ id: 'response-healing' }],
+    more: { response_format: { type: 'json_object' } },
+    script: 'answer {"a":[1,2',
+    says: /^\{"a":\s*\[1,\s*2\]\}$/,
+    rows: [],
+    chatOnly: true,
+  },
+  {
+    name: 'context-compression',
+    plugins: [{ id: 'context-compression', engine: 'middle-out' }],
+    script: 'answer Short.',
+    says: /Short/,
+    rows: [],
+  },
+  {
+    name: 'auto-router',
+    plugins: [{ id: 'auto-router', allowed_models: ['sim/fast'] }],
+    script: 'Say hello.',
+    says: /./,
+    rows: [],
+    choosesModel: true,
+  },
+  {
+    name: 'pareto-router',
+    plugins: [{ id: 'pareto-router', max_price: 1000 }],
+    script: 'Say hello.',
+    says: /./,
+    rows: [],
+    varies: true,
+    choosesModel: true,
+  },
+  {
+    name: 'switchyard-router',
+    plugins: [{ id: 'switchyard-router', algorithm: 'passthrough' }],
+    script: 'answer Chosen.',
+    says: /Chosen/,
+    rows: [],
+  },
+  {
+    name: 'fusion plugin',
+    plugins: [{ id: 'fusion', model: 'sim/instant', analysis_models: ['sim/instant'] }],
+    script: 'answer Fused.',
+    says: /./,
+    rows: [],
+    varies: true,
+  },
 ]
 
 /** The configuration file of a server that runs them all. */
 export function toolServerConfig(): Readonly<Record<string, unknown>> {
   return {}
+}
+
+/** What the user says, in the chat format. */
+export function chatContent({ script, attachment }: ToolCase) {
+  if (attachment === undefined) return script
+  const file_data = `data:application/pdf;base64,${attachment.toString('base64')}`
+  return [
+    { type: 'file', file: { filename: 'a.pdf', file_data } },
+    { type: 'text', text: script },
+  ]
 }
 
 /** What a generation came to. */
