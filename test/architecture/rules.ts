@@ -144,7 +144,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/plugins/configuration.ts',
     'what the operator says of plugins',
-    'type:src/gateway/formats/ src/gateway/catalog/configuration/values.ts',
+    'src/base/ type:src/gateway/formats/ src/gateway/catalog/configuration/values.ts',
   ),
   rule(
     'src/gateway/catalog/',
@@ -242,7 +242,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the plugins, each in a folder of its own',
     `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ type:src/gateway/catalog/
      src/gateway/metering/ src/gateway/plugins/judge/ src/gateway/tools/fusion/
-     src/gateway/tools/nested/ src/gateway/web/`,
+     src/gateway/tools/nested/ src/gateway/web/ type:src/upstream/`,
   ),
   rule(
     'src/gateway/loop/',
@@ -251,6 +251,7 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/gateway/providers/port/ type:src/gateway/routing/ type:src/gateway/run/
      type:src/gateway/gateway.ts type:src/gateway/tools/port/ type:src/gateway/plugins/port/
      src/gateway/tools/configuration.ts type:src/gateway/plugins/configuration.ts
+     src/gateway/plugins/context-compression/ src/gateway/plugins/file-parser/
      src/gateway/translation/`,
   ),
   rule(
@@ -372,6 +373,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   linkedom: { owners: ['workers/documents/read-html.ts'] },
   '@mozilla/readability': { owners: ['workers/documents/read-html.ts'] },
   turndown: { owners: ['workers/documents/read-html.ts'] },
+  jsonrepair: { owners: ['workers/documents/repair-json.ts'] },
   unpdf: { owners: ['workers/documents/read-pdf.ts'] },
   '@modelcontextprotocol/client': {
     owners: ['src/gateway/tools/mcp/connect.ts'],

@@ -1,13 +1,21 @@
 /**
- * What the operator says of plugins: which run for requests that do not ask for them, and what they need to run. The
- * members of a plugin stand in its folder (`configuration.ts`) and come in by one line here.
+ * What the operator says of plugins: which run for requests that do not ask for them, and what they need to run.
  */
 import { z } from 'zod'
-import { camelCased, flag } from '../catalog/configuration/values.js'
+import { nanosPerMillion } from '../../base/money.js'
+import {
+  baseUrl,
+  camelCased,
+  flag,
+  MILLION,
+  modelId,
+  nonEmptyText,
+  orNull,
+  perRequest,
+  slug,
+  variableName,
+} from '../catalog/configuration/values.js'
 import type { JsonObject } from '../formats/json-values.js'
-import { fileParserSection } from './file-parser/configuration.js'
-import { judgeSection } from './judge/configuration.js'
-import { moderationSection } from './moderation/configuration.js'
 
 /** A plugin as a request would name it. */
 interface PluginRequest {
@@ -23,6 +31,45 @@ export interface DefaultPlugin {
   readonly organizations: readonly string[] | null
   /** A request may switch it off, and give it other options. */
   readonly overridable: boolean
+}
+
+const ocr = z
+  .strictObject({
+    url: baseUrl.describe('Address of the operation, such as https://api.mistral.ai/v1/ocr.'),
+    api_key_env: orNull(variableName).describe(
+      'Environment variable with its key; none is sent when absent.',
+    ),
+    model: nonEmptyText(200).default('mistral-ocr-latest'),
+    price_per_page: perRequest
+      .default('0')
+      .transform((dollars) => nanosPerMillion(dollars)! / MILLION)
+      .describe('Dollars that a caller is charged for each page; 0 when absent.'),
+  })
+  .transform(camelCased)
+
+const fileParserSection = z
+  .strictObject({
+    ocr: orNull(ocr).describe('The service that reads scans, in the shape of Mistral’s OCR operation.'),
+  })
+  .prefault({})
+  .describe('Reads PDFs for models.')
+
+const moderationSection = z
+  .strictObject({
+    provider: orNull(slug).describe('A provider of this file that has `POST /moderations`.'),
+    model: orNull(nonEmptyText(200)).describe(
+      'With a provider, the model that it is asked for; without one, a model of this file that judges.',
+    ),
+  })
+  .prefault({})
+  .describe('Keeps harmful words from models. Requests that ask for it are refused where this is empty.')
+
+/** Of a plugin that asks a model of the catalogue to judge. */
+function judgeSection(about: string) {
+  return z
+    .strictObject({ model: orNull(modelId).describe('A model of this file, which judges.') })
+    .prefault({})
+    .describe(about)
 }
 
 /** `plugin`: schema of a plugin in a request; its ids and options are the same here. */
