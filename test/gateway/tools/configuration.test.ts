@@ -85,3 +85,39 @@ test('a credential of a tool is named by its variable, which has to be set', asy
   t.match(faultsOf(file), [/judge_env: there is no such setting/, /JUDGE_KEY is not set/])
   t.notMatch(faultsOf({ tools: { datetime: { key_env: 'sk-secret 1' } } }).join(), /sk-secret/)
 })
+
+test('engines of web_search, with keys from the environment', async (t) => {
+  const { tools, credentials } = read(
+    {
+      tools: {
+        web_search: {
+          backend: 'exa',
+          searxng: { base_url: 'http://127.0.0.1:8888/' },
+          exa: { api_key_env: 'EXA_KEY' },
+        },
+        web_fetch: { enabled: true, known_addresses_only: true },
+      },
+    },
+    { EXA_KEY: 'secret' },
+  )
+  t.match(tools.web_search, {
+    backend: 'exa',
+    searxng: { baseUrl: 'http://127.0.0.1:8888' },
+    brave: null,
+    exa: { apiKeyEnv: 'EXA_KEY', baseUrl: 'https://api.exa.ai' },
+  })
+  t.equal(credentials.EXA_KEY, 'secret')
+  t.match(tools.web_fetch, { enabled: true, knownAddressesOnly: true, maxBytes: 10 * 1024 * 1024 })
+  const cases: readonly [object, RegExp][] = [
+    [{ backend: 'exa' }, /^tools\.web_search\.backend: names an engine that is not configured$/],
+    [{ backend: 'other' }, /^tools\.web_search\.backend: /],
+    [{ searxng: {} }, /^tools\.web_search\.searxng\.base_url: /],
+    [
+      { searxng: { base_url: 'http://u:p@host' } },
+      /^tools\.web_search\.searxng\.base_url: must be an http or https URL/,
+    ],
+    [{ brave: {} }, /^tools\.web_search\.brave\.api_key_env: /],
+    [{ tavily: { api_key_env: 'NOT_SET' } }, /NOT_SET/],
+  ]
+  for (const [search, fault] of cases) t.match(faultsOf({ tools: { web_search: search } }).join('\n'), fault)
+})
