@@ -485,6 +485,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
     aliases: {},
     permissions: { transcription: 'management', 'file-content': 'management' },
     routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
+    mcpServers: {},
     plugins: {
       defaults: [],
       alignment: { model: null },

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/gateway/formats/json-values.js'
 import { createMcpTool } from '../../../src/gateway/tools/mcp/mcp.js'
 import { answerMcpMessage } from '../../../src/simulator/mcp/simulated-mcp-server.js'
 import { listen } from '../../support/servers/listen.js'
+import { eventually } from '../../support/timing/eventually.js'
 import { byUrl, mcpWorld } from '../../support/tools/mcp-servers.js'
 import { CALLER, prepared, REQUEST, refusalOf, requested, toolRun } from '../../support/tools/tool-call.js'
 
@@ -150,4 +151,52 @@ test('organizations share no connection to a server that they bring', async (t) 
     await tool.prepare(asked, { ...REQUEST, caller: { ...CALLER, organizationId } })
   }
   t.equal(seen.filter(({ method }) => method === 'initialize').length, 2)
+})
+
+test('a server of the newest generation is spoken to without a session', async (t) => {
+  const { url, seen } = await sessions(t, ({ method, message, headers }, response) => {
+    const result =
+      method === 'server/discover'
+        ? {
+            ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private', supportedVersions: ['2026-07-28'] },
+            ...{ capabilities: { tools: {} }, serverInfo: { name: 'new', version: '1' } },
+          }
+        : { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...resultOf(message) }
+    if (headers['mcp-protocol-version'] !== '2026-07-28') response.writeHead(400).end()
+    else {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
+    }
+    return true
+  })
+  t.match((await (await add(await toolAt(t, url)))()).content, { text: '1 + 2 = 3' })
+  t.same([...new Set(seen.map(({ method }) => method))], ['server/discover', 'tools/list', 'tools/call'])
+})
+
+const resultOf = (message: JsonObject): JsonObject => (answerMcpMessage(message)?.result ?? {}) as JsonObject
+
+test('its tools are listed once for all who wait, and a call that hangs for one organization keeps no other waiting', async (t) => {
+  const hanging: ServerResponse[] = []
+  const { url, seen } = await sessions(t, ({ method, message }, response) => {
+    const { arguments: args } = (message.params ?? {}) as { arguments?: { a?: number } }
+    if (method !== 'tools/call' || args?.a !== 0) return false
+    hanging.push(response)
+    return true
+  })
+  const { servers, close } = mcpWorld({ s: byUrl(url, { concurrentCalls: 8 }) })
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  const readies = await Promise.all(Array.from({ length: 20 }, () => prepared(tool, { server_label: 's' })))
+  t.equal(seen.filter(({ method }) => method === 'tools/list').length, 1)
+  const ask = (a: number, organizationId: string, signal: AbortSignal) => {
+    const call = { id: 'c', function: 's__add', arguments: { a, b: 1 } }
+    return readies[0]!.run(call, toolRun({ caller: { ...CALLER, organizationId }, signal }))
+  }
+  const leaving = new AbortController()
+  const stuck = Array.from({ length: 20 }, () => ask(0, 'one', leaving.signal))
+  await eventually(() => hanging.length === 2)
+  t.match((await ask(1, 'two', new AbortController().signal)).content, { text: '1 + 1 = 2' })
+  t.equal(hanging.length, 2, 'a quarter of the calls at a time')
+  leaving.abort()
+  t.equal((await Promise.all(stuck)).filter(({ isError, executed }) => isError && executed).length, 2)
 })

@@ -44,6 +44,7 @@ export class McpServer {
   #connection: Promise<Client> | null = null
   #failure: { readonly error: unknown; readonly at: number } | null = null
   #list: { readonly tools: readonly Tool[]; readonly until: number } | null = null
+  #listing: Promise<McpAnswer<readonly Tool[]>> | null = null
   #closed = false
 
   constructor(options: McpServerOptions) {
@@ -61,15 +62,29 @@ export class McpServer {
   async tools(): Promise<McpAnswer<readonly Tool[]>> {
     const known = this.#list
     if (known !== null && known.until > this.#now) return { ok: true, value: known.tools }
+    this.#listing ??= this.#askForTools()
+    const answer = await this.#listing
+    return answer.ok || known === null ? answer : { ok: true, value: known.tools }
+  }
+
+  /** Asked once for all who wait for it. */
+  async #askForTools(): Promise<McpAnswer<readonly Tool[]>> {
     try {
       const client = await this.#connected()
-      const { tools } = await client.listTools(undefined, { timeout: this.timeoutMs })
+      const signal = AbortSignal.timeout(this.#patienceMs)
+      const { tools } = await client.listTools(undefined, { timeout: this.#patienceMs, signal })
       this.#list = { tools, until: this.#now + LIST_MS }
       return { ok: true, value: tools }
     } catch (error) {
-      if (known !== null) return { ok: true, value: known.tools }
       return { ok: false, ...failureOf(error), wasAsked: false }
+    } finally {
+      this.#listing = null
     }
+  }
+
+  /** Of what a request waits for before it is admitted. */
+  get #patienceMs(): number {
+    return Math.min(CONNECT_MS, this.timeoutMs)
   }
 
   /** Never rejects. Resolves as soon as the signal is aborted, and the server is told so. */
@@ -110,7 +125,7 @@ export class McpServer {
     if (failure !== null && this.#now < failure.at + COOL_DOWN_MS) return Promise.reject(failure.error)
     const connection: Promise<Client> = connectTo({
       openTransport: this.#options.openTransport,
-      timeoutMs: Math.min(CONNECT_MS, this.timeoutMs),
+      timeoutMs: this.#patienceMs,
       onGone: () => this.#forget(connection),
       onListChanged: () => this.#outdateList(),
     })
