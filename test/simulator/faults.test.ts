@@ -193,9 +193,11 @@ test('every ready-made behaviour is valid, and there is a model and a row for ea
   )
 })
 
-test('every ready-made model without a fault, or a file, answers, streamed and not', async (t) => {
-  // What makes a file waits for a disk besides its clock.
-  const plain = behaviours.filter(([, { fault, makes_file }]) => fault === undefined && !makes_file)
+test('every ready-made model without a fault, a file or a picture answers, streamed and not', async (t) => {
+  // What makes a file or a picture waits for a disk or a thread besides its clock.
+  const plain = behaviours.filter(
+    ([, { fault, makes_file, paints }]) => fault === undefined && !makes_file && !paints,
+  )
   for (const [id] of plain) {
     const endpoint = builtInEndpoint(id)
     const recorder = runStream(request, endpoint)

@@ -466,6 +466,23 @@ test('no fault repeats a value: it might be a secret', async (t) => {
   t.notMatch(found.join('\n'), secret)
 })
 
+test('who paints for the tool has to be a model of the file that can', async (t) => {
+  const painter = (model: string, more: Json = {}): string[] =>
+    faults({
+      ...withModel({ output_modalities: ['image'], endpoints: [{ provider: 'local' }] }),
+      ...{ aliases: { artist: 'acme/large' }, tools: { image_generation: { model } } },
+      ...more,
+    })
+  for (const model of ['acme/large', 'artist', 'sim/painter']) t.same(painter(model), [], model)
+  const place = 'tools.image_generation.model'
+  t.same(painter('acme/other'), [`${place}: is no model of this file`])
+  t.same(painter('sim/fast'), [`${place}: names a model whose output_modalities lack image`])
+  t.same(painter('sim/painter', { simulated_models: false }), [`${place}: is no model of this file`])
+  const read = good({ tools: { image_generation: { model: 'sim/painter' } } })
+  t.equal(read.tools.image_generation.model, 'sim/painter')
+  t.equal(good({}).tools.image_generation.model, null)
+})
+
 test('the credential is read from the environment, and only where it is named', async (t) => {
   const file = { providers: { one: { ...LOCAL, api_key_env: 'ONE' }, two: LOCAL } }
   const { providers } = good(file, { ONE: 'first', TWO: 'second' })

@@ -91,6 +91,7 @@ export function referenceFaults(
     ...models.flatMap(([id, model]) => endpointFaults(file, id, asRecord(model))),
     ...aliasFaults(file, builtInModels),
     ...pluginFaults(file, builtInModels),
+    ...painterFaults(file, builtInModels),
   ]
 }
 
@@ -189,6 +190,21 @@ function pluginFaults(file: RawConfig, builtInModels: RawConfig): GatewayConfigF
       faults.push(faultAt(['plugins', plugin, 'model'], 'is no model of this file'))
   }
   return faults
+}
+
+function painterFaults(file: RawConfig, builtInModels: RawConfig): GatewayConfigFault[] {
+  const { model: named } = asRecord(asRecord(file.tools).image_generation)
+  if (typeof named !== 'string') return []
+  const place = ['tools', 'image_generation', 'model']
+  const aliases = asRecord(file.aliases)
+  const id = String(Object.hasOwn(aliases, named) ? aliasTarget(aliases, named) : named)
+  if (!modelFinder(file, builtInModels)(id)) return [faultAt(place, 'is no model of this file')]
+  const entry = asRecord(asRecord(file.models)[id] ?? builtInModels[id])
+  const { output_modalities: modalities } = entry
+  const paints = Array.isArray(modalities) && modalities.includes('image')
+  // One under a prefix has the modalities of the prefix; that is seen when it is asked.
+  const isEntry = Object.keys(entry).length > 0
+  return paints || !isEntry ? [] : [faultAt(place, 'names a model whose output_modalities lack image')]
 }
 
 /** Whether an id is one of a model, or falls under a prefix. */
