@@ -106,8 +106,9 @@ export class LoopRun<R extends RoutedRequest, E, A> {
   async #afterTurn(end: TurnEnd): Promise<TurnTools | LoopOutcome> {
     const { calls, callerCalls, isBroken } = end
     this.#stop.recordTurn(end)
-    const last: LoopOutcome = callerCalls.length > 0 ? HANDED_OVER : ANSWERED
-    if (isBroken || calls.length === 0) return last
+    if (isBroken) return ANSWERED
+    const last = callerCalls.length > 0 ? HANDED_OVER : ANSWERED
+    if (calls.length === 0) return last
     const hasFired = this.#stop.fire()
     const results = await this.calls.run(end)
     if (this.#site.signal.aborted) return { how: 'broken', fault: LEFT }

@@ -8,6 +8,7 @@ import type {
   ChatRequest,
   ChatTool,
   Completion,
+  FinishReason,
   FunctionTool,
   ReasoningDetail,
   ToolChoice,
@@ -181,9 +182,7 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
     if (fault !== undefined) this.#shown.error = fault
     const { reason, native, stopSequence } = this.#turn!.finish
     const ended = stopSequence === undefined ? {} : { stopSequence }
-    const told = how === 'handed-over' ? 'tool_calls' : how === 'broken' ? 'error' : reason
-    // The last turn was asked to call nothing; what it called all the same nobody is going to run.
-    const finish = how === 'answered' && told === 'tool_calls' ? 'stop' : told
+    const finish = how === 'broken' ? 'error' : isCalling(reason) ? ENDS[how] : reason
     this.#emit({ type: 'finish', choice: 0, reason: finish, native, ...ended })
   }
 
@@ -210,6 +209,16 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
     const { tools: _, tool_choice: __, parallel_tool_calls: ___, ...base } = this.#base
     return { ...base, messages: this.#messages }
   }
+}
+
+/**
+ * What a turn that called something or just stopped is told as: calls that are handed over are the caller's to answer,
+ * and what the last turn called although tools were off nobody is going to run.
+ */
+const ENDS = { answered: 'stop', 'handed-over': 'tool_calls', paused: 'tool_calls' } as const
+
+function isCalling(reason: FinishReason): boolean {
+  return reason === 'tool_calls' || reason === 'stop'
 }
 
 function isFunction(tool: ChatTool): tool is FunctionTool {
