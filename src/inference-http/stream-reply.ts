@@ -1,5 +1,6 @@
 /** The reply to a streamed inference: when it begins, and how its events reach the caller. */
 import { Fault } from '../base/fault.js'
+import { nanosToDollars } from '../base/money.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { LoopListener, ToolProgress } from '../gateway/loop/ports.js'
 import type { CallHandle } from '../gateway/providers/port/provider.js'
@@ -29,6 +30,15 @@ export interface StreamEncoder<E> {
   toolEvent?(progress: ToolProgress): string
   /** What breaks a silence from the first event on; absent means the comment that does so before. */
   readonly heartbeat?: string
+}
+
+/** What is told of a server tool on its way (contract/tools 1.5). */
+export function progressMembers({ state, name, callId, arguments: given, cost }: ToolProgress): object {
+  return {
+    ...{ state, name, tool_call_id: callId },
+    ...(given !== undefined && { arguments: given }),
+    ...(cost !== undefined && { cost: nanosToDollars(cost) }),
+  }
 }
 
 /** Holds the reply until it is known what it begins with, then feeds the event stream. */
@@ -89,7 +99,10 @@ export class StreamReply<R extends RoutedRequest, E> implements LoopListener<R, 
   /** A tool may take long: the stream begins with it, and says what is being done (contract/tools 1.5). */
   onToolProgress(progress: ToolProgress): void {
     const { state, name, step, most } = progress
-    const comment = this.#keepAlive && state === 'started' ? `: service tool ${name} ${step}/${most}\n\n` : ''
+    const isBegun = this.#keepAlive && state === 'started'
+    // Clients of a format with a heartbeat of its own may count on it alone.
+    const alive = isBegun && this.#started ? (this.#encoder.heartbeat ?? '') : ''
+    const comment = isBegun ? `: service tool ${name} ${step}/${most}\n\n${alive}` : ''
     const told = comment + (this.#toolEvents ? (this.#encoder.toolEvent?.(progress) ?? '') : '')
     if (told === '') return
     this.#timers.clear(this.#timer)

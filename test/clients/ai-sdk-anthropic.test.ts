@@ -118,3 +118,29 @@ test('a failure in the middle of a stream is an error part', async (t) => {
   t.ok(parts.includes('text-delta'))
   t.ok(parts.includes('error'))
 })
+
+test('a search that the gateway runs, inside a loop of client-side tools', async (t) => {
+  const agent = sluice('sim/agent')
+  const tools: ToolSet = {
+    add,
+    web_search: sluice.tools.webSearch_20250305({ maxUses: 3 }) as ToolSet[string],
+  }
+  const prompt = [
+    'call web_search {"query":"gate three"}',
+    'and add {"a":1,"b":2}',
+    'answer Three, says https://gazette.example/2026/gate-three',
+  ].join('\n')
+  const request = { model: agent, prompt, tools, stopWhen: stepCountIs(4), ...ONCE }
+  const whole = await generateText(request)
+  t.equal(whole.finishReason, 'stop')
+  t.match(whole.text, /^Three/)
+  t.match(
+    whole.steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolName }) => toolName)),
+    ['add', 'web_search'],
+  )
+  t.ok(whole.steps.some(({ sources }) => sources.some((source) => 'url' in source)))
+  const streamed = streamText(request)
+  let text = ''
+  for await (const part of streamed.textStream) text += part
+  t.equal(text, whole.steps.map((step) => step.text).join(''))
+})

@@ -1,7 +1,6 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
 
 import type { Fault } from '../../base/fault.js'
-import { nanosToDollars } from '../../base/money.js'
 import type {
   AssistantMessage,
   ChatDelta,
@@ -18,7 +17,7 @@ import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { gatewayErrorOf } from '../../http/dialects/gateway.js'
 import { metadataMember } from '../../inference-http/generation-told.js'
 import { costMembers } from '../../inference-http/inference-reply.js'
-import type { StreamEncoder } from '../../inference-http/stream-reply.js'
+import { progressMembers, type StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /**
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape
@@ -192,13 +191,8 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
     return `${this.#start()}${choice}],"error":${error}${metadataMember(metadata)}}\n\n${DONE}`
   }
 
-  toolEvent({ state, name, callId, arguments: given, cost }: ToolProgress): string {
-    const told = {
-      ...{ state, name, tool_call_id: callId },
-      ...(given !== undefined && { arguments: given }),
-      ...(cost !== undefined && { cost: nanosToDollars(cost) }),
-    }
-    return `${this.#start()}],"service_tool":${JSON.stringify(told)}}\n\n`
+  toolEvent(progress: ToolProgress): string {
+    return `${this.#start()}],"service_tool":${JSON.stringify(progressMembers(progress))}}\n\n`
   }
 
   #role(choice: number): string {

@@ -11,12 +11,13 @@ import type {
   MessagesUsage,
   StopInfo,
 } from '../../gateway/formats/messages.js'
+import type { ToolProgress } from '../../gateway/loop/ports.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
 import { metadataMember } from '../../inference-http/generation-told.js'
 import { costMembers } from '../../inference-http/inference-reply.js'
-import type { StreamEncoder } from '../../inference-http/stream-reply.js'
+import { progressMembers, type StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /** The body of a whole answer. */
 export function encodeAnswer(
@@ -188,6 +189,12 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
         this.#usage = event.wire
         return this.#begun ? '' : this.#start(null, null)
     }
+  }
+
+  /** An event that clients pass over which do not ask for it. */
+  toolEvent(progress: ToolProgress): string {
+    const told = { type: 'service_tool', service_tool: progressMembers(progress) }
+    return `event: service_tool\ndata: ${JSON.stringify(told)}\n\n`
   }
 
   end(metadata: ServiceMetadata | null): string {

@@ -93,6 +93,15 @@ export const MessagesStreamEvent = nameSchema(
       message: z.object({ ...message, content: z.array(Block).max(0), stop_reason: z.null(), usage: Usage }),
     }),
     z.object({ type: z.literal('ping') }),
+    // Only for callers who ask for it.
+    z.object({
+      type: z.literal('service_tool'),
+      service_tool: z.looseObject({
+        state: z.enum(['started', 'completed', 'failed']),
+        name: z.string(),
+        tool_call_id: z.string(),
+      }),
+    }),
     z.object({ type: z.literal('content_block_start'), index: count, content_block: Block }),
     z.object({
       type: z.literal('content_block_delta'),

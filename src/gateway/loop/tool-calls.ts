@@ -115,7 +115,7 @@ export class ToolCalls {
 
   async #runOne(one: JudgedCall & { readonly refused: null }): Promise<RanCall | Fault> {
     const { call, ready, given } = one
-    const { site, conversation } = this.#context
+    const { site } = this.#context
     const { account } = site.call
     const caller = await site.call.recheck()
     if (caller instanceof Fault) return caller
@@ -129,7 +129,6 @@ export class ToolCalls {
     if (permit instanceof Fault) return this.#refuse(call, ready, `its fee cannot be paid: ${permit.kind}`)
     const step = ++this.#begun
     const startedAt = site.call.clock.monotonicMs()
-    conversation.callStarted?.(call)
     this.#tell('started', call, name, step, { arguments: call.arguments })
     const outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller)), fee)
     const { charged, executed } = outcome
@@ -206,9 +205,10 @@ export class ToolCalls {
     step: number,
     more: Pick<ToolProgress, 'arguments' | 'cost'>,
   ): void {
-    const { stop, site, onProgress } = this.#context
+    const { stop, site, conversation, onProgress } = this.#context
     const most = stop.mostSteps(site.call.ports.mostCalls())
-    onProgress({ state, name, callId: id, step, most, ...more })
+    const callId = conversation.shownCallId?.(id) ?? id
+    onProgress({ state, name, callId, step, most, ...more })
   }
 }
 

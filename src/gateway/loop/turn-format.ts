@@ -62,8 +62,8 @@ export type TurnTools = 'on' | 'off' | 'gone'
 export interface CallView {
   /** The caller wants no calls in parallel: one a turn is run. */
   readonly oneCallATurn: boolean
-  /** A call of a server tool begins; for formats that show it. */
-  callStarted?(call: TurnCall): void
+  /** The id by which the caller knows a call; absent where that is the model's. */
+  shownCallId?(id: string): string
   /** A call has its result; for formats that show it. Called as results come, which may be out of order. */
   callEnded?(result: CallResult): void
   /** What the answer is to show beside its text; before `end`. */

@@ -69,6 +69,7 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   #hidesCalls = false
   /** Calls of the turn under way that the caller has been shown, by the id that the model gave them, in order. */
   #calls = new Map<string, ShownCall>()
+  readonly #shownIds = new Map<string, string>()
   /** Results of them that wait for those in front. */
   readonly #results = new Map<string, CallResult>()
   #stop = NO_STOP
@@ -162,7 +163,12 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
       input,
     }
     this.#calls.set(id, call)
+    this.#shownIds.set(id, call.id)
     this.#shown.whole(callBlock(call))
+  }
+
+  shownCallId(id: string): string {
+    return this.#shownIds.get(id) ?? id
   }
 
   callEnded(result: CallResult): void {

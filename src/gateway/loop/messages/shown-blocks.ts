@@ -71,9 +71,12 @@ export class ShownBlocks {
     this.delta({ type: 'text_delta', text })
   }
 
-  /** A block that comes at once; the input of a call comes as a delta, as the format has it. */
+  /**
+   * A block that comes at once. The input of a call of a server's tool comes as a delta, as the format has it; for calls
+   * of MCP tools some clients add none up, and all of them keep what the beginning says.
+   */
   whole(block: ContentBlock): void {
-    const isCall = block.type === 'server_tool_use' || block.type === 'mcp_tool_use'
+    const isCall = block.type === 'server_tool_use'
     this.start(isCall ? { ...block, input: {} } : block)
     if (isCall) this.delta({ type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) })
     this.stop()
