@@ -21,7 +21,7 @@ interface ReadPage {
   readonly publishedAt: string | null
 }
 
-export interface ReadPdfPages {
+interface ReadPdfPages {
   readonly readable: true
   readonly title: string
   /** Text of each page, of the first ones where it is cut. A page may have none: a scan. */

@@ -7,7 +7,7 @@ import type { CountTokens } from '../metering/format.js'
 import { cut } from './engines/results.js'
 import type { PageReader, PageWish, WebCall, WebPage } from './port.js'
 
-export interface PageReaderParts {
+interface PageReaderParts {
   /** From the public web; behind the address guard. */
   readonly fetchFile: FetchFile
   /** Pages that are only here. */

@@ -1,6 +1,6 @@
 /** Words from the web, put before a question: quoted line by line under their origin, so that none can pass for ours. */
 
-export interface Quotation {
+interface Quotation {
   readonly url: string
   readonly title: string
   readonly content: string

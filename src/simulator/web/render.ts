@@ -1,7 +1,7 @@
 /** Pages of the simulated web as the bytes that a server would send. */
 import type { SimulatedPage } from './pages.js'
 
-export interface RenderedPage {
+interface RenderedPage {
   readonly contentType: string
   readonly bytes: Buffer
 }

@@ -15,13 +15,13 @@ const SHARED = '/usr/share/python3-searx'
 
 export const HAS_SEARX = existsSync(PROGRAM) && existsSync(SHARED)
 
-export interface CorpusEntry {
+interface CorpusEntry {
   readonly url: string
   readonly title: string
   readonly text: string
 }
 
-export interface SearxServer {
+interface SearxServer {
   readonly baseUrl: string
   /** What its engine was asked, in order. */
   readonly asked: readonly string[]

@@ -6,7 +6,7 @@ import type { PageReader, WebCall, WebPage } from '../../web/port.js'
 import { quoteSources } from '../../web/quote.js'
 import type { Plugin, PluginRun, PreparedPlugin, Question, QuestionChange } from '../port/plugin.js'
 
-export interface WebFetchPluginParts {
+interface WebFetchPluginParts {
   readonly reader: () => PageReader
   /** Nano-dollars of a fetch. */
   readonly price: () => number

@@ -15,7 +15,7 @@ import {
 } from '../../web/search.js'
 import type { Plugin, PluginRun, PreparedPlugin, Question, QuestionChange } from '../port/plugin.js'
 
-export interface WebPluginParts {
+interface WebPluginParts {
   readonly engines: () => SearchEngines
   /** Nano-dollars of a search. */
   readonly price: () => number

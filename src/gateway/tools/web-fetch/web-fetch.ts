@@ -14,7 +14,7 @@ import type {
   ToolRun,
 } from '../port/tool.js'
 
-export interface WebFetchParts {
+interface WebFetchParts {
   readonly reader: () => PageReader
   /** Only addresses that stand in the conversation, or in results of tools. */
   readonly knownOnly: () => boolean

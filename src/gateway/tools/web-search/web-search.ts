@@ -22,7 +22,7 @@ import type {
   ToolRun,
 } from '../port/tool.js'
 
-export interface WebSearchParts {
+interface WebSearchParts {
   readonly engines: () => SearchEngines
   /** Nano-dollars of a search. */
   readonly price: () => number

@@ -3,7 +3,7 @@ import type { CallJson } from '../../../upstream/call-json.js'
 import type { JsonObject } from '../../formats/json-values.js'
 import type { WebCall } from '../port.js'
 
-export interface EngineQuestion {
+interface EngineQuestion {
   /** Absolute. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

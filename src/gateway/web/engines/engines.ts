@@ -7,7 +7,7 @@ import { searxng } from './searxng.js'
 import { tavily } from './tavily.js'
 
 /** As `tools.web_search` says them. A key is resolved. */
-export interface EngineSettings {
+interface EngineSettings {
   readonly searxng: { readonly baseUrl: string } | null
   readonly brave: { readonly baseUrl: string; readonly key: string } | null
   readonly tavily: { readonly baseUrl: string; readonly key: string } | null
