@@ -115,7 +115,8 @@ export class Loops {
     )
     const strategy = chosen?.choice.strategy ?? null
     const pipeline = chosen === null || chosen.choice.reason === '' ? [] : [routeEntry(chosen)]
-    ready.root.loop = { requested: 0, executed: 0, pipeline, strategy }
+    const asked = chosen === null ? undefined : inference.request.model
+    ready.root.loop = { requested: 0, executed: 0, pipeline, strategy, ...(asked !== undefined && { asked }) }
     return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
   }
 

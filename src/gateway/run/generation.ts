@@ -61,6 +61,8 @@ export interface LoopRecord {
   readonly pipeline: PipelineEntry[]
   /** How a plugin has chosen the model, in a word; null where none has. */
   strategy: string | null
+  /** The model that the caller named, where a plugin has chosen one and the caller named any. */
+  readonly asked?: string
 }
 
 /** A turn beneath a generation that the caller sees. */

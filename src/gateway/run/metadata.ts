@@ -10,11 +10,11 @@ export type ServiceMetadata = ReturnType<typeof serviceMetadata>
 
 /** @param now `performance.now()` */
 export function serviceMetadata(generation: Generation<RoutedRequest>, now: number) {
-  const { plan, attempts } = generation
+  const { plan, attempts, loop } = generation
   // On an error none is selected, also when it came in the middle of an answer.
   const served = generation.failed ? null : generation.served
   return {
-    requested: plan.requested,
+    requested: loop?.asked ?? plan.requested,
     strategy: strategyOf(generation),
     region: served?.region ?? null,
     summary: routingSummary(plan.endpoints.length, served),

@@ -309,6 +309,7 @@ test('routers choose, and say what and why', async (t) => {
       const answer = await ask({ ...user('hello'), ...way, ...more })
       t.equal(answer.body.model, model, JSON.stringify(more))
       t.equal(answer.metadata.strategy, strategy)
+      if (typeof more.model === 'string') t.equal(answer.metadata.requested, more.model)
       t.match(stage(answer, 'plugin')?.summary, model)
     }
   const hard = {
