@@ -206,7 +206,7 @@ const TOLD_APART_BY: Readonly<Record<string, string>> = {
   tool_search: 'variant',
 }
 
-/** A tool that is named a second time (contract/tools 7.3), or null. */
+/** A tool that is named a second time (contract/tools 1.4), or null. */
 export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue | null {
   const seen = new Set<string>()
   for (const { name, parameters, place, type } of tools) {

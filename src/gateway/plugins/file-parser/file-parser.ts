@@ -147,7 +147,7 @@ function busy(): Fault {
   })
 }
 
-/** Pays for the pages that our own reader has counted, whether the service then reads them or not (contract/tools 7.3). */
+/** Pays for the pages that our own reader has counted, whether the service then reads them or not (contract/tools 1.4). */
 async function readByService(
   bytes: Buffer,
   file: { readonly hash: string; readonly name: string; readonly pages: number },

@@ -96,7 +96,7 @@ export interface ToolOutcome {
   /** For the model, as JSON; `{error: …}` where it went wrong. */
   readonly content: unknown
   readonly isError: boolean
-  /** The backend was asked: the call counts and pays (contract/tools 7.3). */
+  /** The backend was asked: the call counts and pays (contract/tools 1.4). */
   readonly executed: boolean
   /** Nano-dollars that the caller is charged for this call itself, without its nested runs; at most the fee. */
   readonly charged: number
