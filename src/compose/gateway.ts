@@ -125,6 +125,7 @@ export function composeInference(
     start: async (): Promise<void> => {
       const { otlpEndpoint: endpoint } = config
       if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version: VERSION, worker, log })
+      await mcp.start()
     },
     close: async () => {
       await Promise.all([telemetry?.close(), mcp.close(), bash.close()])

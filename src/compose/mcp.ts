@@ -1,6 +1,7 @@
-/** Puts the MCP servers of a worker together. The library of the protocol is loaded when the first of them is asked. */
+/** Puts the MCP servers of a worker together. Where none is configured, nothing of the protocol is loaded before it is used. */
 import type { GatewayConfig } from '../gateway/catalog/configuration.js'
 import { resolveMcpServers } from '../gateway/tools/mcp/configuration.js'
+import { loadMcpLibrary } from '../gateway/tools/mcp/connect.js'
 import { McpServers, type McpSettings } from '../gateway/tools/mcp/mcp-servers.js'
 import { answerMcpMessage } from '../simulator/mcp/simulated-mcp-server.js'
 import { fileAddressGuard } from '../upstream/address-guard.js'
@@ -17,6 +18,10 @@ export function composeMcp({ config, clock, log }: Pick<WorkerContext, 'config' 
   const servers = new McpServers({ settings, clock, upstream, guarded, simulated: answerMcpMessage })
   return {
     servers,
+    /** Before the first call. */
+    start: async (): Promise<void> => {
+      if (Object.keys(settings.servers).length + settings.allowedUrls.length > 0) await loadMcpLibrary()
+    },
     configure: (renewed: GatewayConfig): void => servers.configure(mcpSettings(renewed)),
     close: async (): Promise<void> => {
       await servers.close()

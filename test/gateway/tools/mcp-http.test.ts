@@ -200,3 +200,35 @@ test('its tools are listed once for all who wait, and a call that hangs for one 
   leaving.abort()
   t.equal((await Promise.all(stuck)).filter(({ isError, executed }) => isError && executed).length, 2)
 })
+
+test('an event may be as large as an answer, a stream of them larger; one without an end is not read on', async (t) => {
+  let endless = false
+  const { url } = await sessions(t, ({ method, message }, response) => {
+    if (method !== 'tools/call') return false
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const say = (value: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...value })}`
+    const params = { progressToken: 'p', progress: 1, message: 'x'.repeat(3_000) }
+    for (let n = 0; n < 100; n++) {
+      response.write(say({ method: 'notifications/progress', params }))
+      // Events that end between two pieces.
+      response.write('\n')
+      response.write(n % 2 === 0 ? '\n' : '\r\n')
+    }
+    if (endless) response.write(`data: ${'x'.repeat(20_000)}`)
+    else response.end(`${say({ id: message.id as number, result: resultOf(message) })}\n\n`)
+    return true
+  })
+  const call = await add(await toolAt(t, url, { timeoutMs: 2_000, maxAnswerBytes: 10_000 }))
+  t.match((await call()).content, { text: '1 + 2 = 3' })
+  endless = true
+  t.match(await call(), { isError: true, executed: true })
+})
+
+test('a status that is none is an error for the model', async (t) => {
+  const { url } = await sessions(t, ({ method }, response) => {
+    if (method !== 'tools/call') return false
+    response.socket!.end('HTTP/1.1 799 Odd\r\nContent-Length: 0\r\n\r\n')
+    return true
+  })
+  t.match(await (await add(await toolAt(t, url)))(), { isError: true, executed: true })
+})

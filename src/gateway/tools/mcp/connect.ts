@@ -31,9 +31,14 @@ const UNCHECKED: jsonSchemaValidator = {
 /** A server of the older generation that says nothing to the question which one it is of. */
 const PROBE_MS = 3_000
 
+/** Takes some 200 ms of this thread the first time: where servers are configured that is done before the first call. */
+export function loadMcpLibrary(): Promise<McpLibrary> {
+  return import('@modelcontextprotocol/client')
+}
+
 /** Rejects with what went wrong; nothing is left of the connection then. */
 export async function connectTo(options: McpConnectionOptions): Promise<Client> {
-  const library = await import('@modelcontextprotocol/client')
+  const library = await loadMcpLibrary()
   try {
     return await connectAs('auto', library, options)
   } catch (error) {

@@ -6,7 +6,7 @@ import type { UpstreamCall, UpstreamClient, UpstreamRequest } from '../../../ups
 
 export interface UpstreamFetchOptions {
   readonly upstream: UpstreamClient
-  /** Most bytes of an answer; beyond them its body fails. */
+  /** Most bytes of an answer, and of one event where it is a stream of them; beyond them its body fails. */
   readonly maxAnswerBytes: number
   /** Milliseconds from a request to the end of its answer; a GET is a stream of events that stays open. */
   readonly timeoutMs: number
@@ -78,7 +78,10 @@ class FetchedAnswer {
   readonly #receiver: AnswerReceiver
   #call: UpstreamCall | null = null
   #body: ReadableStreamDefaultController<Uint8Array> | null = null
+  /** Of the answer, or of the event that is under way. */
   #size = 0
+  /** The last bytes of a stream of events, between which and the next ones an event may end. */
+  #tail: Buffer | null = null
   #isOver = false
 
   constructor(maxBytes: number, receiver: AnswerReceiver) {
@@ -105,8 +108,14 @@ class FetchedAnswer {
 
   #takeHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     const entries = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+    if (/^text\/event-stream\b/i.test(String(headers['content-type']))) this.#tail = Buffer.alloc(0)
     const body = NO_BODY.has(status) ? null : this.#openBody()
-    this.#receiver.resolve(new Response(body, { status, headers: entries }))
+    try {
+      this.#receiver.resolve(new Response(body, { status, headers: entries }))
+    } catch {
+      // A status or a header that the platform has no form for.
+      this.abort(new Error('the answer is no HTTP'))
+    }
   }
 
   /** The reader holds the server back. */
@@ -125,13 +134,22 @@ class FetchedAnswer {
 
   #takePiece(chunk: Uint8Array): void {
     if (this.#isOver || this.#body === null) return
-    this.#size += chunk.byteLength
+    const bytes = Buffer.from(chunk)
+    this.#size = this.#tail === null ? this.#size + bytes.length : this.#sizeOfEvent(this.#tail, bytes)
     if (this.#size > this.#maxBytes) {
       this.abort(new Error(`the answer is larger than ${this.#maxBytes} bytes`))
       return
     }
-    this.#body.enqueue(Buffer.from(chunk))
+    this.#body.enqueue(bytes)
     if ((this.#body.desiredSize ?? 1) <= 0) this.#call?.pause()
+  }
+
+  /** An empty line ends an event. */
+  #sizeOfEvent(tail: Buffer, bytes: Buffer): number {
+    const seen = Buffer.concat([tail, bytes])
+    this.#tail = seen.subarray(-3)
+    const end = Math.max(seen.lastIndexOf('\n\n') + 2, seen.lastIndexOf('\n\r\n') + 3)
+    return end > 2 ? seen.length - end : this.#size + bytes.length
   }
 
   /** Before the head the promise is rejected, after it the body fails; the other of the two does nothing. */
