@@ -5,6 +5,7 @@ import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
+import { withKeptPictures } from '../gateway/files/kept-pictures.js'
 import type { ChatRequest, RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import type { ToolRow, ToolSpending } from '../gateway/loop/ports.js'
@@ -12,7 +13,7 @@ import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { MediaRoom } from '../gateway/providers/http/media-room.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { SealedIds } from '../gateway/providers/openai/spoken-answers.js'
-import type { Provider } from '../gateway/providers/port/provider.js'
+import type { ChatApi, Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { toolLimits } from '../gateway/tools/configuration.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
@@ -58,7 +59,7 @@ export function composeInference(
   }
   const parts = {
     createProvider: providerFactory({ upstream, store, sealedIds, fetchFile, ...files }),
-    messagesOver: messagesOverChat,
+    messagesOver: (chat: ChatApi) => messagesOverChat(withKeptPictures(chat, files.filesOf)),
   }
   let settings = config.gateway
   let catalog = buildCatalog(settings, parts)

@@ -2,15 +2,18 @@
  * Pictures of a chat answer, which are kept as files of the caller's workspace: they stay in the answer, and an
  * annotation before its end names the files (contract/gateway 3.2).
  */
+import type { Principal } from '../../base/principal.js'
 import type { ChatDelta, ChatEvent, Completion } from '../formats/canonical.js'
 import { asObject, type JsonObject } from '../formats/json-values.js'
 import {
   CallAdapter,
+  type ChatApi,
   type CompletionReceiver,
   type ProviderCall,
   type ProviderFailure,
   StreamAdapter,
   type StreamReceiver,
+  type TargetEndpoint,
 } from '../providers/port/provider.js'
 import type { CreatedFile, ToolFiles } from '../tools/port/tool.js'
 import { fileAnnotation } from './file-annotation.js'
@@ -23,7 +26,28 @@ interface Keeper {
   readonly files: ToolFiles
 }
 
-export class PictureKeepingStream extends StreamAdapter<ChatEvent, ChatEvent> {
+/** The same chat, of whose models those that make pictures have them kept. */
+export function withKeptPictures(chat: ChatApi, filesOf: (caller: Principal) => ToolFiles): ChatApi {
+  const keeperOf = (call: ProviderCall): Keeper => ({ call, files: filesOf(call.caller) })
+  return {
+    stream: (call, receiver) => {
+      if (!makesPictures(call.endpoint)) return chat.stream(call, receiver)
+      const adapter = new PictureKeepingStream(keeperOf(call), receiver)
+      return adapter.attach(chat.stream(call, adapter))
+    },
+    complete: (call, receiver) => {
+      if (!makesPictures(call.endpoint)) return chat.complete(call, receiver)
+      const adapter = new PictureKeepingCompletion(keeperOf(call), receiver)
+      return adapter.attach(chat.complete(call, adapter))
+    },
+  }
+}
+
+export function makesPictures({ model }: TargetEndpoint): boolean {
+  return model.outputModalities?.includes('image') === true
+}
+
+class PictureKeepingStream extends StreamAdapter<ChatEvent, ChatEvent> {
   readonly #keeper: Keeper
   readonly #pictures: string[] = []
   /** The finish and what follows it, while pictures are being stored. */
@@ -52,7 +76,7 @@ export class PictureKeepingStream extends StreamAdapter<ChatEvent, ChatEvent> {
   }
 }
 
-export class PictureKeepingCompletion extends CallAdapter implements CompletionReceiver {
+class PictureKeepingCompletion extends CallAdapter implements CompletionReceiver {
   readonly #keeper: Keeper
   readonly #receiver: CompletionReceiver
 

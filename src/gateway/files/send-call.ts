@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import type { ChatEvent, ChatRequest, Completion, NamedFile, RoutedRequest } from '../formats/canonical.js'
+import type { NamedFile, RoutedRequest } from '../formats/canonical.js'
 import type { InferenceFormat } from '../metering/format.js'
 import { NO_ROOM } from '../providers/http/linked-media.js'
 import { EndWatcher, type HeldMedia, type MediaRoom } from '../providers/http/media-room.js'
@@ -17,7 +17,7 @@ import type {
   StreamReceiver,
 } from '../providers/port/provider.js'
 import type { ToolFiles } from '../tools/port/tool.js'
-import { PictureKeepingCompletion, PictureKeepingStream } from './kept-pictures.js'
+import { makesPictures, withKeptPictures } from './kept-pictures.js'
 import { fileIdsIn, inlineNamedFiles, unknownFile } from './named-files.js'
 
 /** What calls that have to do with files need of the house. */
@@ -37,35 +37,21 @@ export function sendCall<R extends RoutedRequest, E, A>(
   format: InferenceFormat<R, E, A>,
   mode: 'stream' | 'complete',
   call: ProviderCall<R>,
-  { provider, model }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   receiver: Receiver<E, A>,
   ports: FilePorts,
 ): CallHandle {
-  const api = format.apiOf(provider)
-  const keepsPictures = format.name === 'chat' && model.outputModalities.includes('image')
-  const { files } = call.request
-  if (!keepsPictures && files === undefined)
-    return mode === 'stream' ? api.stream(call, receiver) : api.complete(call, receiver)
-  const begin: Begin<R, Receiver<E, A>> = keepsPictures
-    ? (keepingPictures(api as unknown as ChatApi, mode, ports) as unknown as Begin<R, Receiver<E, A>>)
-    : (ready, to) => (mode === 'stream' ? api.stream(ready, to) : api.complete(ready, to))
-  return files === undefined ? begin(call, receiver) : sendWithFiles(ports, call, begin, receiver)
-}
-
-function keepingPictures(
-  api: ChatApi,
-  mode: 'stream' | 'complete',
-  { filesOf }: FilePorts,
-): Begin<ChatRequest, Receiver<ChatEvent, Completion>> {
-  return (call, receiver) => {
-    const keeper = { call, files: filesOf(call.caller) }
-    if (mode === 'stream') {
-      const adapter = new PictureKeepingStream(keeper, receiver)
-      return adapter.attach(api.stream(call, adapter))
-    }
-    const adapter = new PictureKeepingCompletion(keeper, receiver)
-    return adapter.attach(api.complete(call, adapter))
-  }
+  const served = format.apiOf(endpoint.provider)
+  // The chat of such a model; over messages its pictures are kept beneath the translation.
+  const api =
+    format.name === 'chat' && makesPictures(endpoint)
+      ? (withKeptPictures(served as unknown as ChatApi, ports.filesOf) as unknown as typeof served)
+      : served
+  const begin: Begin<R, Receiver<E, A>> = (ready, to) =>
+    mode === 'stream' ? api.stream(ready, to) : api.complete(ready, to)
+  return call.request.files === undefined
+    ? begin(call, receiver)
+    : sendWithFiles(ports, call, begin, receiver)
 }
 
 /** Begins the call once the files are read; ends it where one has gone meanwhile. */

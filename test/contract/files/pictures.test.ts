@@ -135,9 +135,15 @@ test('without a painter the tool is refused by the name of its setting', async (
 })
 
 test('an answer of messages shows no picture and names its file', async (t) => {
-  const asked = await askMessages(server, message({ model: 'sim/painter' }))
-  const upload = asked.json().content.find(({ type }: Json) => type === 'container_upload')
-  t.equal((await contentOf(upload.file_id)).toString('latin1', 1, 4), 'PNG')
+  for (const model of ['sim/painter', 'acme/painter']) {
+    const asked = await askMessages(server, message({ model }))
+    const upload = asked.json().content.at(-1)
+    t.equal((await contentOf(upload.file_id)).toString('latin1', 1, 4), 'PNG', model)
+    const events = (await askMessages(server, message({ model, stream: true }))).events()
+    const blocks = events.flatMap(({ content_block: block = [] }) => block)
+    t.match(blocks.at(-1), { type: 'container_upload', file_id: /^file_/ })
+    t.notSame(blocks.at(-1).file_id, upload.file_id, 'a file of its own')
+  }
 })
 
 test('the openai client keeps what it does not know of an answer', async (t) => {

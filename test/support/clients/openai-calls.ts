@@ -63,6 +63,7 @@ export function callOf<Request extends RoutedRequest>(
     request,
     endpoint: {
       upstreamModel: 'their-name',
+      model: { id: 'their-name' },
       provider: { name: 'Their Display' },
       supportedParameters: new Set(['reasoning']),
     } as unknown as ModelEndpoint,

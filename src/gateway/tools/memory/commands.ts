@@ -206,6 +206,7 @@ function store({ texts }: Call, key: string, text: string): void {
 }
 
 const DEPTH_SHOWN = 2
+const MOST_LISTED = 200
 
 /** What a folder holds, two levels deep, each with its bytes. */
 function listFolder({ texts, root }: Call, key: string, path: string): string {
@@ -222,7 +223,9 @@ function listFolder({ texts, root }: Call, key: string, path: string): string {
   }
   const base = path === '/' ? '' : path
   const lines = [...sizes].sort(([one], [other]) => (one < other ? -1 : 1))
-  const listed = lines.map(([name, bytes]) => `${bytes} bytes\t${base}/${name}`)
+  const listed = lines.slice(0, MOST_LISTED).map(([name, bytes]) => `${bytes} bytes\t${base}/${name}`)
+  if (lines.length > MOST_LISTED)
+    listed.push(`[and ${lines.length - MOST_LISTED} more: view a folder within]`)
   return `${path}${listed.length === 0 ? ' is empty' : ` holds:\n${listed.join('\n')}`}`
 }
 

@@ -8,9 +8,10 @@ import type {
   FinishReason,
   Usage,
 } from '../../formats/canonical.js'
-import type { JsonObject } from '../../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import {
   blockEventJson,
+  type ContentBlock,
   type MessagesAnswer,
   type MessagesEvent,
   type MessagesRequest,
@@ -47,11 +48,13 @@ export function toMessagesAnswer(
   const inputs = calls.map((call) => parseToolInput(call.function.arguments))
   const wrong = findDefect(reason, inputs.includes(null))
   if (wrong !== null) return malformedChatAnswer(wrong, provider)
-  const citations = toCitations(message.annotations, text ? () => true : () => false, translation)
+  const { uploads, others } = toUploads(message.annotations)
+  const citations = toCitations(others, text ? () => true : () => false, translation)
   const content = [
     ...toThinkingBlocks(message, hidesThinking(request)),
     ...(text ? [{ type: 'text', text, citations }] : []),
     ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
+    ...uploads,
   ]
   const stop = toStopInfo({ ...choice, reason }, refusal ?? '', calls.length > 0, request)
   return { content, stop, usage: completion.usage, wireUsage, ...untoldTier(completion.serviceTier) }
@@ -77,6 +80,17 @@ function dropUnsupportedMembers(
 ): void {
   if (images !== undefined) translation.drop('answer.images')
   if (audio !== undefined) translation.drop('answer.audio')
+}
+
+/** Files that came with an answer are blocks here; the other annotations are citations. */
+function toUploads(annotations: readonly JsonObject[] = []) {
+  const uploads: ContentBlock[] = []
+  const others = annotations.filter(({ type, file }) => {
+    const id = type === 'file' ? nonEmptyText(asObject(file)?.file_id) : undefined
+    if (id !== undefined) uploads.push({ type: 'container_upload', file_id: id })
+    return id === undefined
+  })
+  return { uploads, others }
 }
 
 /** The citations that annotations are, those that `takes` lets in; the others are named. */
@@ -136,6 +150,8 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   #tier: string | null = null
   #refusal = ''
   #early: JsonObject[] = []
+  /** Blocks that stand behind all others. */
+  readonly #uploads: ContentBlock[] = []
 
   /** `target`: the call that this answers. */
   constructor(
@@ -180,8 +196,11 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
     if (delta.refusal !== undefined) this.#refusal += delta.refusal
     dropUnsupportedMembers(delta, this.#translation)
     this.#blocks.add(delta)
-    if (delta.annotations !== undefined || (this.#early.length > 0 && delta.content))
-      this.#cite([...this.#early.splice(0), ...(delta.annotations ?? [])])
+    if (delta.annotations !== undefined || (this.#early.length > 0 && delta.content)) {
+      const { uploads, others } = toUploads(delta.annotations)
+      this.#uploads.push(...uploads)
+      this.#cite([...this.#early.splice(0), ...others])
+    }
   }
 
   /** What comes before the text that it stands for waits for that. */
@@ -193,6 +212,7 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   override onEnd(): void {
     if (this.#early.length > 0) this.#translation.drop('answer.annotations')
     this.#blocks.close()
+    for (const upload of this.#uploads) this.#blocks.emitWhole(upload)
     const wrong = findDefect(this.#finish.reason, this.#blocks.hasMalformedCall)
     if (wrong !== null) {
       this.onFailure(malformedChatAnswer(wrong, this.#target.endpoint.provider.name))

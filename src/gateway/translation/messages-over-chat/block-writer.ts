@@ -102,7 +102,7 @@ export class BlockWriter {
       this.#addThinking(reasoning, null)
     for (const detail of details) {
       if (isTextDetail(detail)) this.#addThinking(detailText(detail), detail)
-      else this.#emitWholeBlock(toRedactedThinking(detail))
+      else this.emitWhole(toRedactedThinking(detail))
     }
   }
 
@@ -117,7 +117,8 @@ export class BlockWriter {
     else if (text !== '') this.#emitDelta({ type: 'thinking_delta', thinking: text })
   }
 
-  #emitWholeBlock(block: ContentBlock): void {
+  /** A block that has no deltas. */
+  emitWhole(block: ContentBlock): void {
     this.#openBlock(null, block)
     this.#emit({ type: 'content_block_stop', index: this.#index })
   }
