@@ -42,7 +42,10 @@ export function composeWeb(parts: WebParts) {
       createWebSearchTool({ engines, ...searchFee }),
       createWebFetchTool({ reader, knownOnly: () => fetching().knownAddressesOnly, ...fetchFee }),
     ],
-    plugins: [createWebPlugin({ engines, ...searchFee }), createWebFetchPlugin({ reader, ...fetchFee })],
+    plugins: [
+      createWebPlugin({ engines, ...searchFee, isOff: () => searching().enabled === false }),
+      createWebFetchPlugin({ reader, ...fetchFee, isOff: () => fetching().enabled === false }),
+    ],
   }
 }
 

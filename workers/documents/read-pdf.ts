@@ -25,6 +25,8 @@ export async function readPdf({
     return { ok: true, value: await pagesOf(document, maxPages, maxChars) }
   } finally {
     await document.loadingTask.destroy()
+    // The other tasks of the thread are not bounded by what a PDF has taken.
+    resetBufferBudget()
   }
 }
 

@@ -38,14 +38,25 @@ const MOST_CHARS = 2_000_000
 export function createPageReader(parts: PageReaderParts): PageReader {
   return {
     isOn: parts.isOn,
-    async read(wish, call) {
-      const problem = addressProblem(wish.url)
-      if (problem !== null) return { ok: false, error: problem }
-      const fetched = await fetchBytes(parts, wish, call)
-      if (!('bytes' in fetched)) return fetched
-      return readBytes(parts, wish, call, fetched)
-    },
+    read: (wish, call) => unlessAborted(readPage(parts, wish, call), call.signal),
   }
+}
+
+async function readPage(parts: PageReaderParts, wish: PageWish, call: WebCall): Promise<WebPage | Unread> {
+  const problem = addressProblem(wish.url)
+  if (problem !== null) return { ok: false, error: problem }
+  const fetched = await fetchBytes(parts, wish, call)
+  return 'bytes' in fetched ? readBytes(parts, wish, call, fetched) : fetched
+}
+
+/** A fetch that waits for its turn, and a thread that reads, do not end with whoever wanted the page. */
+function unlessAborted(page: Promise<WebPage | Unread>, signal: AbortSignal): Promise<WebPage | Unread> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve({ ok: false, error: 'nobody waits for it any more' })
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    page.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
 }
 
 /** Why nothing can lie there, in words that do not repeat it. */

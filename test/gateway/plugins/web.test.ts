@@ -26,7 +26,7 @@ const REQUEST: ChatRequest = {
   ],
 }
 
-const LIMITS = { price: () => 4_000, timeoutMs: () => 1_000 }
+const LIMITS = { price: () => 4_000, timeoutMs: () => 1_000, isOff: () => false }
 
 function charging(allowed = true) {
   const rows: object[] = []
@@ -184,4 +184,13 @@ test('web-fetch: it is on by one setting, and always for simulated models', asyn
   t.match(plugin.prepare(asked('web-fetch', { blocked_domains: ['a b'] }), { ...of, isSimulated: true }), {
     member: ['blocked_domains', 0],
   })
+})
+
+test('an operator who switches the tool off switches the plugin off', async (t) => {
+  const off = { ...LIMITS, isOff: () => true }
+  const of = { caller: CALLER, isSimulated: true, request: REQUEST }
+  const refused = { refused: 'names a plugin that is switched off here', member: ['id'] }
+  t.match(createWebPlugin({ engines: () => enginesOf(), ...off }).prepare(asked('web'), of), refused)
+  const reader = () => new ScriptedReader()
+  t.match(createWebFetchPlugin({ reader, ...off }).prepare(asked('web-fetch'), of), refused)
 })

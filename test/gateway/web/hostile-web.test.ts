@@ -5,6 +5,7 @@ import { createServer as createTcpServer, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { type Test, test } from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
+import type { FetchFile } from '../../../src/base/file-fetch.js'
 import { pooledDocumentReader } from '../../../src/compose/document-reading.js'
 import { CpuPool } from '../../../src/cpu-pool/pool.js'
 import { createPageReader } from '../../../src/gateway/web/page-reader.js'
@@ -352,4 +353,28 @@ test('a fetch that nobody waits for any more ends at once', async (t) => {
   const call = { organizationId: 'org-1', signal: abort.signal, deadlineAt: performance.now() + 60_000 }
   const wish = { url: `${world.origin}/`, isSimulated: false, maxTokens: 10, refusal: () => null }
   t.match(await world.reader.read(wish, call), { ok: false, error: /nobody waits/ })
+})
+
+test('whoever leaves does not wait for a thread that reads, nor for its turn to fetch', async (t) => {
+  const never = new Promise<never>(() => {})
+  const parts = {
+    simulated: { has: () => false, fetchFile: () => never },
+    documents: { readPage: () => never, readPdf: () => never },
+    countTokens: () => never,
+    clock: systemClock,
+    isOn: true,
+    maxBytes: MAX_BYTES,
+  }
+  const delivered: FetchFile = async ({ sink, url }) => {
+    await sink.write(Buffer.from('<html>words'))
+    return { ok: true, contentType: 'text/html', size: 11, url }
+  }
+  for (const fetchFile of [delivered, () => never]) {
+    const abort = new AbortController()
+    const call = { organizationId: 'one', signal: abort.signal, deadlineAt: Number.POSITIVE_INFINITY }
+    const wish = { url: 'https://a.test/', isSimulated: false, maxTokens: 10, refusal: () => null }
+    const page = createPageReader({ ...parts, fetchFile }).read(wish, call)
+    setImmediate(() => abort.abort())
+    t.match(await page, { ok: false, error: 'nobody waits for it any more' })
+  }
 })

@@ -12,6 +12,8 @@ interface WebFetchPluginParts {
   readonly price: () => number
   /** Milliseconds of a fetch. */
   readonly timeoutMs: () => number
+  /** The operator has switched web_fetch off. */
+  readonly isOff: () => boolean
 }
 
 const PROMPT =
@@ -24,6 +26,7 @@ export function createWebFetchPlugin(parts: WebFetchPluginParts): Plugin {
   return {
     id: 'web-fetch',
     prepare({ options }, { isSimulated }) {
+      if (parts.isOff()) return { refused: 'names a plugin that is switched off here', member: ['id'] }
       const domains = domainFilter(listOf(options.allowed_domains), listOf(options.blocked_domains))
       if ('problem' in domains) {
         const list = domains.list === 'allowed' ? 'allowed_domains' : 'blocked_domains'

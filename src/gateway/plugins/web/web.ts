@@ -21,6 +21,8 @@ interface WebPluginParts {
   readonly price: () => number
   /** Milliseconds of a search. */
   readonly timeoutMs: () => number
+  /** The operator has switched web_search off. */
+  readonly isOff: () => boolean
 }
 
 const PROMPT =
@@ -30,6 +32,7 @@ export function createWebPlugin(parts: WebPluginParts): Plugin {
   return {
     id: 'web',
     prepare({ options }: RequestedPlugin, { isSimulated }) {
+      if (parts.isOff()) return { refused: 'names a plugin that is switched off here', member: ['id'] }
       const domains = domainFilter(listOf(options.include_domains), listOf(options.exclude_domains))
       if ('problem' in domains) {
         const list = domains.list === 'allowed' ? 'include_domains' : 'exclude_domains'
