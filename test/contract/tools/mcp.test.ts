@@ -103,6 +103,33 @@ test('a server that hangs, answers too much, dies or writes garbage costs the ca
   }
 })
 
+test('a caller that leaves while a server hangs ends the call, which the server hears, and what ran is settled', async (t) => {
+  const heard = async (): Promise<number> => {
+    const { choices } = (await askChat(server, asking('call faulty__heard', [mcp('faulty')]))).json()
+    return JSON.parse(/"text":"(\[.*?\])"/.exec(choices[0].message.content)![1]!).length
+  }
+  const before = await heard()
+  const ids = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const leaving = new AbortController()
+      const body = asking('say One moment.\ncall faulty__hang', [mcp('faulty')], { stream: true })
+      const response = await server.post('/chat/completions', body, { signal: leaving.signal })
+      // The comment that the tool has begun.
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+      for (let text = ''; !text.includes(': service tool mcp'); ) text += (await reader.read()).value ?? ''
+      leaving.abort()
+      await reader.read().catch(() => {})
+      return response.headers.get('x-generation-id')!
+    }),
+  )
+  for (const id of ids) {
+    const { cancelled, total_cost, rows } = await rowsOf(id)
+    const charged = rows.reduce((total: number, row: Json) => total + Math.round(row.charged * 1e9), 0)
+    t.match([cancelled, Math.round(total_cost * 1e9)], [true, charged])
+  }
+  t.equal(await eventually(async () => (await heard()) - before === 8), true)
+})
+
 test('what cannot be had is a 400 that names it', async (t) => {
   for (const [tool, sentence] of [
     [

@@ -126,3 +126,25 @@ test('a tool that is switched off cannot be had beneath another one either', asy
   ])
   t.match(saidIn(answer), 'Subagent call failed')
 })
+
+test('a caller that leaves ends all that runs beneath its call, and what ran is settled', async (t) => {
+  const leaving = new AbortController()
+  const body = {
+    model: 'sim/agent',
+    stream: true,
+    messages: [{ role: 'user', content: 'say Wait.\ncall fusion {"prompt":"why?"}' }],
+    tools: [
+      { type: 'service:fusion', parameters: { analysis_models: ['sim/fault-silence', 'sim/fault-silence'] } },
+    ],
+  }
+  const response = await server.post('/chat/completions', body, { signal: leaving.signal })
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (let text = ''; !text.includes(': service tool fusion'); ) text += (await reader.read()).value ?? ''
+  leaving.abort()
+  await reader.read().catch(() => {})
+  const { cancelled, rows, total_cost } = await generation(response.headers.get('x-generation-id')!)
+  const charged = rows.reduce((total: number, row: Json) => total + nanos(row.charged), 0)
+  t.same([cancelled, nanos(total_cost)], [true, charged])
+  const { in_flight } = ((await (await server.get('/stats')).json()) as Json).operations.chat_completions
+  t.equal(in_flight, 0)
+})
