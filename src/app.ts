@@ -116,7 +116,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...embeddingsEndpoints(ports.inference),
     ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),
     ...modelEndpoints(ports.catalog, ports.routing.health),
-    ...routingEndpoints({ ...ports.routing, catalog: ports.catalog }),
+    ...routingEndpoints({ ...ports.routing, catalog: ports.catalog, loops: ports.inference.loops }),
     ...keyEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...organizationEndpoints(ports.accounts, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),

@@ -9,9 +9,10 @@ import { ANONYMOUS } from '../base/principal.js'
 import { composeRouting } from '../compose/routing.js'
 import type { Config } from '../config/config.js'
 import type { GenerationAnswer } from '../features/generation/endpoints.js'
+import type { RequestExplanation } from '../features/routing/endpoints.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
-import { explainRouting, type RoutingExplanation } from '../gateway/routing/explain.js'
+import { explainRouting } from '../gateway/routing/explain.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { faultDetail } from '../http/dialects/gateway.js'
 import { endpointFilterFor, requestToExplain } from '../inference-http/request-to-explain.js'
@@ -76,7 +77,15 @@ function readInferenceRequest(file: string, readInput: () => string): object {
   return isObject ? (value as object) : failCommand('the request must be a JSON object')
 }
 
-function explainFromConfig({ gateway }: Config, body: object): RoutingExplanation {
+/** What tools and plugins come to depends on what runs beside the server. */
+const ONLY_BY_SERVER = 'only a running server knows its tools and plugins: ask it with --server'
+
+/** `loop` is a sentence where a server has to be asked. */
+type ExplanationFound = Omit<RequestExplanation, 'loop'> & {
+  readonly loop: RequestExplanation['loop'] | typeof ONLY_BY_SERVER
+}
+
+function explainFromConfig({ gateway }: Config, body: object): ExplanationFound {
   const catalog = buildCatalog(gateway, {
     createProvider: () => NEVER_CALLED,
     messagesOver: messagesOverChat,
@@ -84,7 +93,8 @@ function explainFromConfig({ gateway }: Config, body: object): RoutingExplanatio
   const routing = composeRouting({ config: { gateway }, worker: 0, clock: systemClock, broadcast: null })
   try {
     const request = requestToExplain(body)
-    return explainRouting(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
+    const plan = explainRouting(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
+    return { ...plan, loop: request.tooling === undefined ? null : ONLY_BY_SERVER }
   } catch (error) {
     if (error instanceof Fault) return failCommand(faultDetail(error) ?? error.kind)
     throw error
@@ -95,9 +105,9 @@ const NEVER_CALLED = {} as Provider
 
 const SERVER_TIMEOUT_MS = 10_000
 
-async function explainFromServer(server: string, key: string, request: object): Promise<RoutingExplanation> {
+async function explainFromServer(server: string, key: string, request: object): Promise<RequestExplanation> {
   const asked = { path: '/api/v1/routing/explain', method: 'POST' as const, body: JSON.stringify(request) }
-  return askServer<RoutingExplanation>(server, key, asked, (told) => Array.isArray(told.endpoints))
+  return askServer<RequestExplanation>(server, key, asked, (told) => Array.isArray(told.endpoints))
 }
 
 async function readGeneration(server: string, key: string, id: string): Promise<GenerationAnswer> {
@@ -141,7 +151,7 @@ async function askServer<T>(
   return failCommand(`the server answered ${response.status}: ${reason}`)
 }
 
-function formatExplanation({ requested, total, endpoints, excluded }: RoutingExplanation): string {
+function formatExplanation({ requested, total, endpoints, excluded, loop }: ExplanationFound): string {
   const tables = [
     formatTable([
       ['', 'provider', 'model', 'state', 'per million', 'chance', 'why'],
@@ -155,6 +165,32 @@ function formatExplanation({ requested, total, endpoints, excluded }: RoutingExp
     const rows = excluded.map(({ provider, model, why }) => [provider, model, why])
     tables.push(formatTable([['provider', 'model', 'excluded'], ...rows]))
   }
+  if (loop !== null) tables.push(typeof loop === 'string' ? `${loop}\n` : formatLoop(loop))
   const head = `${requested}: ${endpoints.length} of ${total} endpoints, in order of trial`
   return `${head}\n\n${tables.join('\n')}`
+}
+
+function formatLoop({ tools, plugins, route, cost }: NonNullable<RequestExplanation['loop']>): string {
+  const parts: string[] = []
+  if (tools.length > 0) {
+    const rows = tools.map(({ type, backend, functions, fee }) => [
+      type,
+      backend,
+      functions.join(', '),
+      `$${fee}`,
+    ])
+    parts.push(formatTable([['tool', 'run by', 'functions', 'a call'], ...rows]))
+  }
+  if (plugins.length > 0) {
+    const rows = plugins.map(({ id, unasked }) => [id, unasked ? 'unasked' : 'as asked'])
+    parts.push(formatTable([['plugin', 'runs'], ...rows]))
+  }
+  if (route !== null) parts.push(`${route.id} has chosen the model: ${route.reason}\n`)
+  const { turn, most_turns: turns, most_fees: fees, max_cost: limit, most } = cost
+  const bound = most === null ? 'nothing bounds the whole' : `$${most} at most`
+  const ended = limit === null ? '' : `; ends beyond $${limit}`
+  parts.push(
+    `cost: $${turn} set aside for the first of at most ${turns} turns, $${fees} of fees at most; ${bound}${ended}\n`,
+  )
+  return parts.join('\n')
 }

@@ -3,17 +3,27 @@ import { z } from 'zod'
 import { Fault, type ValidationIssue } from '../base/fault.js'
 import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { JsonObject } from '../gateway/formats/json-values.js'
+import { type RequestedTool, serverToolName } from '../gateway/formats/tooling.js'
 import { producesText } from '../gateway/metering/format.js'
 import { boundedString, optional } from '../http/fields.js'
 import { readBySchema } from '../http/input.js'
 import { nameSchema } from '../http/json-schema.js'
-import { identity, modelId, routing, routingContradiction } from './request-members.js'
+import { identity, loopMembers, modelId, routing, routingContradiction } from './request-members.js'
+import { type LoopBody, toolingMember } from './server-tools.js'
 
 /** A chat or a messages request; only what routing reads is looked at. */
 export const RequestToExplain = nameSchema(
   'RequestToExplain',
   z.looseObject(
-    optional({ model: modelId, ...routing, ...identity, service_tier: boundedString(1, 64).nullable() }),
+    optional({
+      model: modelId,
+      ...routing,
+      ...identity,
+      ...loopMembers,
+      service_tier: boundedString(1, 64).nullable(),
+      tools: z.array(z.looseObject(optional({ type: z.string() }))),
+    }),
   ),
 )
 
@@ -28,15 +38,36 @@ export function requestToExplain(value: unknown): RoutedRequest {
   return checkRoutedRequest(request as RoutedRequest)
 }
 
+interface BodyToExplain extends RoutedRequest, Omit<LoopBody, 'model' | 'models'> {
+  readonly providers?: RoutedRequest['provider']
+  readonly tools?: readonly JsonObject[]
+}
+
 /** A request without a contradiction, and with a model; `providers` has become `provider`. */
-export function checkRoutedRequest(
-  body: RoutedRequest & { readonly providers?: RoutedRequest['provider'] },
-): RoutedRequest {
-  const { providers, ...request } = body
+export function checkRoutedRequest(body: BodyToExplain): RoutedRequest {
+  const { providers, ...rest } = body
+  const request = { ...rest, ...toolingMember(body, serverTools(body)) }
   if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
   const issue = routingContradiction(body)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   return providers == null ? request : { ...request, provider: providers }
+}
+
+/** Tools that name the gateway; those in a vendor's own vocabulary go to a provider that runs them, where there is one. */
+function serverTools({ tools = [] }: BodyToExplain): readonly RequestedTool[] {
+  return tools.flatMap((tool, at): RequestedTool[] => {
+    const {
+      type = '',
+      parameters = {},
+      ...members
+    } = tool as {
+      readonly type?: string
+      readonly parameters?: JsonObject
+    }
+    const name = serverToolName(type)
+    if (name === null) return []
+    return [{ name, parameters: { ...members, ...parameters }, type, place: ['tools', at], isNative: false }]
+  })
 }
 
 /** A request with messages wants text; of any other the body does not say what it is meant for. */

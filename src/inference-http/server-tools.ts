@@ -219,7 +219,7 @@ export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue
 
 const MOST_TOOL_CALLS = 30
 
-interface LoopBody {
+export interface LoopBody {
   readonly model?: string
   readonly models?: readonly string[]
   readonly plugins?: readonly { readonly id: string; readonly enabled?: boolean }[]

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
+import type { LoopExplanation } from '../../gateway/loop/explain-loop.js'
+import type { Loops } from '../../gateway/loop/loops.js'
 import { explainRouting, type RoutingExplanation } from '../../gateway/routing/explain.js'
 import type { RoutingState } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
@@ -19,10 +21,59 @@ const operation = endpointGroup({ tag: 'Models and routing', dialect: gateway })
 interface RoutingPorts extends RoutingState {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
+  /** What of a request would be run here. */
+  readonly loops: Pick<Loops, 'explain'>
 }
 
 const identified = { model: z.string(), provider: z.string(), slug: z.string(), upstream_model: z.string() }
 const figure = z.number().nullable()
+
+const dollars = z.number().min(0)
+
+const loopSchema = z
+  .object({
+    tools: z.array(
+      z.object({
+        type: z.string(),
+        name: z.string(),
+        backend: z.string().meta({ description: 'What would run it.' }),
+        functions: z.array(z.string()).meta({ description: 'What the model would be offered.' }),
+        fee: dollars.meta({ description: 'Dollars that a call is charged at most.' }),
+      }),
+    ),
+    plugins: z.array(
+      z.object({
+        id: z.string(),
+        unasked: z
+          .boolean()
+          .meta({ description: 'It runs by configuration, or for other words of the request.' }),
+      }),
+    ),
+    route: z
+      .object({ id: z.string(), reason: z.string() })
+      .nullable()
+      .meta({ description: 'The plugin that has chosen the model, and why.' }),
+    cost: z
+      .object({
+        turn: dollars.meta({ description: 'Set aside for the first turn.' }),
+        most_turns: z.int(),
+        most_calls: z.int(),
+        most_fees: dollars,
+        set_aside: dollars.meta({
+          description: 'If every turn were like the first and every call the dearest.',
+        }),
+        max_cost: dollars.nullable().meta({
+          description:
+            'As the request has it; the turn that crosses it, its fees and a last turn may pass it.',
+        }),
+        most: dollars.nullable().meta({
+          description: 'null where nothing bounds it: each turn is asked what the tools gave before.',
+        }),
+      })
+      .meta({ description: 'Dollars.' }),
+  })
+  .nullable()
+  .meta({ description: 'Server tools and plugins that would run; null where there are none.' })
 
 const explanationSchema = nameSchema(
   'RoutingExplanation',
@@ -46,9 +97,13 @@ const explanationSchema = nameSchema(
         }),
       ),
       excluded: z.array(z.object({ ...identified, why: z.string() })),
+      loop: loopSchema,
     }),
   }),
 )
+
+/** Where a request would go, and what would be run around it. */
+export type RequestExplanation = RoutingExplanation & { readonly loop: LoopExplanation | null }
 
 export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
   operation('explain_routing', 'POST /api/v1/routing/explain', {
@@ -66,15 +121,12 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
       200: { description: 'The plan, as the worker that answers sees it', schema: explanationSchema },
     },
     faults: ['item-not-found'],
-    handle: ({ body, caller }) => {
-      const request = body as RoutedRequest
-      const data: RoutingExplanation = explainRouting(
-        ports.catalog(),
-        checkRoutedRequest(request),
-        caller,
-        endpointFilterFor(request),
-        ports,
-      )
+    handle: async ({ body, caller }) => {
+      const asked = checkRoutedRequest(body as RoutedRequest)
+      const explained = await ports.loops.explain(asked, caller)
+      const request = explained?.request ?? asked
+      const plan = explainRouting(ports.catalog(), request, caller, endpointFilterFor(request), ports)
+      const data: RequestExplanation = { ...plan, loop: explained?.loop ?? null }
       return jsonReply(200, { data })
     },
   }),

@@ -1,7 +1,7 @@
 /** Loops of server tools as the rest of the house sees them: a request is readied, planned, and then run. */
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
-import type { RoutedRequest } from '../formats/canonical.js'
+import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
 import type { Tooling } from '../formats/tooling.js'
 import type { Gateway, Inference } from '../gateway.js'
 import { withCompression } from '../plugins/context-compression/context-compression.js'
@@ -11,6 +11,8 @@ import type { Plan } from '../routing/plan.js'
 import type { Generation } from '../run/generation.js'
 import { NOTHING_ASKED } from './admit-tooling.js'
 import { CallerLoop, type ReadyRequest } from './caller-loop.js'
+import { chatTurns } from './chat/chat-conversation.js'
+import { explainLoop, type LoopExplanation } from './explain-loop.js'
 import { LoopCall } from './loop-call.js'
 import {
   addedTools,
@@ -120,6 +122,42 @@ export class Loops {
     return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
   }
 
+  /**
+   * What of a request would be run here, and the request as a plugin routes it; null where that is nothing. Asks no
+   * model. Rejects with what would refuse the request.
+   */
+  async explain(
+    asked: RoutedRequest,
+    caller: Principal,
+  ): Promise<{ readonly request: RoutedRequest; readonly loop: LoopExplanation } | null> {
+    const admitted = this.admit(asked, caller)
+    const { tooling } = admitted
+    if (tooling === undefined) return null
+    const isSimulated = this.#isSimulated(chatTurns, {
+      request: admitted as ChatRequest,
+      caller,
+      ...NO_ARRIVAL,
+    })
+    const plugins = preparePlugins(this.#ports.plugins, tooling.plugins, {
+      caller,
+      isSimulated,
+      request: admitted,
+    })
+    const chosen = await chooseRoute(plugins, routingRun(this.#ports, caller))
+    const request = chosen === null ? admitted : withModels(admitted, chosen.choice.models)
+    const plan = this.#gateway.planOf(chatTurns.format, request, caller)
+    const about = toolRequestFor(plan, caller, () => [])
+    const tools = await prepareTools(this.#sources, addedTools(plugins, tooling.tools), about, new Set())
+    try {
+      const route = chosen && { id: chosen.id, reason: chosen.choice.reason }
+      const named = new Set((asked.tooling?.plugins ?? []).map(({ id }) => id))
+      const ceiling = this.#ports.mostCalls()
+      return { request, loop: explainLoop({ request, tooling, plan, tools, named, route, ceiling }) }
+    } finally {
+      await tools.close()
+    }
+  }
+
   /** A model that is not in the catalogue is chosen by a plugin, which looks there itself. */
   #isSimulated<R extends RoutedRequest, E, A>(
     { format }: TurnFormat<R, E, A>,
@@ -186,6 +224,7 @@ interface PlannedRequest<R extends RoutedRequest, E, A> {
 function isForUs(tooling: Tooling | undefined, plugins: readonly ReadyPlugin[]): boolean {
   return plugins.length > 0 || (tooling?.tools.length ?? 0) > 0
 }
+const NO_ARRIVAL = { simulate: '', traceparent: '' }
 
 function routeEntry({ id, choice }: ChosenRoute): PipelineEntry {
   return { type: 'plugin', name: id, summary: choice.reason }

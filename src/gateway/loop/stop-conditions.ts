@@ -13,14 +13,17 @@ const SHORTHAND = /^(web_search|web_fetch)_.+$/
 
 export class StopConditions {
   readonly #conditions: readonly StopCondition[]
-  readonly #meter: LoopMeter
+  readonly #meter: Pick<LoopMeter, 'spent' | 'tokens'>
   /** Names that were called: of tools without a prefix, and of functions as the model wrote them. */
   readonly #called = new Set<string>()
   #steps = 0
   #finish = ''
   #refusedTurns = 0
 
-  constructor({ stopWhen, maxToolCalls }: Pick<Tooling, 'stopWhen' | 'maxToolCalls'>, meter: LoopMeter) {
+  constructor(
+    { stopWhen, maxToolCalls }: Pick<Tooling, 'stopWhen' | 'maxToolCalls'>,
+    meter: Pick<LoopMeter, 'spent' | 'tokens'>,
+  ) {
     this.#conditions = stopWhen ?? [{ type: 'step_count_is', step_count: maxToolCalls }]
     this.#meter = meter
   }
