@@ -34,5 +34,14 @@ export function formatGeneration(told: GenerationAnswer): string {
     called.length === 0
       ? ''
       : `\n${formatTable([['called', 'model', 'status', 'error', 'after'], ...called])}`
-  return `${head}\n${candidatesTable}${attemptsTable}`
+  return `${head}\n${candidatesTable}${attemptsTable}${formatParts(told)}`
+}
+
+/** The turns and tools that a request was made of; `''` where it was one turn. */
+function formatParts({ rows }: GenerationAnswer): string {
+  if (rows.length === 0) return ''
+  const parts = rows.map(({ kind, name, provider_name: provider, outcome, charged, generation_time: ms }) => {
+    return [kind, name, provider, outcome, `$${charged}`, `${ms} ms`]
+  })
+  return `\n${formatTable([['row', 'name', 'by', 'outcome', 'charged', 'after'], ...parts])}`
 }

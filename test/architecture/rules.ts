@@ -333,7 +333,8 @@ export const FOLDERS: readonly FolderRule[] = [
     `src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/config/
      src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
-     src/http/dialects/ src/inference-http/ type:src/features/generation/`,
+     src/http/dialects/ src/inference-http/ type:src/features/generation/
+     type:src/features/routing/`,
   ),
   rule(
     'src/command-line.ts',

@@ -1,0 +1,179 @@
+/** What loops of server tools cost, as callers, keys, operators and collectors of metrics see it (contract/tools 2). */
+import tap, { test } from 'tap'
+import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
+
+const TOOLS = {
+  datetime: { price: 0.001, limits: { calls_per_minute_per_organization: 12 } },
+  experimental__search_models: { price: '0.000000003' },
+  memory: { enabled: false },
+}
+const server = await startGateway({ config: { tools: TOOLS } })
+tap.teardown(() => server.stop())
+
+const TWO_CALLS =
+  'call service:datetime {"timezone":"Asia/Tokyo"}\ncall service:experimental__search_models {"query":"x"}'
+const TYPES = ['service:datetime', 'service:experimental__search_models']
+
+function request(lines: string, more: object = {}): object {
+  const tools = TYPES.map((type) => ({ type }))
+  return { model: 'sim/agent', max_tokens: 200, messages: [{ role: 'user', content: lines }], tools, ...more }
+}
+
+async function generationOf(id: string): Promise<Json> {
+  const response = await server.get(`/generation?id=${id}`)
+  if (response.status !== 200) throw new Error(await response.text())
+  return ((await response.json()) as Json).data
+}
+
+async function keyUsage(): Promise<number> {
+  const { data } = (await (await server.get('/key')).json()) as Json
+  return data.usage
+}
+
+/** In nano-dollars, which add up. */
+const nanos = (dollars: number): number => Math.round(dollars * 1e9)
+const sum = (amounts: readonly number[]): number =>
+  amounts.reduce((before, amount) => before + nanos(amount), 0)
+
+/** The last `usage` of a stream, and the id of its answer. */
+function lastUsage(text: string): { readonly id: string; readonly usage: Json } {
+  const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json!) as Json)
+  const usage = events.map((event) => event.usage).findLast((told) => told?.cost !== undefined)
+  const id = events[0].id ?? events[0].message.id
+  return { id, usage }
+}
+
+const WAYS = [
+  ['/chat/completions', false],
+  ['/chat/completions', true],
+  ['/messages', false],
+  ['/messages', true],
+] as const
+
+for (const [path, stream] of WAYS) {
+  test(`usage is the sum of the rows, and what the key has used: ${path}, stream ${stream}`, async (t) => {
+    const before = await keyUsage()
+    const response = await server.post(path, request(TWO_CALLS, { stream }))
+    t.equal(response.status, 200)
+    const text = await response.text()
+    const { id, usage } = stream ? lastUsage(text) : (JSON.parse(text) as Json)
+    const told = await generationOf(id)
+    t.match(told, { outcome: 'settled', api_type: 'completions', streamed: stream })
+    t.strictSame(
+      told.rows.map(({ kind, name }: Json) => `${kind} ${name}`),
+      [
+        'turn sim/agent',
+        'tool datetime',
+        'turn sim/agent',
+        'tool experimental__search_models',
+        'turn sim/agent',
+      ],
+    )
+    const charged = sum(told.rows.map((row: Json) => row.charged))
+    t.equal(nanos(usage.cost), charged)
+    t.equal(nanos(told.total_cost), charged)
+    t.equal(nanos((await keyUsage()) - before), charged)
+    t.equal(nanos(usage.cost_details.server_tool_cost), 1_000_003, 'both fees')
+    t.equal(nanos(usage.cost_details.upstream_inference_cost), charged - 1_000_003)
+    t.equal(nanos(told.upstream_cost), charged - 1_000_003)
+    t.match(told.units, { tool_calls_requested: 2, tool_calls_executed: 2 })
+    if (path === '/messages') return
+    t.match(usage.server_tool_use_details, { tool_calls_requested: 2, tool_calls_executed: 2 })
+    t.equal(usage.prompt_tokens, told.tokens_prompt)
+  })
+}
+
+test('a row of a request can be read by its own id, and no further one', async (t) => {
+  const said = (await (
+    await server.post('/chat/completions', request('call service:datetime {}'))
+  ).json()) as Json
+  t.match(await generationOf(`${said.id}.2`), {
+    api_type: 'tool',
+    model: 'datetime',
+    total_cost: 0.001,
+    rows: [],
+  })
+  for (const id of [`${said.id}.9`, `${said.id}.02`, `${said.id}.`])
+    t.equal((await server.get(`/generation?id=${id}`)).status, 404, id)
+})
+
+test('the pipeline tells each tool that was run, with its cost', async (t) => {
+  const headers = { 'X-Service-Metadata': 'enabled' }
+  const response = await server.post('/chat/completions', request(TWO_CALLS), { headers })
+  const { service_metadata: told } = (await response.json()) as Json
+  t.match(told.pipeline, [
+    { type: 'server_tools', name: 'datetime', cost_usd: 0.001 },
+    { type: 'server_tools', name: 'experimental__search_models', cost_usd: 3e-9 },
+  ])
+})
+
+test('a tool that is switched off is a 400 that names it', async (t) => {
+  for (const type of ['service:memory', 'openrouter:memory']) {
+    const response = await server.post('/chat/completions', request('hello', { tools: [{ type }] }))
+    t.equal(response.status, 400)
+    t.match(((await response.json()) as Json).error.message, type)
+  }
+})
+
+test('a limit of a tool that is used up is a result for the model, and costs nothing', async (t) => {
+  const lines = Array.from(
+    { length: 14 },
+    (_, at) => `call service:datetime {"timezone":"Etc/GMT+${at % 12}"}`,
+  )
+  // Twelve in a minute: some are used up by the tests before.
+  const response = await server.post('/chat/completions', request(lines.join('\n'), { max_tool_calls: 30 }))
+  t.equal(response.status, 200)
+  const said = (await response.json()) as Json
+  const { rows } = await generationOf(said.id)
+  const fees = rows.filter(({ kind }: Json) => kind === 'tool')
+  t.ok(fees.length < 12, `${fees.length} of 14 ran`)
+  t.equal(nanos(said.usage.cost), sum(rows.map((row: Json) => row.charged)))
+  const { tool_calls_requested: asked, tool_calls_executed: ran } = said.usage.server_tool_use_details
+  t.ok(asked > ran, `${asked} asked, ${ran} run`)
+})
+
+test('calls, errors, time and money of tools are in the metrics', async (t) => {
+  const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text()
+  t.match(metrics, /^sluice_tool_calls_total\{worker="\d+",tool="datetime"\} [1-9]/m)
+  t.match(metrics, /^sluice_tool_charged_dollars_total\{worker="\d+",tool="datetime"\} 0\.\d+/m)
+  t.match(metrics, /^sluice_tool_duration_seconds_count\{worker="\d+",tool="datetime"\} [1-9]/m)
+})
+
+test('explaining tells the tools, what runs them, and what they may cost', async (t) => {
+  const asked = { ...request('hello'), plugins: [{ id: 'response-healing' }], max_tool_calls: 4 }
+  const response = await server.post('/routing/explain', asked, { key: MANAGEMENT_KEY })
+  const { data } = (await response.json()) as Json
+  t.match(data.loop, {
+    tools: [
+      { type: 'service:datetime', name: 'datetime', functions: ['datetime'], fee: 0.001 },
+      { name: 'experimental__search_models', fee: 3e-9 },
+    ],
+    plugins: [{ id: 'response-healing', unasked: false }],
+    route: null,
+    cost: { most_turns: 14, most_calls: 100, most_fees: 0.1, max_cost: null, most: null },
+  })
+  const plain = await server.post(
+    '/routing/explain',
+    { model: 'sim/agent', messages: [] },
+    { key: MANAGEMENT_KEY },
+  )
+  t.equal(((await plain.json()) as Json).data.loop, null)
+  const off = await server.post(
+    '/routing/explain',
+    { model: 'sim/agent', messages: [], tools: [{ type: 'service:memory' }] },
+    { key: MANAGEMENT_KEY },
+  )
+  t.equal(off.status, 400, 'as the request itself would be')
+})
+
+test('prices and switches count from a reload on', async (t) => {
+  server.reload({ tools: { datetime: { price: 0.5 }, memory: { enabled: false } } })
+  let price = 0
+  // The answer of a worker that has not heard of it yet is the old one.
+  while (price !== 0.5) {
+    const response = await server.post('/routing/explain', request('hello'), { key: MANAGEMENT_KEY })
+    price = ((await response.json()) as Json).data.loop.tools[0].fee
+  }
+  t.equal(price, 0.5)
+  t.equal((await server.post('/chat/completions', request('hello'), { key: API_KEY })).status, 200)
+})
