@@ -22,6 +22,7 @@ export const RequestToExplain = nameSchema(
       ...identity,
       ...loopMembers,
       service_tier: boundedString(1, 64).nullable(),
+      messages: z.array(z.looseObject({})),
       tools: z.array(z.looseObject(optional({ type: z.string() }))),
     }),
   ),

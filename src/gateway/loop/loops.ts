@@ -130,6 +130,7 @@ export class Loops {
     asked: RoutedRequest,
     caller: Principal,
   ): Promise<{ readonly request: RoutedRequest; readonly loop: LoopExplanation } | null> {
+    if (!('messages' in asked)) return null
     const admitted = this.admit(asked, caller)
     const { tooling } = admitted
     if (tooling === undefined) return null
