@@ -77,16 +77,23 @@ test('nothing runs beneath what runs beneath a nested run', async (t) => {
 })
 
 test('a budget of the request holds for all beneath it', async (t) => {
-  const limit = 0.000_001
-  const answer = await ask(
-    'call fusion {"prompt":"why?"}\ncall service:datetime',
-    [
-      { type: 'service:fusion', parameters: { analysis_models: new Array(8).fill('sim/instant') } },
-      { type: 'service:datetime' },
-    ],
-    { stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: limit }] },
-  )
-  t.equal(answer.usage.server_tool_use_details.tool_calls_executed <= 1, true)
+  const panel = { analysis_models: new Array(8).fill('sim/instant'), model: 'sim/instant' }
+  const within = (dollars: number) =>
+    ask('call fusion {"prompt":"why?"}', [{ type: 'service:fusion', parameters: panel }], {
+      stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: dollars }],
+    })
+  const spent = await within(0.000_001)
+  t.match(saidIn(spent), 'all models of the panel failed')
+  t.equal(spent.usage.server_tool_use_details.tool_calls_executed, 0, 'nobody was asked')
+  const kindsOf = async ({ id }: Json) => (await generation(id)).rows.map(({ kind }: Json) => kind)
+  t.same(await kindsOf(spent), ['turn', 'tool', 'turn'], 'the turn that has crossed it, and the last one')
+  const limit = 0.000_1
+  const some = await within(limit)
+  const { rows } = await generation(some.id)
+  t.ok(rows.some(({ kind }: Json) => kind === 'panel'))
+  const nested = rows.filter(({ kind }: Json) => kind === 'panel' || kind === 'judge')
+  const sum = [rows[0], ...nested].reduce((total, { charged }: Json) => total + nanos(charged), 0)
+  t.ok(sum <= nanos(limit), `what runs beneath a call never passes it: ${sum}`)
 })
 
 test('a failing model beneath a call is told to the model, never to the caller', async (t) => {

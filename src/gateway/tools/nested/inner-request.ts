@@ -90,7 +90,9 @@ export async function runInner(
 }
 
 /** What was refused before any model was asked. */
-const UNASKED: ReadonlySet<string> = new Set(['item-not-found', 'invalid-input', 'payment-required', 'depth'])
+const UNASKED: ReadonlySet<string> = new Set([
+  ...['item-not-found', 'invalid-input', 'payment-required', 'budget', 'depth'],
+])
 
 /** Whether a run has come to a model, so that its call counts and pays. */
 export function wasAsked(answer: NestedAnswer): boolean {
