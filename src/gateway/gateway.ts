@@ -76,6 +76,12 @@ export class Gateway {
     this.#ports = ports
   }
 
+  /** Nothing but simulated models is in the catalogue. */
+  get hasOnlySimulated(): boolean {
+    const { models } = this.#ports.catalog()
+    return models.every(({ endpoints }) => endpoints.every(({ simulation }) => simulation !== null))
+  }
+
   /** Which endpoints would serve a request. Throws when none can. */
   planOf<R extends RoutedRequest, E, A>(
     { serves }: InferenceFormat<R, E, A>,

@@ -283,27 +283,3 @@ export function routingContradiction(body: RoutedBody): ValidationIssue | null {
   if (opposite === undefined || partition !== opposite) return null
   return bodyIssue(['route'], `${route} says the opposite of provider.sort.partition: ${partition}`)
 }
-
-/** What would end a loop of tools that the gateway runs; it runs none yet. */
-export function noServerToolLoop(body: {
-  readonly stop_server_tools_when?: unknown
-  readonly max_tool_calls?: unknown
-}): ValidationIssue | null {
-  for (const name of ['stop_server_tools_when', 'max_tool_calls'] as const)
-    if (body[name] !== undefined)
-      return bodyIssue([name], 'is not supported: no tools are run by this gateway')
-  return null
-}
-
-/** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
-export function enabledPluginIssue(
-  plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
-): ValidationIssue | null {
-  for (let at = 0; at < plugins.length; at++) {
-    const { id, enabled } = plugins[at]!
-    if (enabled === false) continue
-    const note = `the plugin ${id} is not supported by this gateway unless disabled`
-    return bodyIssue(['plugins', at, 'id'], note)
-  }
-  return null
-}

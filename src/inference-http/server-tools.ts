@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { ValidationIssue } from '../base/fault.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import {
+  MOST_TOOL_CALLS,
   type RequestedPlugin,
   type RequestedTool,
   SEARCH_SHORTHANDS,
@@ -216,8 +217,6 @@ export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue
   }
   return null
 }
-
-const MOST_TOOL_CALLS = 30
 
 export interface LoopBody {
   readonly model?: string

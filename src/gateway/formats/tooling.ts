@@ -72,3 +72,15 @@ export function serverToolName(type: string): string | null {
 }
 
 const SHORTHANDS: ReadonlySet<string> = new Set(SEARCH_SHORTHANDS)
+
+/** Calls of server tools where a request does not say how many. */
+export const MOST_TOOL_CALLS = 30
+
+/** The tooling of a request that asks for nothing itself. */
+export const NO_TOOLING: Tooling = Object.freeze({
+  tools: [],
+  plugins: [],
+  disabled: [],
+  stopWhen: null,
+  maxToolCalls: MOST_TOOL_CALLS,
+})

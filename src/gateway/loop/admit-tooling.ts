@@ -1,7 +1,7 @@
 /** What of a request its organization and the operator let run (contract/tools 2.5, 4). */
 import { type Fault, invalidInput } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
-import type { RequestedPlugin, Tooling } from '../formats/tooling.js'
+import { NO_TOOLING, type RequestedPlugin, type Tooling } from '../formats/tooling.js'
 import type { DefaultPlugin, PluginsConfig } from '../plugins/configuration.js'
 import { isSwitchedOff, type ToolsConfig } from '../tools/configuration.js'
 
@@ -23,18 +23,8 @@ export function admitTooling(config: OperatorConfig, caller: Principal, tooling:
 /** The tooling of a request that asks for nothing itself; null where nothing runs unasked for that caller. */
 export function defaultTooling({ plugins }: OperatorConfig, caller: Principal): Tooling | null {
   if (plugins.defaults.length === 0 || defaultsOf(plugins, caller).length === 0) return null
-  return NOTHING_ASKED
+  return NO_TOOLING
 }
-
-const MOST_TOOL_CALLS = 30
-/** Of a request that names neither tools nor plugins. */
-export const NOTHING_ASKED: Tooling = Object.freeze({
-  tools: [],
-  plugins: [],
-  disabled: [],
-  stopWhen: null,
-  maxToolCalls: MOST_TOOL_CALLS,
-})
 
 function defaultsOf({ defaults }: PluginsConfig, { organizationId }: Principal): readonly DefaultPlugin[] {
   return defaults.filter(

@@ -2,14 +2,13 @@
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
-import type { Tooling } from '../formats/tooling.js'
+import { NO_TOOLING, type Tooling } from '../formats/tooling.js'
 import type { Gateway, Inference } from '../gateway.js'
 import { withCompression } from '../plugins/context-compression/context-compression.js'
 import type { PipelineEntry } from '../plugins/port/plugin.js'
 import type { CallHandle } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
 import type { Generation } from '../run/generation.js'
-import { NOTHING_ASKED } from './admit-tooling.js'
 import { CallerLoop, type ReadyRequest } from './caller-loop.js'
 import { chatTurns } from './chat/chat-conversation.js'
 import { explainLoop, type LoopExplanation } from './explain-loop.js'
@@ -59,7 +58,7 @@ export class Loops {
     const isCompressed = this.#ports.isCompressedUnasked(request)
     const asked = request.tooling ?? this.#ports.defaultTooling(caller)
     if (asked === null && !isCompressed) return request
-    const tooling = this.#ports.admitTooling(caller, asked ?? NOTHING_ASKED)
+    const tooling = this.#ports.admitTooling(caller, asked ?? NO_TOOLING)
     if (tooling instanceof Fault) throw tooling
     return { ...request, tooling: isCompressed ? withCompression(tooling) : tooling }
   }
@@ -167,7 +166,7 @@ export class Loops {
     try {
       return planFacts(this.#gateway.planOf(format, request, caller)).isSimulated
     } catch {
-      return false
+      return this.#gateway.hasOnlySimulated
     }
   }
 

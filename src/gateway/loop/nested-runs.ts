@@ -4,7 +4,7 @@ import { filesOf } from '../files/file-annotation.js'
 import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
 import { contentText } from '../formats/content-parts.js'
 import { asObject, nonEmptyText } from '../formats/json-values.js'
-import type { Tooling } from '../formats/tooling.js'
+import { NO_TOOLING } from '../formats/tooling.js'
 import type { Generation } from '../run/generation.js'
 import type { NestedAnswer, NestedRun, UrlCitation } from '../tools/port/tool.js'
 import { chatTurns } from './chat/chat-conversation.js'
@@ -15,14 +15,6 @@ import { LEFT, OUT_OF_BUDGET } from './turn.js'
 
 /** Loops beneath loops: what runs at this depth has no tools. */
 const DEEPEST = 2
-
-export const NO_TOOLING: Tooling = Object.freeze({
-  tools: [],
-  plugins: [],
-  disabled: [],
-  stopWhen: null,
-  maxToolCalls: 30,
-})
 
 /** Runs `run` beneath `outer`. Never rejects: what goes wrong is an answer for the tool. */
 export async function runNested(

@@ -41,7 +41,7 @@ export interface LoopPorts {
  * Throws, or rejects with, `rate-limited` or `unavailable`; then nothing is held. Its row is begun with the first part
  * that is admitted, so that a request that is refused leaves none.
  */
-export type OpenLoopAccount = (root: Generation<RoutedRequest>) => MaybePromise<LoopAccount>
+type OpenLoopAccount = (root: Generation<RoutedRequest>) => MaybePromise<LoopAccount>
 
 /** The money of one loop, of the call that the caller sees; nested runs share it. */
 export interface LoopAccount {

@@ -20,7 +20,7 @@ const LONGEST_RESULT = 2_000_000
 const LONGEST_RESULTS = 8_000_000
 
 /** What a loop lets its tools see and tell. */
-export interface CallContext {
+interface CallContext {
   readonly site: LoopSite
   readonly tools: LoopTools
   readonly stop: StopConditions

@@ -18,7 +18,7 @@ export interface TurnWatcher<E> {
 }
 
 /** `fault` is null where the turn has ended properly, `generation` where it was not even planned. */
-export interface TurnResult {
+interface TurnResult {
   readonly generation: Generation<RoutedRequest> | null
   readonly fault: Fault | null
 }

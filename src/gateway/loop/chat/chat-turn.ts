@@ -17,7 +17,7 @@ interface OpenCall {
   readonly held: ToolCallDelta[]
 }
 
-export interface TurnView {
+interface TurnView {
   /** Names of the functions that the caller runs itself. */
   readonly callerFunctions: ReadonlySet<string>
   /** No call may be shown: tools are off. */
