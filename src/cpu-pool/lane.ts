@@ -87,6 +87,11 @@ const POOL_FULL = [1, 2, 3].map(
 const POOL_CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
 const NO_FLAG = -1
 
+/** Nothing stands behind a job that may take seconds while another thread is free, or becomes so. */
+function messagesPerThread({ bounds }: LaneOptions): number {
+  return bounds === undefined ? MESSAGES_PER_THREAD : 1
+}
+
 /** What all lanes of a pool count together. */
 export class PoolCounters {
   completed = 0
@@ -121,7 +126,7 @@ export class Lane {
   readonly #queue = new FairQueue<QueuedTask>(SHARED_COST)
 
   constructor(options: LaneOptions, counters: PoolCounters) {
-    const slots = options.threads * MESSAGES_PER_THREAD
+    const slots = options.threads * messagesPerThread(options)
     this.#options = options
     this.#counters = counters
     this.#flags = new Int32Array(
@@ -138,8 +143,8 @@ export class Lane {
       filename,
       minThreads: threads,
       maxThreads: threads,
-      concurrentTasksPerWorker: MESSAGES_PER_THREAD,
-      maxQueue: threads * MESSAGES_PER_THREAD,
+      concurrentTasksPerWorker: messagesPerThread(this.#options),
+      maxQueue: threads * messagesPerThread(this.#options),
       niceIncrement: nice,
       recordTiming: false,
       workerData: { flags: this.#flags } satisfies PoolThreadData,

@@ -16,11 +16,11 @@ export function quoteSources(introduction: string, sources: readonly Quotation[]
 
 function quoteLines(text: string): string {
   return text
-    .split(/\r\n|[\n\r\u2028\u2029\v\f]/)
+    .split(/\r\n|[\n\r\u0085\u2028\u2029\v\f]/)
     .map((line) => `> ${line}`)
     .join('\n')
 }
 
 function oneLine(text: string): string {
-  return text.replace(/[\s\u2028\u2029]+/g, ' ').trim()
+  return text.replace(/[\s\u0085]+/g, ' ').trim()
 }

@@ -47,6 +47,7 @@ test('what goes wrong is a result that says so', async (t) => {
     isError: true,
     executed: true,
     charged: 7_000,
+    reached: ['a.example'],
   })
   for (const url of [undefined, '', 7, {}])
     t.match(await run(await prepared(tool), url), {

@@ -113,22 +113,18 @@ class WebFetch implements PreparedTool {
       return refused('only addresses that stand in the conversation or in a result may be fetched')
     this.#uses++
     const { caller, signal, deadlineAt } = run
-    const wish = {
-      url,
-      isSimulated: this.#isSimulated,
-      maxTokens: this.#maxTokens,
-      refusal: (address: URL) => (this.#domains.allows(address) ? null : 'its domain is not allowed'),
+    const hosts = new Set<string>()
+    const refusal = (address: URL): string | null => {
+      if (!this.#domains.allows(address)) return 'its domain is not allowed'
+      hosts.add(address.host)
+      return null
     }
+    const wish = { url, isSimulated: this.#isSimulated, maxTokens: this.#maxTokens, refusal }
     const page = await this.#reader.read(wish, { organizationId: caller.organizationId, signal, deadlineAt })
-    const ran = { executed: true, charged: this.#price, units: { web_fetches: 1 } }
+    const reached = [...hosts]
+    const ran = { executed: true, charged: this.#price, units: { web_fetches: 1 }, reached }
     if (!page.ok) return { ...ran, content: failed(page.error), isError: true }
-    return {
-      ...ran,
-      content: shown(page),
-      isError: false,
-      citations: [citation(page)],
-      reached: [hostOf(page)],
-    }
+    return { ...ran, content: shown(page), isError: false, citations: [citation(page)] }
   }
 }
 
@@ -147,8 +143,4 @@ function shown({ url, title, text, isCut, retrievedAt }: WebPage): JsonObject {
 
 function citation({ url, title, text, pageAge }: WebPage) {
   return { url, title: title || url, content: text.slice(0, CITED_CHARS).toWellFormed(), pageAge }
-}
-
-function hostOf({ url }: WebPage): string {
-  return new URL(url).host
 }
