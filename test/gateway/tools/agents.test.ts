@@ -147,11 +147,11 @@ test('a name makes a function of its own', async (t) => {
 })
 
 test('what goes wrong is told to the model that asked', async (t) => {
-  const failing = scriptedNested(() => ({ ok: false, reason: 'budget', message: 'the budget is spent' }))
+  const failing = scriptedNested(() => ({ ok: false, reason: 'provider-failed', message: 'it is down' }))
   const silent = scriptedNested(() => ({ text: '' }))
   const throwing = { nested: () => Promise.reject(new Error('a secret')) }
   for (const [run, said] of [
-    [failing, 'the budget is spent'],
+    [failing, 'it is down'],
     [silent, 'the model said nothing'],
     [throwing, 'an unexpected error'],
   ] as const) {
