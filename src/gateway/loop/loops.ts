@@ -82,7 +82,16 @@ export class Loops {
     const chosen = await chooseRoute(plugins, routingRun(this.#ports, caller))
     const routed = chosen === null ? inference.request : withModels(inference.request, chosen.choice.models)
     const plan = this.#gateway.planOf(format.format, routed, caller)
-    const planned = { format, inference: { ...inference, request: routed }, plan, plugins, chosen, arrival }
+    const { model: asked } = inference.request
+    const planned = {
+      format,
+      inference: { ...inference, request: routed },
+      asked,
+      plan,
+      plugins,
+      chosen,
+      arrival,
+    }
     const runNatively = plan.endpoints.map(({ provider }) => provider.provider.runsNativeTools === true)
     try {
       return await this.#prepareShare(planned, runNatively[0]!)
@@ -99,7 +108,7 @@ export class Loops {
     planned: PlannedRequest<R, E, A>,
     runsNative: boolean,
   ): Promise<PreparedLoop<R, E, A> | R> {
-    const { format, inference, plan, plugins, chosen, arrival } = planned
+    const { format, inference, asked, plan, plugins, chosen, arrival } = planned
     const request = format.leaveToProvider(inference.request, runsNative)
     if ('refused' in request) throw refuse(request, request)
     if (!isForUs(request.tooling, plugins)) return request
@@ -116,8 +125,8 @@ export class Loops {
     )
     const strategy = chosen?.choice.strategy ?? null
     const pipeline = chosen === null || chosen.choice.reason === '' ? [] : [routeEntry(chosen)]
-    const asked = chosen === null ? undefined : inference.request.model
-    ready.root.loop = { requested: 0, executed: 0, pipeline, strategy, ...(asked !== undefined && { asked }) }
+    const named = chosen !== null && asked !== undefined ? { asked } : {}
+    ready.root.loop = { requested: 0, executed: 0, pipeline, strategy, ...named }
     return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
   }
 
@@ -216,6 +225,8 @@ interface PlannedRequest<R extends RoutedRequest, E, A> {
   readonly format: TurnFormat<R, E, A>
   readonly inference: Inference<R>
   readonly plan: Plan
+  /** The model that the caller named. */
+  readonly asked: string | undefined
   readonly plugins: readonly ReadyPlugin[]
   readonly chosen: ChosenRoute | null
   readonly arrival: { readonly arrivedAt: number }

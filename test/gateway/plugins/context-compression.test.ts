@@ -1,8 +1,13 @@
 /** A conversation that is too long for its model loses its middle, and nothing that belongs together is torn apart. */
 import fc from 'fast-check'
 import { test } from 'tap'
+import type { Model } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatMessage, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
-import { contextCompression } from '../../../src/gateway/plugins/context-compression/context-compression.js'
+import {
+  contextCompression,
+  isCompressedUnasked,
+  withCompression,
+} from '../../../src/gateway/plugins/context-compression/context-compression.js'
 import { cutIntoUnits } from '../../../src/gateway/plugins/context-compression/units.js'
 import type { Question, QuestionChange } from '../../../src/gateway/plugins/port/plugin.js'
 import { pluginRun, preparedPlugin } from '../../support/tools/plugin-call.js'
@@ -35,7 +40,7 @@ test('the middle goes first, and the ends stay', async (t) => {
     ...['1', '2', '3', '4', '5'].map((n): ChatMessage => ({ role: 'assistant', content: `${n} ${long}` })),
     user(`latest ${long}`),
   ]
-  const change = await compress({ model: 'm', messages, max_tokens: 10 } as ChatRequest, 600)
+  const change = await compress({ model: 'm', messages, max_tokens: 10 } as ChatRequest, 680)
   const kept = contents(change).map((content) => String(content).split(' ')[0])
   t.strictSame(kept, ['rules', 'first', '1', '5', 'latest'])
   t.equal(change.pipeline!.type, 'context_compression')
@@ -83,6 +88,22 @@ test('texts within blocks of the messages format are shortened as well', async (
   const text = JSON.stringify((change.request as ChatRequest).messages)
   t.ok(text.length < 4_000)
   t.match(text, /"tool_use_id":"t1"/)
+})
+
+test('small models have it unasked, for prompts that might not fit', async (t) => {
+  const model = (contextLength: number | null) => ({ contextLength, endpoints: [] }) as unknown as Model
+  const asking = (characters: number) => ({ model: 'm', messages: [user('x'.repeat(characters))] })
+  t.equal(isCompressedUnasked(model(8_192), asking(30_000)), true)
+  t.equal(isCompressedUnasked(model(8_192), asking(2_000)), false, 'fits whatever a token is')
+  t.equal(isCompressedUnasked(model(8_193), asking(90_000)), false)
+  t.equal(isCompressedUnasked(model(null), asking(90_000)), false)
+  t.equal(isCompressedUnasked(null, asking(90_000)), false)
+  const tooling = { tools: [], plugins: [], disabled: [], stopWhen: null, maxToolCalls: 30 }
+  t.match(withCompression(tooling).plugins, [{ id: 'context-compression' }])
+  const off = { ...tooling, disabled: ['context-compression'] }
+  t.equal(withCompression(off), off)
+  const named = withCompression(tooling)
+  t.equal(withCompression(named), named)
 })
 
 // ── Properties ──────────────────────────────────────────────────────────────

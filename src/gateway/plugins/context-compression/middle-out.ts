@@ -12,7 +12,7 @@ import { cutIntoUnits, isUserSaying, mapTexts, type TalkMessage, type Unit } fro
 /** Tokens of each text. */
 type Count = (texts: readonly string[]) => Promise<readonly number[]>
 
-export interface Fitted<M> {
+interface Fitted<M> {
   readonly messages: readonly M[]
   /** Messages that were left out. */
   readonly dropped: number
@@ -30,15 +30,19 @@ const GAP = '\n[…]\n'
 /** Rounds of cutting and counting again. */
 const ROUNDS = 6
 
-/** The messages within `room` tokens; null where they fit already, `unfit` where what has to stay is too much. */
+/** Share of the room that is used by what was compressed: every model cuts text into tokens in its own way. */
+const USED_ROOM = 0.9
+
+/** The messages within `space` tokens; null where they fit already, `unfit` where what has to stay is too much. */
 export async function fitMiddleOut<M extends TalkMessage>(
   messages: readonly M[],
-  room: number,
+  space: number,
   count: Count,
 ): Promise<Fitted<M> | null | 'unfit'> {
   const sizes = await sizesOf(messages, count)
   const from = sum(sizes)
-  if (from <= room) return null
+  if (from <= space) return null
+  const room = Math.floor(space * USED_ROOM)
   const { kept, to } = dropUnits(messages, sizes, room)
   const dropped = messages.length - kept.length
   if (to <= room) return { messages: kept, dropped, shortened: 0, from, to }

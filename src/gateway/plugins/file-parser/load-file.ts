@@ -10,7 +10,7 @@ interface Loading {
   readonly run: PluginRun
 }
 
-export type LoadedFile =
+type LoadedFile =
   | { readonly bytes: Buffer; readonly name: string }
   /** The caller's mistake; goes on from the name of the member. */
   | { readonly problem: string }

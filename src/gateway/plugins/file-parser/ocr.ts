@@ -4,7 +4,7 @@ import { asObject, objectsIn } from '../../formats/json-values.js'
 import type { PluginRun } from '../port/plugin.js'
 
 /** `plugins.file-parser.ocr` of the configuration. */
-export interface OcrSettings {
+interface OcrSettings {
   readonly url: string
   readonly apiKey: string | null
   readonly model: string
@@ -12,7 +12,7 @@ export interface OcrSettings {
   readonly pricePerPage: number
 }
 
-export type OcrOutcome =
+type OcrOutcome =
   | { readonly ok: true; readonly pages: readonly string[] }
   /** For the log. */
   | { readonly ok: false; readonly reason: string }

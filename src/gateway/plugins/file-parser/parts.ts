@@ -2,7 +2,7 @@
 import { asObject, type JsonObject } from '../../formats/json-values.js'
 
 /** Where a part stands: the message, the part, and the part within it where it stands in a result of a tool. */
-export type PartPlace = readonly [message: number, part: number, inner?: number]
+type PartPlace = readonly [message: number, part: number, inner?: number]
 
 /** A file as a request names it; one of `data`, `url` and `id` is there. */
 export interface FilePart {

@@ -5,14 +5,14 @@ import type { PluginRun } from '../port/plugin.js'
 /** The simulated judge, which is there without configuration. */
 export const SIMULATED_JUDGE = 'sim/judge'
 
-export interface JudgedText {
+interface JudgedText {
   /** Model of the catalogue. */
   readonly model: string
   readonly rules: readonly string[]
   readonly text: string
 }
 
-export type Judgement =
+type Judgement =
   /** By rule, in order: 0 is kept, 1 is broken beyond doubt. */
   | { readonly ok: true; readonly scores: readonly number[] }
   /** Why there is no judgement: the model failed, or what it said is none. */

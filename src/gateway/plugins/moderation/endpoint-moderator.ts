@@ -3,7 +3,7 @@ import type { CallJson } from '../../../upstream/call-json.js'
 import { type Moderator, readModeration } from './verdict.js'
 
 /** Where it is, and what it is asked with. */
-export interface ModerationEndpoint {
+interface ModerationEndpoint {
   /** Name of the provider, for people. */
   readonly name: string
   /** Of its API, without a closing slash. */

@@ -17,7 +17,7 @@ export interface Candidate {
 }
 
 /** What a router looks among. */
-export interface RouterPool {
+interface RouterPool {
   /** Patterns; null where every model may be taken. */
   readonly allowed: readonly string[] | null
   /** Patterns; they win over those that are allowed. */
