@@ -105,7 +105,7 @@ export class SimulatedProvider implements Provider {
   /** As many as an answer would say. */
   async countMessages(call: ProviderCall<MessagesRequest>): Promise<number | Fault> {
     try {
-      const { chat } = toChatRequest(call.request, false)
+      const chat = toChatRequest(call.request, false)
       return digestPrompt({ ...call, request: chat }, this.#options.seed).tokens
     } catch (error) {
       return planningFailure(error, call.endpoint.provider.name).fault
@@ -144,12 +144,12 @@ export class SimulatedProvider implements Provider {
   ): (PreparedCall & { readonly plan: MessagesPlan }) | ProviderFailure {
     try {
       const asked = this.#behaviourOf(call)
-      const { chat, searchesWeb } = toChatRequest(call.request, asked.redacts)
+      const chat = toChatRequest(call.request, asked.redacts)
       // Every request of this format names a limit, so it is none to be filled.
       const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
       const prepared = this.#plan({ ...call, request: chat }, behaviour, false)
       const answer = prepared.generator.plan
-      return { ...prepared, plan: planMessages({ request: call.request, answer, behaviour, searchesWeb }) }
+      return { ...prepared, plan: planMessages({ request: call.request, answer, behaviour }) }
     } catch (error) {
       return planningFailure(error, call.endpoint.provider.name)
     }

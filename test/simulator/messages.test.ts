@@ -54,7 +54,20 @@ const LOOKUP = {
 }
 const RICH: MessagesScenario = {
   behaviour: { reasoning_tokens: { constant: 3 }, tokens: { constant: 4 } },
-  request: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  request: {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'Grass is green.' },
+            citations: { enabled: true },
+          },
+        ],
+      },
+    ],
+  },
 }
 
 test('a stream begins with what is known of the input, and ends with the reason and the figures', async (t) => {

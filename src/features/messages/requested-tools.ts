@@ -1,6 +1,6 @@
 /**
  * The tools of a messages request told apart: those that go to the provider as they came, and those that are, or may
- * be, the gateway's own to run (contract/tools 3).
+ * be, the gateway's own to run (contract/tools 3.12).
  */
 import { Fault, type ValidationIssue } from '../../base/fault.js'
 import type { JsonObject } from '../../gateway/formats/json-values.js'

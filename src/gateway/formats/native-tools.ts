@@ -1,6 +1,6 @@
 /**
  * Tools under the names that the third-party messages format has for them, with a date (contract/gateway 5.2;
- * contract/tools 3). Some of them the server of that format runs; others its caller runs, and the format fixes what
+ * contract/tools 3.12). Some of them the server of that format runs; others its caller runs, and the format fixes what
  * they are called with.
  */
 import type { JsonObject } from './json-values.js'

@@ -23,7 +23,7 @@ export interface TurnFormat<R extends RoutedRequest, E, A> {
   resume(request: R, caller: Principal, seal: ReplaySeal, dropped: string[]): R
   /**
    * The request without those of its `tooling` that the provider planned first runs itself: `runsNative` tells whether
-   * it speaks the names with a date (contract/tools 3). Gives the refusal of a tool that only such a provider runs.
+   * it speaks the names with a date (contract/tools 3.12). Gives the refusal of a tool that only such a provider runs.
    */
   leaveToProvider(request: R, runsNative: boolean): R | RequestRefusal
   /** For plugins. */

@@ -7,7 +7,6 @@ import type {
   StopInfo,
 } from '../../gateway/formats/messages.js'
 import type { PlannedAnswer } from '../answer/answer-limits.js'
-import { randomAlphanumerics } from '../answer/prose.js'
 import type { CompiledBehaviour } from '../behaviour.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
 import { isThinkingOmitted } from './messages-prompt.js'
@@ -19,21 +18,18 @@ interface MessagesPlanInput {
   readonly request: MessagesRequest
   readonly answer: PlannedAnswer
   readonly behaviour: CompiledBehaviour
-  readonly searchesWeb: boolean
 }
 
 /** Plans the rest of an answer; it follows from the request as the answer itself does. */
 export function planMessages(input: MessagesPlanInput) {
-  const { request, answer, searchesWeb } = input
-  const search = searchesWeb ? simulateWebSearch(request, answer.seed) : null
+  const { request, answer } = input
   const signature = randomBase64(answer.seed, LANE_OF_SIGNATURES)
   const stop = planStop(input)
   const usageAtEnd = toMessagesUsage(input)
-  const citations: readonly ContentBlock[] = search === null ? planCitations(request) : [search.citation]
+  const citations = planCitations(request)
   const blocksBeforeText: readonly ContentBlock[] = [
     ...planHiddenThinking(input, signature),
     ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
-    ...(search?.blocks ?? []),
   ]
   return {
     /** Of the thinking, shown or kept. */
@@ -101,7 +97,7 @@ const REFUSAL = {
   explanation: 'The simulated content filter ended this answer.',
 } as const
 
-function toMessagesUsage({ request, answer: { usage }, searchesWeb }: MessagesPlanInput): MessagesUsage {
+function toMessagesUsage({ request, answer: { usage } }: MessagesPlanInput): MessagesUsage {
   return {
     input_tokens: usage.prompt - usage.cached,
     output_tokens: usage.completion,
@@ -109,7 +105,7 @@ function toMessagesUsage({ request, answer: { usage }, searchesWeb }: MessagesPl
     cache_read_input_tokens: usage.cached,
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     output_tokens_details: { thinking_tokens: usage.reasoning },
-    server_tool_use: searchesWeb ? { web_search_requests: 1, web_fetch_requests: 0 } : null,
+    server_tool_use: null,
     inference_geo: null,
     service_tier: 'standard',
     ...(request.speed && { speed: request.speed }),
@@ -170,49 +166,4 @@ function firstText(blocks: readonly ContentBlock[]): string {
 function citedPassage(text: string): string {
   const isWhole = text.length <= PASSAGE
   return isWhole ? text : text.slice(0, PASSAGE).replace(/[\ud800-\udbff]$/, '')
-}
-
-// ── A web search without a web ──────────────────────────────────────────────
-
-const LANE_OF_SEARCHES = 102
-const ID_LETTERS = 24
-const LONGEST_QUERY = 60
-
-/**
- * Two pages that exist nowhere, found by what the user said last: the blocks of the call and its result, and a
- * citation.
- */
-function simulateWebSearch({ messages }: MessagesRequest, seed: RandomSeed) {
-  const random = new SeededRandom(seed, LANE_OF_SEARCHES)
-  const id = `srvtoolu_${randomAlphanumerics(random, ID_LETTERS)}`
-  const query = searchQueryOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
-  const results = [1, 2].map((number) => ({
-    type: 'web_search_result',
-    url: `https://example.com/simulated/${randomAlphanumerics(random, 8)}`,
-    title: `Simulated result ${number}`,
-    encrypted_content: Buffer.from(randomAlphanumerics(random, ID_LETTERS)).toString('base64'),
-    page_age: null,
-  }))
-  const { url, title, encrypted_content } = results[0]!
-  return {
-    blocks: [
-      { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: { type: 'direct' } },
-      { type: 'web_search_tool_result', tool_use_id: id, caller: { type: 'direct' }, content: results },
-    ],
-    citation: {
-      type: 'web_search_result_location',
-      cited_text: `What ${title.toLowerCase()} says.`,
-      url,
-      title,
-      encrypted_index: encrypted_content,
-    },
-  }
-}
-
-function searchQueryOf(content: string | readonly ContentBlock[]): string {
-  const text =
-    typeof content === 'string'
-      ? content
-      : content.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ')
-  return text.slice(0, LONGEST_QUERY).toWellFormed().trim() || 'news'
 }

@@ -13,23 +13,21 @@ import type {
   MessagesRequest,
   MessagesTool,
 } from '../../gateway/formats/messages.js'
-import { isEchoRequest, textOfContent } from '../answer/current-turn.js'
+import { nativeToolName } from '../../gateway/formats/native-tools.js'
 import { UnsupportedRequest } from '../faults.js'
 
 /**
- * The request to plan by, and whether the answer begins with a search of the web. Nothing that decides about the
- * answer is left out; the format itself is, so that an equal request is answered alike however it is metered.
- * `redacts` keeps the thinking from being shown. Throws an `UnsupportedRequest`.
+ * The request to plan by. Nothing that decides about the answer is left out; the format itself is, so that an equal
+ * request is answered alike however it is metered. `redacts` keeps the thinking from being shown. Throws an `UnsupportedRequest`.
  */
-export function toChatRequest(request: MessagesRequest, redacts: boolean) {
+export function toChatRequest(request: MessagesRequest, redacts: boolean): ChatRequest {
   for (const name of UNSUPPORTED_MEMBERS)
     if (request[name] != null) throw new UnsupportedRequest(`${name} is not supported by this model`)
-  const { functions, hasWebSearch } = toChatTools(request.tools ?? [])
+  const functions = toChatTools(request.tools ?? [])
   const messages = toChatMessages(request)
-  const searchesWeb = hasWebSearch && wantsWebSearch(request, functions, messages)
   const { output_config: output, temperature, stop_sequences: stops, cache_control } = request
   const format = output?.format
-  const chat: ChatRequest = {
+  return {
     messages,
     max_completion_tokens: request.max_tokens,
     ...(temperature !== undefined && { temperature }),
@@ -38,18 +36,15 @@ export function toChatRequest(request: MessagesRequest, redacts: boolean) {
     ...(format && {
       response_format: { type: 'json_schema', json_schema: { name: 'output', schema: format.schema } },
     }),
-    ...(functions.length > 0 && !searchesWeb && { tools: functions, ...toToolChoice(request) }),
+    ...(functions.length > 0 && { tools: functions, ...toToolChoice(request) }),
     ...toReasoning(request, redacts),
   }
-  return { chat, searchesWeb }
 }
 
 /** What would be another answer without it. */
 const UNSUPPORTED_MEMBERS = ['compaction', 'container', 'inference_geo', 'safeguards'] as const
 
 // ── Tools ───────────────────────────────────────────────────────────────────
-
-const WEB_SEARCH = /^web_search_\d{8}$/
 
 /** Tools that the caller runs and whose arguments the format fixes. */
 const KNOWN_TOOLS: readonly (readonly [kind: RegExp, parameters: Readonly<Record<string, unknown>>])[] = [
@@ -64,33 +59,17 @@ function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, un
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
-function toChatTools(tools: readonly MessagesTool[]) {
-  const functions: ChatTool[] = []
-  let hasWebSearch = false
-  for (const [at, { type, name = '', description, input_schema }] of tools.entries()) {
+/** Tools that the gateway runs are left out: they come here only to be counted. */
+function toChatTools(tools: readonly MessagesTool[]): readonly ChatTool[] {
+  return tools.flatMap(({ type, name = '', description, input_schema }, at): ChatTool[] => {
     const kind = type ?? 'custom'
+    if (nativeToolName(kind) !== null) return []
     const parameters = kind === 'custom' ? input_schema : KNOWN_TOOLS.find(([known]) => known.test(kind))?.[1]
-    if (WEB_SEARCH.test(kind)) hasWebSearch = true
-    else if (parameters !== undefined) {
-      const told = typeof description === 'string' ? { description } : {}
-      functions.push({ type: 'function', function: { name, ...told, parameters } })
-    } else throw new UnsupportedRequest(`tools.${at}: this model runs no tool of type "${kind}"`)
-  }
-  return { functions, hasWebSearch }
-}
-
-/** It searches after a message of the user, where no function is more to the point. */
-function wantsWebSearch(
-  { tool_choice: choice }: MessagesRequest,
-  functions: readonly ChatTool[],
-  messages: readonly ChatMessage[],
-): boolean {
-  if (choice?.type === 'none') return false
-  if (choice?.type === 'tool') return choice.name === 'web_search'
-  const last = messages.at(-1)
-  if (last?.role !== 'user') return false
-  const text = textOfContent(last.content)
-  return !isEchoRequest(text) && (functions.length === 0 || /\bsearch\b/i.test(text))
+    if (parameters === undefined)
+      throw new UnsupportedRequest(`tools.${at}: this model runs no tool of type "${kind}"`)
+    const told = typeof description === 'string' ? { description } : {}
+    return [{ type: 'function', function: { name, ...told, parameters } }]
+  })
 }
 
 function toToolChoice({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest> {

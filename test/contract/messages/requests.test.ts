@@ -347,8 +347,9 @@ test('require_parameters knows the words of this format', async (t) => {
 })
 
 test('a request that cannot be counted is refused by who would count it', async (t) => {
-  const tools = [{ type: 'code_execution_20250825', name: 'code_execution' }]
-  const asked = await askMessages(server, message({ tools }), {}, '/messages/count_tokens')
+  const count = (...tools: object[]) => askMessages(server, message({ tools }), {}, '/messages/count_tokens')
+  t.equal((await count(SEARCH, { type: 'service:datetime' })).status, 200)
+  const asked = await count({ type: 'brand_new_20300101', name: 'x' })
   t.equal(asked.status, 400)
   t.match(asked.json(), { error: { message: /runs no tool/ }, request_id: /^gen-/ })
 })

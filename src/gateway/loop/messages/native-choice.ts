@@ -1,4 +1,4 @@
-/** Tools with a date, which a provider of the messages format runs itself and others do not (contract/tools 3). */
+/** Tools with a date, which a provider of the messages format runs itself and others do not (contract/tools 3.12). */
 import type { MessagesRequest, MessagesTool } from '../../formats/messages.js'
 import { nativeToolName } from '../../formats/native-tools.js'
 import type { RequestedTool } from '../../formats/tooling.js'

@@ -148,7 +148,7 @@ export interface Provider extends ChatApi {
   readonly embeddings?: EmbeddingsApi
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
   readonly messages?: MessagesApi
-  /** It runs tools under the names that the messages format has for them (contract/tools 3). */
+  /** It runs tools under the names that the messages format has for them (contract/tools 3.12). */
   readonly runsNativeTools?: boolean
   /**
    * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
