@@ -44,7 +44,7 @@ const SHARED_TOOLS = [
 /** Tools that only the messages format has. */
 const MESSAGES_ONLY = ['shell', 'text_editor', 'tool_search'] as const
 
-export type ServerToolName = (typeof SHARED_TOOLS)[number] | (typeof MESSAGES_ONLY)[number]
+type ServerToolName = (typeof SHARED_TOOLS)[number] | (typeof MESSAGES_ONLY)[number]
 
 export const CHAT_SERVER_TOOLS: readonly ServerToolName[] = SHARED_TOOLS
 export const MESSAGES_SERVER_TOOLS: readonly ServerToolName[] = [...SHARED_TOOLS, ...MESSAGES_ONLY]

@@ -375,6 +375,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   '@mozilla/readability': { owners: ['workers/documents/read-html.ts'] },
   turndown: { owners: ['workers/documents/read-html.ts'] },
   jsonrepair: { owners: ['workers/documents/repair-json.ts'] },
+  re2js: { owners: ['src/gateway/tools/tool-search/'] },
   unpdf: { owners: ['workers/documents/read-pdf.ts'] },
   '@modelcontextprotocol/client': {
     owners: ['src/gateway/tools/mcp/connect.ts'],

@@ -73,7 +73,7 @@ export interface ScriptedTurn {
 }
 
 /** The events of one turn. A text block comes in two pieces. */
-export function turnEvents({ content, stop }: ScriptedTurn): readonly MessagesEvent[] {
+function turnEvents({ content, stop }: ScriptedTurn): readonly MessagesEvent[] {
   const stopInfo = { stop_reason: stop, stop_sequence: null, stop_details: null, container: null }
   return answerEvents({ content, stop: stopInfo, usage: null, wireUsage: { input_tokens: 1 } }).flatMap(
     splitText,

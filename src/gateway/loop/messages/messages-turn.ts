@@ -5,7 +5,7 @@ import type { TurnCall, TurnEnd } from '../turn-format.js'
 import { BlockAssembly } from './block-assembly.js'
 import type { ShownBlocks } from './shown-blocks.js'
 
-export interface TurnView {
+interface TurnView {
   /** Names of the tools that the caller runs itself. */
   readonly callerTools: ReadonlySet<string>
   /** No call may be shown: tools are off. */

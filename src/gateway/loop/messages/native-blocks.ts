@@ -48,7 +48,7 @@ function resultType({ tool: { name, type } }: OfferedFunction): string {
 // ── Marks ───────────────────────────────────────────────────────────────────
 
 /** Makes the mark over some words. */
-export type MarkOf = (parts: readonly string[]) => string
+type MarkOf = (parts: readonly string[]) => string
 
 /** Whether a caller hands back the mark over some words. */
 export type IsMarked = (parts: readonly string[], mark: unknown) => boolean
