@@ -2,15 +2,14 @@
 import type { Catalog } from '../../catalog/catalog.js'
 import { byPrice, type Candidate, findCandidates, qualityOf } from '../../plugins/routers/candidates.js'
 
-export const PRESETS = ['general-high', 'general-budget', 'general-fast'] as const
-export type PanelPreset = (typeof PRESETS)[number]
+export type PanelPreset = 'general-high' | 'general-budget' | 'general-fast'
 
 const SEATS = 3
 
 /** Small models answer soonest. */
 const FAST_TIERS: ReadonlySet<string | null> = new Set(['low', 'medium'])
 
-export type PanelChoice =
+type PanelChoice =
   | { readonly models: readonly string[] }
   /** The column of the catalogue without which there is no such panel. */
   | { readonly missing: 'quality' | 'tier' }

@@ -10,7 +10,7 @@ import { VERSION } from '../../../base/version.js'
 /** Loaded with the first connection. */
 export type McpLibrary = typeof import('@modelcontextprotocol/client')
 
-export interface McpConnectionOptions {
+interface McpConnectionOptions {
   /** A fresh transport. */
   openTransport(library: McpLibrary): Transport
   /** Milliseconds for the connection. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.js'
 import { FetchShares } from '../../../upstream/fetch-shares.js'
 import { connectTo, failureOf, httpStatusOf, type McpFailure, type McpLibrary } from './connect.js'
 
-export interface McpServerOptions {
+interface McpServerOptions {
   /** What the log says was reached: a host, or the label of a command. */
   readonly place: string
   /** A fresh transport for each connection. */
@@ -16,7 +16,7 @@ export interface McpServerOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>
 }
 
-export interface McpCall {
+interface McpCall {
   readonly tool: Tool
   readonly arguments: Record<string, unknown>
   readonly organizationId: string
@@ -25,7 +25,7 @@ export interface McpCall {
   readonly timeoutMs: number
 }
 
-export type McpAnswer<T> =
+type McpAnswer<T> =
   | { readonly ok: true; readonly value: T }
   | ({ readonly ok: false; readonly wasAsked: boolean } & McpFailure)
 

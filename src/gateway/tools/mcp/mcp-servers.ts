@@ -17,7 +17,7 @@ export interface McpSettings {
   readonly allowedUrls: readonly string[]
 }
 
-export interface McpServersOptions {
+interface McpServersOptions {
   readonly settings: McpSettings
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** To servers of the operator. */

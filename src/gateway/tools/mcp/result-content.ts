@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { asObject, type JsonObject } from '../../formats/json-values.js'
 
-export interface ShownResult {
+interface ShownResult {
   readonly text: string
   /** Data URLs. */
   readonly images: readonly string[]

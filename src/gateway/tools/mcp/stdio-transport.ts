@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly command: string
   readonly args: readonly string[]
   /** All that its environment holds. */

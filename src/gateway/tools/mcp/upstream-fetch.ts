@@ -4,7 +4,7 @@
  */
 import type { UpstreamCall, UpstreamClient, UpstreamRequest } from '../../../upstream/port.js'
 
-export interface UpstreamFetchOptions {
+interface UpstreamFetchOptions {
   readonly upstream: UpstreamClient
   /** Most bytes of an answer, and of one event where it is a stream of them; beyond them its body fails. */
   readonly maxAnswerBytes: number
@@ -14,7 +14,7 @@ export interface UpstreamFetchOptions {
   readonly headers: readonly (readonly [string, string])[]
 }
 
-export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /** Of one server: few, for the calls are bounded before they come here. */
 const LIMITS = { connections: 64, keepAliveMs: 4_000 }
