@@ -27,19 +27,36 @@ export function jobRunner(perform: Perform) {
   }
 }
 
-async function runJobs(jobs: readonly PoolJob[], perform: Perform): Promise<PoolJobReport[]> {
+/** Turns of the event loop are taken only by jobs that need one: most messages are done in one. */
+function runJobs(jobs: readonly PoolJob[], perform: Perform): PoolJobReport[] | Promise<PoolJobReport[]> {
   const reports: PoolJobReport[] = []
-  for (const job of jobs) reports.push(await runJob(job, perform))
+  for (const [at, job] of jobs.entries()) {
+    const report = runJob(job, perform)
+    if (report instanceof Promise) return runRest(reports, report, jobs.slice(at + 1), perform)
+    reports.push(report)
+  }
   return reports
 }
 
-async function runJob(job: PoolJob, perform: Perform): Promise<PoolJobReport> {
+async function runRest(
+  reports: PoolJobReport[],
+  next: Promise<PoolJobReport>,
+  rest: readonly PoolJob[],
+  perform: Perform,
+): Promise<PoolJobReport[]> {
+  return [...reports, await next, ...(await runJobs(rest, perform))]
+}
+
+function runJob(job: PoolJob, perform: Perform): PoolJobReport | Promise<PoolJobReport> {
   const startedNs = process.hrtime.bigint()
   const { flags } = workerData as PoolThreadData
   if (Atomics.compareExchange(flags, job.flag, JobFlag.Resting, JobFlag.Running) === JobFlag.Cancelled) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
-  const outcome = await perform(job)
-  Atomics.store(flags, job.flag, JobFlag.Resting)
-  return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
+  const report = (outcome: TaskOutcome<PoolTaskName>): PoolJobReport => {
+    Atomics.store(flags, job.flag, JobFlag.Resting)
+    return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
+  }
+  const outcome = perform(job)
+  return outcome instanceof Promise ? outcome.then(report) : report(outcome)
 }

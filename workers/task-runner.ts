@@ -9,12 +9,16 @@ type TaskFunctions = {
 /** The function that piscina calls in a thread for these tasks. */
 export function taskRunner(functions: TaskFunctions) {
   /** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
-  return jobRunner(async ({ task, input }: PoolJob): Promise<TaskOutcome<PoolTaskName>> => {
+  const failed = (error: unknown): TaskOutcome<PoolTaskName> => ({ ok: false, reason: String(error) })
+  return jobRunner(({ task, input }: PoolJob) => {
     try {
-      const perform = functions[task] as (input: PoolJob['input']) => Promise<TaskOutcome<PoolTaskName>>
-      return await perform(input)
+      const perform = functions[task] as (
+        input: PoolJob['input'],
+      ) => ReturnType<Parameters<typeof jobRunner>[0]>
+      const outcome = perform(input)
+      return outcome instanceof Promise ? outcome.catch(failed) : outcome
     } catch (error) {
-      return { ok: false, reason: String(error) }
+      return failed(error)
     }
   })
 }
