@@ -15,7 +15,7 @@ export interface FileReference {
 }
 
 /** What becomes of a part that refers to a file, or tells of one that an answer came with. */
-export interface FileVisitor {
+interface FileVisitor {
   /** `place` is that of the id. */
   reference(part: JsonObject, reference: FileReference, place: string): JsonObject
   /** A part of an earlier answer that names files, which were for the caller and are nothing to a provider. */

@@ -6,7 +6,7 @@ import { unusable } from '../providers/http/linked-media.js'
 import type { ToolFiles } from '../tools/port/tool.js'
 import { type FileReference, mapFileParts, namesFiles } from './file-references.js'
 
-/** Most files of a request. */
+/** Most files of a request, each as often as it is named. */
 const MOST_FILES = 32
 
 const PICTURES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
@@ -34,8 +34,10 @@ export function withNamedFiles<R extends RoutedRequest>(
   const files = filesOf()
   const found = new Map<string, NamedFile>()
   let bytes = 0
+  let mentions = 0
   mapFileParts(request, {
     reference: (part, reference, place) => {
+      if (++mentions > MOST_FILES) throw unusable('messages', `name more than ${MOST_FILES} files`)
       const file = files.find(reference.id)
       if (file === null) throw unknownFile(place)
       if (kindOf(file, reference) === null) {
@@ -45,7 +47,6 @@ export function withNamedFiles<R extends RoutedRequest>(
       if (bytes > maxBytes)
         throw unusable(place, `cannot be used: files are larger than ${maxBytes} bytes together`)
       found.set(file.id, file)
-      if (found.size > MOST_FILES) throw unusable('messages', `name more than ${MOST_FILES} files`)
       return part
     },
     told: (part) => part,
@@ -62,7 +63,7 @@ export function unknownFile(place: string): Fault {
 }
 
 /** What the parts of a request are to be told of a file's content. */
-export type ReadFile = (id: string, place: string) => NamedFile & { readonly bytes: Buffer }
+type ReadFile = (id: string, place: string) => NamedFile & { readonly bytes: Buffer }
 
 /** The request with contents in the place of names. */
 export function inlineNamedFiles<R extends RoutedRequest>(request: R, read: ReadFile): R {

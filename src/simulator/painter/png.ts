@@ -8,7 +8,7 @@ const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const BIT_DEPTH = 8
 const INDEXED = 3
 
-export interface IndexedPicture {
+interface IndexedPicture {
   readonly width: number
   readonly height: number
   /** Red, green and blue by turns. */

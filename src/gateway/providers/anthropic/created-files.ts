@@ -7,6 +7,7 @@ import type { Principal } from '../../../base/principal.js'
 import type { UpstreamCall } from '../../../upstream/port.js'
 import { asObject, nonEmptyText, parseJson } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
+import type { HeldMedia, MediaRoom } from '../http/media-room.js'
 import type { ProviderServer } from '../http/server.js'
 import {
   CallAdapter,
@@ -38,14 +39,19 @@ const FILES_BETA = ['anthropic-beta', 'files-api-2025-04-14']
 type MessagesCall = ProviderCall<MessagesRequest>
 
 /** The same messages with our ids of files. */
-export function withKeptFiles(messages: MessagesApi, server: ProviderServer, keep: KeepFile): MessagesApi {
+export function withKeptFiles(
+  messages: MessagesApi,
+  server: ProviderServer,
+  keep: KeepFile,
+  room: MediaRoom,
+): MessagesApi {
   return {
     stream: (call, receiver) => {
-      const adapter = new FileKeepingStream(new AccountFiles(call, server, keep), receiver)
+      const adapter = new FileKeepingStream(new AccountFiles(call, server, keep, room), receiver)
       return adapter.attach(messages.stream(call, adapter))
     },
     complete: (call, receiver) => {
-      const adapter = new FileKeepingCompletion(new AccountFiles(call, server, keep), receiver)
+      const adapter = new FileKeepingCompletion(new AccountFiles(call, server, keep, room), receiver)
       return adapter.attach(messages.complete(call, adapter))
     },
   }
@@ -56,15 +62,18 @@ class AccountFiles {
   readonly #call: MessagesCall
   readonly #server: ProviderServer
   readonly #keep: KeepFile
+  readonly #room: MediaRoom
   /** By the id of the account; null for those that cannot be had. */
   readonly #kept = new Map<string, KeptFile | null>()
-  #fetch: UpstreamCall | null = null
+  /** Ends the fetch under way. */
+  #endFetch: (() => void) | null = null
   #isOver = false
 
-  constructor(call: MessagesCall, server: ProviderServer, keep: KeepFile) {
+  constructor(call: MessagesCall, server: ProviderServer, keep: KeepFile, room: MediaRoom) {
     this.#call = call
     this.#server = server
     this.#keep = keep
+    this.#room = room
   }
 
   /** Never rejects. */
@@ -95,49 +104,55 @@ class AccountFiles {
   /** The caller has gone. */
   end(): void {
     this.#isOver = true
-    this.#fetch?.cancel()
+    this.#endFetch?.()
   }
 
   async #keepOne(id: string): Promise<KeptFile | null> {
     // It becomes part of a path.
     if (!/^[\w-]{1,128}$/.test(id)) return null
-    const known = await this.#get(`/v1/files/${id}`, 64 * 1024)
-    const bytes = await this.#get(`/v1/files/${id}/content`, MOST_BYTES)
-    if (bytes === null) return null
-    const filename = nonEmptyText(asObject(parseJson(known?.toString() ?? ''))?.filename) ?? 'file'
-    if (this.#isOver) return null
-    return this.#keep(this.#call.caller, filename, bytes)
+    const { caller } = this.#call
+    const held = this.#room.begin(caller.organizationId)
+    try {
+      const known = await this.#get(`/v1/files/${id}`, 64 * 1024, held)
+      const bytes = await this.#get(`/v1/files/${id}/content`, MOST_BYTES, held)
+      if (bytes === null || this.#isOver) return null
+      const filename = nonEmptyText(asObject(parseJson(known?.toString() ?? ''))?.filename) ?? 'file'
+      return await this.#keep(caller, filename, bytes)
+    } finally {
+      held.release()
+    }
   }
 
   /** Null where it is not to be had. Never rejects. */
-  #get(path: string, mostBytes: number): Promise<Buffer | null> {
+  #get(path: string, mostBytes: number, held: HeldMedia): Promise<Buffer | null> {
     return new Promise((resolve) => {
       const pieces: Buffer[] = []
       let size = 0
       let isGood = false
       const finish = (bytes: Buffer | null): void => {
-        this.#fetch = null
+        this.#endFetch = null
         resolve(bytes)
       }
-      const { deadlineAt } = this.#call
-      this.#fetch = this.#server.fetch(path, FILES_BETA, {
-        call: { ...this.#call, deadlineAt: Math.min(deadlineAt, performance.now() + LONGEST_FETCH_MS) },
+      const deadlineAt = Math.min(this.#call.deadlineAt, performance.now() + LONGEST_FETCH_MS)
+      const fetch: UpstreamCall = this.#server.fetch(path, FILES_BETA, {
+        call: { ...this.#call, deadlineAt },
         receiver: {
           onHead: (status) => {
             isGood = status === 200
           },
           onData: (chunk) => {
             size += chunk.byteLength
-            if (isGood && size <= mostBytes) pieces.push(Buffer.from(chunk))
-            else {
-              this.#fetch?.cancel()
-              finish(null)
-            }
+            if (isGood && size <= mostBytes && held.take(chunk.byteLength)) pieces.push(Buffer.from(chunk))
+            else this.#endFetch?.()
           },
           onEnd: () => finish(isGood ? Buffer.concat(pieces) : null),
           onFailure: () => finish(null),
         },
       })
+      this.#endFetch = () => {
+        fetch.cancel()
+        finish(null)
+      }
     })
   }
 }

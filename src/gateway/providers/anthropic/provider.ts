@@ -12,6 +12,7 @@ import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import { isForeignCitation } from '../../translation/citations.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { StreamFormat } from '../http/answer-format.js'
+import { MediaRoom } from '../http/media-room.js'
 import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'
@@ -63,7 +64,12 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
     ),
     complete: server.documentOperation(PATH, MESSAGE, (call: MessagesCall) => buildMessagesBody(call, false)),
   }
-  const messages = withKeptFiles(asAnswered, server, options.keepFile ?? KEEPS_NOTHING)
+  const messages = withKeptFiles(
+    asAnswered,
+    server,
+    options.keepFile ?? KEEPS_NOTHING,
+    options.media?.room ?? new MediaRoom(),
+  )
   return {
     ...chatOverMessages(messages),
     messages,

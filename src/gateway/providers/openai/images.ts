@@ -5,6 +5,7 @@
 import { Fault } from '../../../base/fault.js'
 import type { ChatEvent, ChatRequest, Completion, Usage } from '../../formats/canonical.js'
 import { contentText } from '../../formats/content-parts.js'
+import { isNeverPassed } from '../../formats/extra-members.js'
 import { type JsonObject, nonEmptyText, objectsIn } from '../../formats/json-values.js'
 import { addExtraMembers, type ProviderServer, type WireObject } from '../http/server.js'
 import type { ChatApi, ProviderCall, TargetEndpoint } from '../port/provider.js'
@@ -12,8 +13,8 @@ import { parseChatUsage } from './usage.js'
 
 const PICTURES = { parse: parsePictures, missing: 'a body without pictures' }
 
-/** Members that are ours to say, whatever the options are. */
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['model', 'prompt', 'stream', 'partial_images', 'user'])
+/** Beside what no caller may say, the question itself, and pieces of a picture that nobody here reads. */
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['prompt', 'partial_images'])
 
 /** The chat of a server, whose models that only paint are asked where it paints. */
 export function withPainters(
@@ -55,7 +56,9 @@ function paintingBody({
   if (request.messages.length > 1) droppedFields.push('messages')
   const body: WireObject = {}
   for (const [name, value] of Object.entries(request.image_config ?? {})) {
-    if (value !== null && !OWN_MEMBERS.has(name)) body[name] = value
+    if (value === null) continue
+    if (OWN_MEMBERS.has(name) || isNeverPassed(name)) droppedFields.push('image_config')
+    else body[name] = value
   }
   return addExtraMembers({ ...body, model: endpoint.upstreamModel, prompt, user: endUser }, request)
 }

@@ -21,7 +21,7 @@ interface ImageGenerationParts {
 }
 
 /** What serves requests for simulated models where nothing is configured. */
-export const SIMULATED_PAINTER = 'sim/painter'
+const SIMULATED_PAINTER = 'sim/painter'
 const LONGEST_PROMPT = 32_000
 
 const FUNCTION: ToolFunction = {

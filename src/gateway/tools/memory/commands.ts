@@ -16,7 +16,7 @@ export interface EditableTexts {
 }
 
 /** What came of a command: what to tell the model, or why it was not done. */
-export type CommandResult = { readonly output: string } | { readonly error: string }
+type CommandResult = { readonly output: string } | { readonly error: string }
 
 /** Where a model may keep texts, and how it writes that. */
 export interface TextRoot {
