@@ -125,6 +125,7 @@ class AccountFiles {
 
   /** Null where it is not to be had. Never rejects. */
   #get(path: string, mostBytes: number, held: HeldMedia): Promise<Buffer | null> {
+    if (this.#isOver) return Promise.resolve(null)
     return new Promise((resolve) => {
       const pieces: Buffer[] = []
       let size = 0
