@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { advisorTool } from '../../../src/gateway/tools/advisor/advisor.js'
 import { subagentTool } from '../../../src/gateway/tools/subagent/subagent.js'
-import { askTool, prepared, refusalOf, scriptedNested } from '../../support/tools/tool-call.js'
+import { askTool, prepared, refusalOf, scriptedNested, toolRun } from '../../support/tools/tool-call.js'
 
 const OUTER: ChatRequest = {
   model: 'm/outer',
@@ -43,7 +43,6 @@ test('an advisor sees the prompt alone, and gives advice', async (t) => {
     executed: true,
     charged: 0,
     citations: [],
-    nativeContent: { type: 'advisor_result', text: 'Dig.' },
   })
   t.match(runs, [{ purpose: 'advisor', budget: 70 }])
   t.same(runs[0]!.request, {
@@ -72,6 +71,22 @@ test('the model of an advisor is that of its parameters, of the call, or of the 
   }
   const [pinned] = (await prepared(advisorTool, { model: 'm/fixed' })).functions
   t.notOk('model' in (pinned!.parameters.properties as object), 'what is fixed is not offered')
+})
+
+test('it is asked no more often than max_uses says', async (t) => {
+  const { runs, nested } = scriptedNested(() => ({ text: 'ok' }))
+  const ready = await prepared(advisorTool, { model: 'm/wise', max_uses: 2 })
+  const call = { id: 'c', function: 'advisor', arguments: { prompt: 'x' } }
+  const outcomes = await Promise.all([1, 2, 3].map(() => ready.run(call, toolRun({ nested }))))
+  t.same(
+    outcomes.map(({ isError, executed }) => [isError, executed]),
+    [
+      [false, true],
+      [false, true],
+      [true, false],
+    ],
+  )
+  t.equal(runs.length, 2)
 })
 
 test('a transcript is told without the instructions and the tools of the other model', async (t) => {

@@ -97,8 +97,9 @@ test('the panel runs in parallel', async (t) => {
 test('without a prompt it is asked what the conversation asks', async (t) => {
   const { runs, nested } = scriptedNested(() => ({ text: 'ok' }))
   const request = { model: 'm/outer', messages: [{ role: 'user', content: 'Why?' }] } as const
-  await askTool(tool, PANEL, {}, { nested, request })
+  await askTool(tool, { ...PANEL, cache_control: { type: 'ephemeral' } }, {}, { nested, request })
   t.same(runs[0]!.request.messages, request.messages)
+  t.same(runs[0]!.request.cache_control, { type: 'ephemeral' })
 })
 
 test('some of the panel may fail, and the judge may: what there is, is told', async (t) => {

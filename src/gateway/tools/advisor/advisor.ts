@@ -17,6 +17,8 @@ import type { ServerTool, ToolCallInput, ToolFunction, ToolOutcome, ToolRun } fr
 interface AdvisorParameters extends InnerParameters {
   readonly name?: string
   readonly forward_transcript?: boolean
+  /** Of the messages format's own tool: consultations in a request. */
+  readonly max_uses?: number
 }
 
 const MOST_TOOL_CALLS = 25
@@ -27,11 +29,18 @@ export const advisorTool: ServerTool = {
     const parameters = asked.parameters as AdvisorParameters
     const refusal = refuseInnerTools('advisor', parameters)
     if (refusal !== null) return refusal
+    let uses = 0
     return {
       functions: [describe(parameters)],
       backend: 'models',
       fee: () => 0,
-      run: (call, run) => advise(parameters, call, run),
+      run: async (call, run) => {
+        if (uses >= (parameters.max_uses ?? Number.POSITIVE_INFINITY)) {
+          return failed('Advisor call failed: it was asked max_uses times', false)
+        }
+        uses++
+        return advise(parameters, call, run)
+      },
     }
   },
 }
@@ -81,13 +90,7 @@ async function advise(
     executed: true,
     charged: 0,
     citations,
-    nativeContent: native(answer.text),
   }
-}
-
-/** `advisor_tool_result` of the messages format. */
-function native(text: string): JsonObject {
-  return { type: 'advisor_result', text }
 }
 
 function failed(error: string, executed: boolean): ToolOutcome {

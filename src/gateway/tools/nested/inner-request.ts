@@ -13,6 +13,7 @@ export interface InnerParameters {
   readonly temperature?: number
   readonly reasoning?: { readonly effort?: ReasoningEffort; readonly max_tokens?: number }
   readonly tools?: readonly JsonObject[]
+  readonly cache_control?: ChatRequest['cache_control']
 }
 
 /** Why inner tools cannot be had: they have to be tools that run here, and no tool is beneath itself. */
@@ -46,7 +47,8 @@ export function innerRequest(
   outer: ChatRequest,
   own: { readonly model: string; readonly messages: readonly ChatMessage[]; readonly mostToolCalls: number },
 ): ChatRequest {
-  const { instructions, max_completion_tokens, temperature, reasoning, max_tool_calls } = parameters
+  const { instructions, max_completion_tokens, temperature, reasoning, max_tool_calls, cache_control } =
+    parameters
   const { user, account, trace } = outer
   const tools = innerTools(parameters)
   const system: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
@@ -60,6 +62,7 @@ export function innerRequest(
     ...(max_completion_tokens !== undefined && { max_completion_tokens }),
     ...(temperature !== undefined && { temperature }),
     ...(reasoning !== undefined && { reasoning }),
+    ...(cache_control !== undefined && { cache_control }),
     ...(tools.length > 0 && { tooling: innerTooling(tools, max_tool_calls ?? own.mostToolCalls) }),
   }
 }
