@@ -74,9 +74,14 @@ function sumUnits({ units, parts }: LedgerRow): LedgerRow['units'] {
   return sums
 }
 
-/** What has searched: the backend of our own search tool, or `native`; null where nothing was searched. */
-export function searchEngineOf({ parts, units }: LedgerRow): string | null {
-  const search = parts.find((part) => isFee(part) && part.units.web_searches !== undefined)
-  if (search !== undefined) return search.detail.provider
-  return units.web_searches === undefined ? null : 'native'
+/** What has searched: the backend of our own search tool, or `native`; null where nothing was searched, or by a plugin. */
+export function searchEngineOf(row: LedgerRow): string | null {
+  const searches = (part: LedgerRow): boolean => part.units.web_searches !== undefined
+  const tool = row.parts.find((part) => part.detail.api === 'tool' && searches(part))
+  if (tool !== undefined) return tool.detail.provider
+  const isNative =
+    row.parts.length === 0
+      ? searches(row) && !isFee(row)
+      : row.parts.some((part) => !isFee(part) && searches(part))
+  return isNative ? 'native' : null
 }

@@ -161,6 +161,29 @@ test('an inference is a span of the caller’s trace, with its attempts within',
   t.equal(ours.find(({ name }) => name === 'my step')?.parentSpanId, PARENT)
 })
 
+test('turns of a loop and calls of its tools are spans of the caller’s trace', async (t) => {
+  const trace = 'c'.repeat(32)
+  const asked = {
+    model: 'sim/agent',
+    tools: [{ type: 'service:datetime' }],
+    messages: [{ role: 'user', content: 'call service:datetime\nanswer late' }],
+  }
+  const { headers } = await askChat(server, asked, { traceparent: `00-${trace}-${PARENT}-01` })
+  const id = headers.get('x-generation-id')
+  const ours = () => spans().filter(({ traceId }) => traceId === trace)
+  await eventually(() => ours().length >= 5, 15_000)
+  const beneath = ours().filter(({ parentSpanId }) => parentSpanId === PARENT)
+  const names = beneath.map(({ name }) => name).sort()
+  t.strictSame(names, ['chat sim/agent', 'chat sim/agent', 'execute_tool datetime'])
+  const tool = beneath.find(({ name }) => name.startsWith('execute_tool'))
+  t.match(attributesOf(tool), {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'datetime',
+    'gen_ai.tool.call.id': `${id}.2`,
+    'gen_ai.response.id': id,
+  })
+})
+
 test('a span names the model in full where the metrics name its entry', async (t) => {
   upstream.script = (peer) => peer.json(mockCompletion('served'))
   const { headers } = await askChat(server, { ...BODY, model: 'acme/any-7' })
@@ -247,5 +270,9 @@ test('nothing that was said, and no credential, is exported; metrics are sent at
       .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
       .map((point: Json) => attributesOf(point)['gen_ai.request.model']),
   )
-  t.same([...models].sort(), ['acme/any-*', 'acme/both', 'acme/one'], 'models of the configuration only')
+  t.same(
+    [...models].sort(),
+    ['acme/any-*', 'acme/both', 'acme/one', 'sim/agent'],
+    'models of the configuration only',
+  )
 })
