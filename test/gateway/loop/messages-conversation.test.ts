@@ -344,3 +344,36 @@ test('blocks of a provider’s own tools are left as they are, and requests with
   const request = { ...ASKED, messages: followUp(native) }
   t.equal(resumeMessages(request, CALLER, SEAL, []), request)
 })
+
+test('nothing that a caller makes of blocks ends in an exception, or gets past the mark', async (t) => {
+  const id = fc.constantFrom('srvtoolu_svc_abcdefghij-_1234', 'mcptoolu_svc_abcdefghij-_1234', 'srvtoolu_01')
+  const block = fc.record(
+    {
+      type: fc.constantFrom(
+        'server_tool_use',
+        'mcp_tool_use',
+        'web_search_tool_result',
+        'x_tool_result',
+        'text',
+      ),
+      id: fc.oneof(id, fc.jsonValue()),
+      tool_use_id: fc.oneof(id, fc.jsonValue()),
+      name: fc.oneof(fc.constant('web_search'), fc.jsonValue()),
+      input: fc.jsonValue(),
+      content: fc.oneof(
+        fc.jsonValue(),
+        fc.array(fc.record({ encrypted_content: fc.constant('a.b') }), { minLength: 1 }),
+      ),
+      service_mark: fc.jsonValue(),
+      text: fc.constant('x'),
+    },
+    { requiredKeys: ['type'] },
+  )
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
+      const { messages } = resumed(followUp(blocks as unknown as ContentBlock[]))
+      t.notMatch(JSON.stringify(messages), /"type":"tool_result".*_svc_/)
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,6 +1,6 @@
 /** A loop of server tools in the messages format (contract/tools 1): what each turn is asked, and what the caller sees. */
 import { hash } from 'node:crypto'
-import type { ChatRequest } from '../../formats/canonical.js'
+import { type ChatRequest, NO_USAGE } from '../../formats/canonical.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import type {
   ContentBlock,
@@ -10,6 +10,7 @@ import type {
   MessagesRequest,
   MessagesTool,
   MessagesToolChoice,
+  MessagesUsage,
   StopInfo,
 } from '../../formats/messages.js'
 import { messagesFormat } from '../../metering/messages-format.js'
@@ -73,6 +74,8 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   /** Results of them that wait for those in front. */
   readonly #results = new Map<string, CallResult>()
   #stop = NO_STOP
+  /** How the provider says it has served the turn before. */
+  #service: MessagesUsage | null = null
 
   constructor(request: MessagesRequest, loop: LoopContext<MessagesEvent>) {
     const { tooling, ...base } = request
@@ -139,7 +142,8 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   take(event: MessagesEvent): void {
     if (event.type === 'start') {
       if (this.#turns === 1) this.#loop.emit(event)
-    } else this.#turn!.take(event)
+    } else if (event.type === 'usage') this.#service = serviceOf(event.wire)
+    else this.#turn!.take(event)
   }
 
   endTurn(): TurnEnd {
@@ -244,6 +248,8 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     const reason = STOP_REASONS[how] ?? answered
     this.#stop = { ...this.#stop, stop_reason: how === 'broken' ? null : reason }
     this.#loop.emit({ type: 'stop', stop: this.#stop })
+    // The figures are the sum of all turns, which the account knows; how the last one was served stands beside them.
+    if (this.#service !== null) this.#loop.emit({ type: 'usage', usage: NO_USAGE, wire: this.#service })
   }
 
   /** A call that was shown has a result, also where the loop broke off before it ran. */
@@ -259,12 +265,19 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
   }
 
   answer(): MessagesAnswer {
-    return { content: this.#shown.blocks(), stop: this.#stop, usage: null, wireUsage: null }
+    return { content: this.#shown.blocks(), stop: this.#stop, usage: null, wireUsage: this.#service }
   }
 
   asChat(): ChatRequest {
     return asChatRequest(this.#base, this.#messages)
   }
+}
+
+/** What is no figure. */
+function serviceOf(wire: MessagesUsage | null): MessagesUsage | null {
+  if (wire === null) return null
+  const { service_tier, inference_geo, speed } = wire
+  return { service_tier, inference_geo, ...(speed !== undefined && { speed }) }
 }
 
 /** What a loop ends with where that does not follow from its last turn. */
