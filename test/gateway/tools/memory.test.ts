@@ -245,7 +245,7 @@ test('any commands leave what a model of the memory leaves', async (t) => {
         expected.sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other))),
       )
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   )
 })
 
