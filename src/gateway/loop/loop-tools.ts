@@ -110,12 +110,16 @@ function freeName(name: string, isTaken: (name: string) => boolean): string {
 /** Providers take no longer names of functions. */
 const LONGEST_NAME = 64
 
-/** The refusal of a tool or a plugin, naming the member. A tool with a date has its parameters beside its type. */
+/**
+ * The refusal of a tool or a plugin, naming the member. A tool with a date has its parameters beside its type; what a model's name
+ * asks for (`:online`) has none.
+ */
 export function refuse(
   { place, isNative = false }: Pick<RequestedTool, 'place'> & Partial<Pick<RequestedTool, 'isNative'>>,
   { refused, member = [] }: ToolRefusal,
 ): Fault {
-  const named = isNative && member[0] === 'parameters' ? member.slice(1) : member
+  const own = isNative && member[0] === 'parameters' ? member.slice(1) : member
+  const named = place[0] === 'model' ? [] : own
   const issue = new ValidationIssue(['body', ...place, ...named], 'other', undefined, refused)
   return new Fault('invalid-input', { issues: [issue] })
 }
