@@ -7,7 +7,7 @@ import type { CpuPool, TaskOrder } from '../cpu-pool/pool.js'
 const COST_PER_BYTE = 8
 const MIN_COST = 20_000
 /** What a document may take before it is given up. */
-const MAX_COST = 32_000_000
+const MAX_COST = 20_000_000
 
 export function pooledDocumentReader(pool: CpuPool): DocumentReader {
   return {

@@ -54,7 +54,7 @@ const LANES = {
     maxQueuedCost: 80_000_000,
     nice: 10,
     sharedJobs: 1,
-    bounds: { jobMs: 8_000, heapMb: 256 },
+    bounds: { jobMs: 5_000, heapMb: 256 },
   },
 } satisfies Record<LaneName, Partial<LaneOptions>>
 

@@ -125,6 +125,34 @@ test('pages and PDFs', { timeout: 60_000 }, async (t) => {
       t.match(await reader.readPdf(pdf(bytes), READING), { readable: false, reason: 'is no PDF' })
     })
 
+  t.test('broken PDFs are told or read, and their thread lives on', async (t) => {
+    const whole = pdfOf('First page', 'Another', 'A third')
+    const cuts = Array.from({ length: 40 }, (_, at) =>
+      whole.subarray(0, Math.floor((whole.length * at) / 40)),
+    )
+    const dents = Array.from({ length: 80 }, (_, at) => {
+      const dented = Buffer.from(whole)
+      for (let byte = at; byte < dented.length; byte += 97) dented[byte] = (dented[byte]! * 7 + at) % 256
+      return dented
+    })
+    for (const bytes of [...cuts, ...dents]) {
+      const read = await reader.readPdf(pdf(bytes), READING)
+      if (!read.readable) t.equal(read.reason, 'is no PDF')
+    }
+    t.match(await reader.readPdf(pdf(whole), READING), { pages: ['First page', 'Another', 'A third'] })
+  })
+
+  t.test('a page in which no article can be looked for is read as it stands', async (t) => {
+    for (const html of [
+      '<html',
+      '<!--<html>',
+      '<svg><html><title>',
+      '</html><html><p',
+      '<html><html><table><p>x',
+    ])
+      t.match(await reader.readPage(page(html), READING), { readable: true }, html)
+  })
+
   t.test('what a page of a PDF unpacks to is bounded', async (t) => {
     const most = 16 * 1024 * 1024
     t.match(await reader.readPdf(pdf(pdfBomb(most / 4)), READING), { pages: ['end'] })

@@ -42,7 +42,7 @@ export function readHtml({
 }: TaskInput<'read-html'>): TaskOutcome<'read-html'> {
   const html = decodePage(bytes, charset)
   if (hasManyTags(html)) return { ok: true, value: unreadable(`has more than ${MOST_ELEMENTS} elements`) }
-  const { document } = parseHTML(wholePage(html)) as { readonly document: PageDocument }
+  const document = parsePage(html)
   if (isDeep(document.documentElement))
     return { ok: true, value: unreadable(`has elements nested more than ${MOST_NESTING} deep`) }
   return { ok: true, value: articleOf(document, url, maxChars) }
@@ -59,10 +59,13 @@ function hasManyTags(html: string): boolean {
 }
 
 /** The parser does not add the tags that a page may leave out; without them it finds neither body nor article. */
-function wholePage(html: string): string {
-  const start = html.slice(0, 10_000)
-  if (!/<html[\s>]/i.test(start)) return `<html><body>${html}</body></html>`
-  return html
+function parsePage(html: string): PageDocument {
+  const whole = /<html[\s>]/i.test(html.slice(0, 10_000)) ? parse(html) : null
+  return whole?.documentElement ? whole : parse(`<html><body>${html}</body></html>`)
+}
+
+function parse(html: string): PageDocument {
+  return (parseHTML(html) as { readonly document: PageDocument }).document
 }
 
 function isDeep(root: PageElement): boolean {
@@ -86,7 +89,7 @@ function articleOf(document: PageDocument, url: string, maxChars: number): ReadH
   for (const name of ['baseURI', 'documentURI']) Object.defineProperty(document, name, { value: url })
   const title = document.querySelector('title')?.textContent
   const body = document.body.cloneNode(true)
-  const article = new Readability(document, { serializer: (element) => element as PageElement }).parse()
+  const article = findArticle(document)
   const root = article?.content ?? withoutFurniture(body)
   const text = toMarkdown()
     .turndown(root as Parameters<TurndownService['turndown']>[0])
@@ -97,6 +100,15 @@ function articleOf(document: PageDocument, url: string, maxChars: number): ReadH
     text: cutText(text, maxChars),
     isCut: text.length > maxChars,
     publishedAt: article?.publishedTime?.slice(0, 60) ?? null,
+  }
+}
+
+/** Null where there is none; also where the page is so broken that looking for one throws. */
+function findArticle(document: PageDocument) {
+  try {
+    return new Readability(document, { serializer: (element) => element as PageElement }).parse()
+  } catch {
+    return null
   }
 }
 

@@ -5,6 +5,9 @@ import { boundBuffers, resetBufferBudget } from './bounded-buffers.js'
 import { boundedTitle, cutText } from './bounded-text.js'
 
 boundBuffers()
+// Of a broken file the library leaves promises without an owner. What went wrong is told by those that it hands out; the
+// others would end the thread, and with it a document that is not broken.
+process.on('unhandledRejection', () => {})
 // Loaded before the first job: a thread may be ended while it works on one, and must not be amid loading then.
 await definePDFJSModule(() => import('unpdf/pdfjs'))
 

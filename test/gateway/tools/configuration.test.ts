@@ -13,7 +13,7 @@ function faultsOf(file: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** Models run beneath their calls. */
-const LONG: ReadonlySet<string> = new Set(['advisor', 'fusion', 'subagent'])
+const LONG: ReadonlySet<string> = new Set(['advisor', 'fusion', 'image_generation', 'subagent'])
 
 test('without any setting every tool is free, has half a minute, and only the sandbox is off', async (t) => {
   const { tools } = read({})
