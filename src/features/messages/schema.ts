@@ -130,7 +130,10 @@ const prompt = {
   messages: limitDepth(z.array(message).min(1)),
   ...optional({
     system: z.union([z.string(), limitDepth(z.array(textBlock))]),
-    tools: limitDepth(z.array(tool)),
+    tools: limitDepth(z.array(tool)).meta({
+      description:
+        'Tools of the caller; those that the gateway runs (`service:…`, servers in `mcp_servers`); and names with a date, which a provider of this format runs itself and the gateway elsewhere.',
+    }),
     tool_choice: toolChoice,
     thinking,
     output_config: outputConfig,
@@ -179,7 +182,12 @@ const others = {
   ...shared.persons,
   metadata: z.looseObject(optional({ user_id: shared.identifier.nullable() })),
   ...shared.serverState,
-  mcp_servers: z.union([z.boolean(), z.array(mcpServer).max(MOST_MCP_SERVERS)]).nullable(),
+  mcp_servers: z
+    .union([z.boolean(), z.array(mcpServer).max(MOST_MCP_SERVERS)])
+    .nullable()
+    .meta({
+      description: 'Servers of tools that the operator has configured, by name. No credential is forwarded.',
+    }),
   ...ofTheProvider,
 }
 

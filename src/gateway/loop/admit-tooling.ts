@@ -12,8 +12,9 @@ interface OperatorConfig {
 
 /** The tooling with the plugins that run unasked; the caller's 400 where it names a tool that is switched off. */
 export function admitTooling(config: OperatorConfig, caller: Principal, tooling: Tooling): Tooling | Fault {
-  for (const { name, type, place } of tooling.tools) {
-    if (isSwitchedOff(config.tools, name))
+  for (const { name, type, place, isNative } of tooling.tools) {
+    // A tool with a date may be the provider's to run, whatever is switched off here; otherwise it is refused later.
+    if (!isNative && isSwitchedOff(config.tools, name))
       return invalidInput(['body', ...place, 'type'], `names a tool that is switched off here: ${type}`)
   }
   const defaults = defaultsOf(config.plugins, caller)

@@ -93,6 +93,18 @@ test('a request whose tools the provider runs alone is one ordinary call', async
   t.strictSame(sentTo(theirs)[0].tools, [SEARCH])
 })
 
+test('a tool that is switched off here may still be the provider’s', async (t) => {
+  const tools = [{ type: 'code_execution_20250825', name: 'code_execution' }]
+  theirs.requests.length = 0
+  turns = [{ content: [{ type: 'text', text: 'Done.' }] }]
+  const body = { max_tokens: 50, messages: ASKED, tools }
+  t.equal((await askMessages(server, { ...body, model: 'acme/theirs' })).status, 200)
+  t.strictSame(sentTo(theirs)[0].tools, tools)
+  const refused = await askMessages(server, { ...body, model: 'acme/other' })
+  t.equal(refused.status, 400)
+  t.match(refused.json().error.message, /tools\.0.*switched off/)
+})
+
 test('blocks of ours become calls and results for a provider of either format', async (t) => {
   turns = [
     {
