@@ -106,6 +106,22 @@ test('small models have it unasked, for prompts that might not fit', async (t) =
   t.equal(withCompression(named), named)
 })
 
+test('any number of messages and results is looked at in bounded time', async (t) => {
+  const many = Array.from({ length: 300_000 }, () => user('a word'))
+  const change = await compress({ model: 'm', messages: many, max_tokens: 10 } as ChatRequest, 8_000)
+  t.ok(contents(change).length < 2_000)
+  const results = Array.from({ length: 200_000 }, () => ({
+    type: 'tool_result',
+    tool_use_id: 't',
+    content: 'x',
+  }))
+  const messages = [
+    { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+    { role: 'user', content: results },
+  ]
+  t.strictSame(cutIntoUnits(messages), [{ from: 0, to: 1 }])
+})
+
 // ── Properties ──────────────────────────────────────────────────────────────
 
 /** Turns of a conversation: words, or calls with their results. */

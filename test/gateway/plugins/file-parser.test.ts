@@ -215,6 +215,36 @@ test('models that read files are given them, unless the request says how', async
   t.match(contents(await read(DATA, { options: { pdf: { engine: 'native' } } })), [{}, { type: 'file' }])
 })
 
+test('files of a request have bounds together', async (t) => {
+  const parts = Array.from({ length: 33 }, () => ({ type: 'file', file: { file_data: fileData(PDF) } }))
+  const many = await faultOf({ messages: [{ role: 'user', content: parts }] })
+  t.match(many.issues[0], { loc: ['body', 'messages'], note: /more than 32/ })
+  const address = { type: 'file', file: { file_data: 'https://a.example/rain.pdf' } }
+  const two = { messages: [{ role: 'user', content: [address, address] }] }
+  const large = await faultOf(two, { maxBytes: PDF.length })
+  t.match(large.issues[0], { loc: ['body', 'messages', 0, 'content', 1], note: /too large beside/ })
+  const long = {
+    readable: true,
+    title: '',
+    pages: ['x'.repeat(2_000_000)],
+    pageCount: 1,
+    isCut: false,
+  } as const
+  const asked: number[] = []
+  const documents: DocumentReader = {
+    ...count(),
+    readPdf: async ({ maxChars }) => {
+      asked.push(maxChars)
+      return asked.length === 1 ? long : { ...long, pages: [], isCut: true }
+    },
+  }
+  t.match(contents(await read(two, { documents })), [
+    {},
+    { text: /was not read: the files before it are too long/ },
+  ])
+  t.strictSame(asked, [2_000_000, 0])
+})
+
 // ── OCR ─────────────────────────────────────────────────────────────────────
 
 function service(answer: JsonAnswer, pricePerPage = 0) {
@@ -263,6 +293,14 @@ test('pages are paid for before they are read', async (t) => {
   const poor = await faultOf(DATA, { ...WITH_OCR, ocr, run: { charge: async () => false } })
   t.equal(poor.kind, 'payment-required')
   t.equal(calls.length, 1)
+})
+
+test('a service is given no more pages than are paid for in good faith', async (t) => {
+  const many = { readable: true, title: '', pages: [''], pageCount: 1_000_000, isCut: true } as const
+  const documents: DocumentReader = { ...count(), readPdf: async () => many }
+  const { calls, ocr } = service(SCANNED, 3)
+  t.match((await faultOf(DATA, { ...WITH_OCR, ocr, documents })).issues[0], { note: /more than 2000 pages/ })
+  t.equal(calls.length, 0)
 })
 
 test('a service that fails is a 503', async (t) => {

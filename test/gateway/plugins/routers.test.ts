@@ -133,6 +133,17 @@ test('patterns allow models, and those that exclude win', async (t) => {
   t.equal(await chosen('jev-router', { models: ['b/*'] }), 'b/dear')
 })
 
+test('patterns that would take too long are refused', async (t) => {
+  const of = catalog(
+    Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`m/${at}`, { quality: { overall: 1 } }])),
+  )
+  const starry = Array.from({ length: 1_024 }, (_, at) => `${'a*'.repeat(28)}${at}*`)
+  const fault = await refused('auto-router', { allowed_models: starry }, say('x'), { of })
+  t.match(fault.issues[0], { loc: ['body', 'plugins', 0], note: /too many stars/ })
+  const plain = Array.from({ length: 1_024 }, (_, at) => `m/${at}*`)
+  t.equal(await chosen('auto-router', { allowed_models: plain }, say('x'), { of }), 'm/0')
+})
+
 test('the task of a prompt counts where a router looks at it', async (t) => {
   const of = catalog({
     'm/coder': { quality: { overall: 0.3, coding: 0.9 } },

@@ -50,8 +50,16 @@ export async function fitMiddleOut<M extends TalkMessage>(
   return cut === null ? 'unfit' : { ...cut, dropped, from }
 }
 
+/** Of more messages the tokens are guessed, and rather too many: a count for each would take too long. */
+const MOST_COUNTED = 2_000
+const GUESSED_BYTES_PER_TOKEN = 3
+
 async function sizesOf(messages: readonly TalkMessage[], count: Count): Promise<readonly number[]> {
-  const counts = await count(messages.map(messageText))
+  const texts = messages.map(messageText)
+  const counts =
+    texts.length <= MOST_COUNTED
+      ? await count(texts)
+      : texts.map((text) => Math.ceil(Buffer.byteLength(text) / GUESSED_BYTES_PER_TOKEN))
   return messages.map(
     (message, at) => counts[at]! + MESSAGE_TOKENS + ATTACHMENT_TOKENS * attachments(message),
   )
@@ -138,7 +146,10 @@ async function shortenTexts<M extends TalkMessage>(
   room: number,
   count: Count,
 ): Promise<Pick<Fitted<M>, 'messages' | 'shortened' | 'to'> | null> {
-  let longest = Math.max(0, ...messages.filter((each) => !isSystem(each)).map(longestText))
+  let longest = messages.reduce(
+    (most, each) => (isSystem(each) ? most : Math.max(most, longestText(each))),
+    0,
+  )
   for (let round = 0; round < ROUNDS && longest > SHORTEST; round++) {
     const before = sum(
       await sizesOf(

@@ -21,8 +21,8 @@ export function cutIntoUnits(messages: readonly TalkMessage[]): readonly Unit[] 
   const units: Unit[] = []
   for (let at = 0; at < messages.length; at++) {
     for (const id of callIds(messages[at]!)) callAt.set(id, at)
-    const calls = resultIds(messages[at]!).flatMap((id) => callAt.get(id) ?? [])
-    const from = Math.min(at, ...calls)
+    let from = at
+    for (const id of resultIds(messages[at]!)) from = Math.min(from, callAt.get(id) ?? at)
     // Whatever stands between a call and its result goes with them.
     while (units.length > 0 && units.at(-1)!.to >= from) units.pop()
     const first = units.length === 0 ? 0 : units.at(-1)!.to + 1

@@ -24,7 +24,7 @@ export interface FileParserPorts {
   readonly fetchFile: FetchFile
   /** `plugins.file-parser.ocr` of the moment; null where it says nothing. */
   readonly ocr: () => Ocr | null
-  /** Most bytes of one file. */
+  /** Most bytes of all files of a request. */
   readonly maxBytes: number
 }
 
@@ -43,7 +43,8 @@ export function createFileParser(ports: FileParserPorts): Plugin {
         before: async ({ request: asked }, run) => {
           if (engine === 'native' || (engine === undefined && readsFiles(ports.catalog(), asked)))
             return { request: asked }
-          return readFiles(asked, { ...ports, run, ocr: () => ocr }, known)
+          const left = { bytes: ports.maxBytes, chars: MOST_CHARS }
+          return readFiles(asked, { ...ports, run, ocr: () => ocr, left }, known)
         },
       }
     },
@@ -57,12 +58,15 @@ function readsFiles(catalog: Catalog, { model }: RoutedRequest): boolean {
 
 /** Most files that one request has read. */
 const MOST_FILES = 32
-/** Most pages that are read of one, and characters of text that it gives. */
+/** Most pages of one. */
 const MOST_PAGES = 2_000
+/** Most characters of text that all files of a request give together. */
 const MOST_CHARS = 2_000_000
 
 interface Reading extends FileParserPorts {
   readonly run: PluginRun
+  /** What the files of the request have left of it. */
+  readonly left: { bytes: number; chars: number }
 }
 
 /** What came of one file. */
@@ -88,6 +92,7 @@ async function readFiles(
     if (read.length === MOST_FILES)
       return invalidInput(['body', 'messages'], `has more than ${MOST_FILES} PDFs`)
     read.push(file)
+    reading.left.chars -= file.text.length
     texts.set(part.place.join(), quoted(file))
   }
   if (read.length === 0) return { request }
@@ -115,10 +120,11 @@ async function readPart(
   const [message, at, inner] = part.place
   const loc = ['body', 'messages', message, 'content', at, ...(inner === undefined ? [] : ['content', inner])]
   if (part.mimeType !== null && part.mimeType !== 'application/pdf' && !isCalledPdf(part)) return null
-  const loaded = await loadFile(part, reading)
+  const loaded = await loadFile(part, { ...reading, maxBytes: reading.left.bytes })
   if ('problem' in loaded) return invalidInput(loc, loaded.problem)
   if ('fault' in loaded) return loaded.fault
   const { bytes, name } = loaded
+  if (part.data === undefined) reading.left.bytes -= bytes.length
   if (!beginsAsPdf(bytes)) return isCalledPdf({ ...part, name }) ? invalidInput(loc, 'is no PDF') : null
   const ocr = reading.ocr()
   const reader: Reader = ocr === null ? 'text' : 'ocr'
@@ -128,11 +134,12 @@ async function readPart(
   const text = await readPdf(bytes, reading)
   if (!text.readable) return text.isBusy ? busy() : invalidInput(loc, `cannot be read: it ${text.reason}`)
   if (ocr === null) return { hash, name, text: joinPages(text), pages: text.pageCount, cost: 0 }
+  if (text.pageCount > MOST_PAGES) return invalidInput(loc, `has more than ${MOST_PAGES} pages`)
   return readByService(bytes, { hash, name, pages: text.pageCount }, ocr, reading.run)
 }
 
-function readPdf(bytes: Buffer, { documents, run }: Reading): ReturnType<DocumentReader['readPdf']> {
-  const pdf = { bytes, maxPages: MOST_PAGES, maxChars: MOST_CHARS }
+function readPdf(bytes: Buffer, { documents, run, left }: Reading): ReturnType<DocumentReader['readPdf']> {
+  const pdf = { bytes, maxPages: MOST_PAGES, maxChars: Math.max(0, left.chars) }
   const caller = {
     onAbort: (abort: () => void) => run.signal.addEventListener('abort', abort, { once: true }),
   }
@@ -169,12 +176,15 @@ async function readByService(
 
 function joinPages({ pages, isCut }: { readonly pages: readonly string[]; readonly isCut: boolean }): string {
   const texts = pages.map((page) => page.trim()).filter((page) => page !== '')
-  if (texts.length === 0) return '(There is no text in it: it may be a scan.)'
+  if (texts.length === 0) return isCut ? UNREAD : NO_TEXT
   return `${texts.join('\n\n')}${isCut ? '\n\n(It goes on; this is its beginning.)' : ''}`.slice(
     0,
     MOST_CHARS,
   )
 }
+
+const NO_TEXT = '(There is no text in it: it may be a scan.)'
+const UNREAD = '(It was not read: the files before it are too long.)'
 
 /** What is read is data of the caller's: it stands in the place of the file, under its name. */
 function quoted({ name, text }: ParsedFile): string {

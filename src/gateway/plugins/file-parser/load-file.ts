@@ -24,6 +24,7 @@ export async function loadFile(part: FilePart, loading: Loading): Promise<Loaded
     const bytes = bytesOf(data)
     return bytes === null ? { problem: 'has no bytes in base64' } : { bytes, name: name || 'document.pdf' }
   }
+  if (loading.maxBytes <= 0) return { problem: 'is too large beside the files before it' }
   if (url !== undefined) return fetchBytes(url, name, loading)
   const stored = await loading.run.files.read(id!, loading.maxBytes)
   if (stored === null) return { problem: 'names a file that is too large, or whose bytes are gone' }

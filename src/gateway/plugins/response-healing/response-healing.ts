@@ -17,7 +17,7 @@ const MENDED_FINISHES: ReadonlySet<string> = new Set([
 ])
 
 /** Longer answers are left as they are. */
-const LONGEST = 4 * 1024 * 1024
+const LONGEST = 1024 * 1024
 /** Where more than the end is missing, the time to mend may grow with the square of the length. */
 const LONGEST_REPAIR = 100_000
 

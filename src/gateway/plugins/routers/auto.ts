@@ -1,5 +1,5 @@
 /** Routers that weigh quality against price: `auto-router`, `auto-beta-router` and `jev-router`. */
-import type { Fault } from '../../../base/fault.js'
+import { type Fault, invalidInput } from '../../../base/fault.js'
 import type { Catalog } from '../../catalog/catalog.js'
 import { COST_TIERS, type CostTier } from '../../catalog/configuration/models.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
@@ -11,6 +11,7 @@ import {
   findCandidates,
   missingColumn,
   noCandidate,
+  poolOf,
   qualityOf,
   type RoutableRequest,
 } from './candidates.js'
@@ -73,7 +74,10 @@ function chooseModel(
   const options = asked.options as AutoOptions
   const lists = [options.allowed_models, options.models].filter((list) => list !== undefined)
   const allowed = lists.length === 0 ? null : lists.flat()
-  const all = findCandidates(catalog, request, { allowed, excluded: options.excluded_models ?? [] })
+  const pool = poolOf(catalog, allowed, options.excluded_models)
+  if (pool === null)
+    return invalidInput(['body', ...asked.place], 'has patterns with too many stars for the models here')
+  const all = findCandidates(catalog, request, pool)
   if (all.length === 0) return noCandidate(id)
   const task = looksAtTask ? taskOf(request) : 'overall'
   const judged = all.filter((candidate) => qualityOf(candidate, task) !== null)

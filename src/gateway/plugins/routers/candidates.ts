@@ -6,7 +6,7 @@ import type { RoutedRequest } from '../../formats/canonical.js'
 import { forEachContentLeaf } from '../../formats/content-parts.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
 import { producesText } from '../../metering/format.js'
-import { namesModel } from './model-patterns.js'
+import { ModelPatterns } from './model-patterns.js'
 
 export interface Candidate {
   readonly model: Model
@@ -18,10 +18,30 @@ export interface Candidate {
 
 /** What a router looks among. */
 interface RouterPool {
-  /** Patterns; null where every model may be taken. */
-  readonly allowed: readonly string[] | null
-  /** Patterns; they win over those that are allowed. */
-  readonly excluded: readonly string[]
+  /** Null where every model may be taken. */
+  readonly allowed: ModelPatterns | null
+  /** They win over those that are allowed. */
+  readonly excluded: ModelPatterns
+}
+
+/** Every model of the catalogue. */
+const WHOLE_POOL: RouterPool = { allowed: null, excluded: new ModelPatterns([]) }
+
+/** Pieces of patterns that are looked for in all ids together: some tens of milliseconds of work. */
+const MOST_PIECES = 1_000_000
+
+/** The pool that patterns allow; null where they have too many stars for so many models. */
+export function poolOf(
+  catalog: Catalog,
+  allowed: readonly string[] | null,
+  excluded: readonly string[] = [],
+): RouterPool | null {
+  const pool = {
+    allowed: allowed === null ? null : new ModelPatterns(allowed),
+    excluded: new ModelPatterns(excluded),
+  }
+  const pieces = (pool.allowed?.pieces ?? 0) + pool.excluded.pieces
+  return pieces * catalog.models.length > MOST_PIECES ? null : pool
 }
 
 /** What is read of a request of either format of text. */
@@ -55,16 +75,20 @@ const CHARS_PER_TOKEN = 4
  * The models that could answer, in the order of the catalogue. Simulated ones stand for themselves: beside a real model
  * they are only taken where the caller allows them by name.
  */
-export function findCandidates(catalog: Catalog, request: RoutableRequest, pool: RouterPool): Candidate[] {
+export function findCandidates(
+  catalog: Catalog,
+  request: RoutableRequest,
+  { allowed, excluded }: RouterPool = WHOLE_POOL,
+): Candidate[] {
   const needs = needsOf(request)
   const isFit = (model: Model): boolean =>
     !isPrefixEntry(model.id) &&
-    !namesModel(pool.excluded, model.id) &&
-    (pool.allowed === null || namesModel(pool.allowed, model.id)) &&
-    canAnswer(model, needs)
+    canAnswer(model, needs) &&
+    !excluded.names(model.id) &&
+    (allowed === null || allowed.names(model.id))
   const fit = catalog.models.filter(isFit)
   const real = fit.filter((model) => !isSimulated(model))
-  const taken = real.length > 0 && pool.allowed === null ? real : fit
+  const taken = real.length > 0 && allowed === null ? real : fit
   return taken.map((model) => ({ model, ...pricesOf(model) }))
 }
 

@@ -39,7 +39,7 @@ function chooseCoder(
   request: RoutableRequest,
 ): RouteChoice | Fault {
   const { max_price: most, min_coding_score: least, price_source: source } = asked.options as ParetoOptions
-  const all = findCandidates(catalog, request, { allowed: null, excluded: [] })
+  const all = findCandidates(catalog, request)
   if (all.length === 0) return noCandidate(ID)
   const coders = all.filter(({ model }) => model.quality !== null && Object.hasOwn(model.quality, 'coding'))
   if (coders.length === 0) return missingColumn(asked, 'quality.coding')

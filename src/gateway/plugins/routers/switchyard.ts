@@ -16,6 +16,7 @@ import {
   isSimulated,
   missingColumn,
   noCandidate,
+  poolOf,
   qualityOf,
   type RoutableRequest,
 } from './candidates.js'
@@ -131,9 +132,9 @@ function isNamed({ models }: RoutableRequest): boolean {
 
 /** The models of the list, in its order; without a list all of the catalogue that could answer. */
 function namedCandidates(catalog: Catalog, request: RoutableRequest): readonly Candidate[] {
-  if (!isNamed(request)) return findCandidates(catalog, request, { allowed: null, excluded: [] })
+  if (!isNamed(request)) return findCandidates(catalog, request)
   const names = request.models!.map((name) => catalog.model(name)?.id ?? name)
-  const found = findCandidates(catalog, request, { allowed: names, excluded: [] })
+  const found = findCandidates(catalog, request, poolOf(catalog, names)!)
   return found.toSorted((one, other) => names.indexOf(one.model.id) - names.indexOf(other.model.id))
 }
 

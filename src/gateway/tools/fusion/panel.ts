@@ -19,7 +19,7 @@ type PanelChoice =
  * `general-fast` the best of the tiers `low` and `medium`.
  */
 export function choosePanel(catalog: Catalog, preset: PanelPreset): PanelChoice {
-  const judged = findCandidates(catalog, {}, { allowed: null, excluded: [] })
+  const judged = findCandidates(catalog, {})
     .filter((candidate) => qualityOf(candidate, 'overall') !== null)
     .sort((one, other) => qualityOf(other, 'overall')! - qualityOf(one, 'overall')! || byPrice(one, other))
   if (judged.length === 0) return { missing: 'quality' }
