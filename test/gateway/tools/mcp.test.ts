@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { type Test, test } from 'tap'
+import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { createMcpTool } from '../../../src/gateway/tools/mcp/mcp.js'
 import type { PreparedTool, ToolOutcome, ToolRun } from '../../../src/gateway/tools/port/tool.js'
 import { startPeer } from '../../support/peers/peer-process.js'
@@ -97,6 +99,19 @@ test('nothing is left of a server whose worker is killed, also where it does not
   t.ok(await eventually(() => pids.every((pid) => !isAlive(pid))))
 })
 
+test('a server that says nothing is not waited for when its worker ends', async (t) => {
+  const { servers, close } = mcpWorld({ mute: byProgram('setInterval(() => {}, 1000)') })
+  const before = performance.now()
+  const refusal = refusalOf(createMcpTool(servers), { server_label: 'mute' })
+  const child = await eventually(() =>
+    childrenOf(process.pid).find((pid) => commandOf(pid).includes('setInterval')),
+  )
+  await close()
+  t.equal(isAlive(child), false)
+  t.match(await refusal, { refused: /names a server that/ })
+  t.ok(performance.now() - before < 8_000, 'less than the time for a connection')
+})
+
 test('a request chooses among the tools, and may not name one that is not there', async (t) => {
   const { tool } = await faulty(t)
   const names = async (more: object) =>
@@ -156,4 +171,12 @@ function isAlive(pid: number): boolean {
 
 function textOf({ content }: ToolOutcome): unknown {
   return (content as { readonly text?: unknown }).text
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -42,6 +42,8 @@ export class McpServer {
   readonly #options: McpServerOptions
   readonly #shares: FetchShares
   #connection: Promise<Client> | null = null
+  /** Of the latest connection, also while it is being opened. */
+  #transport: Transport | null = null
   #failure: { readonly error: unknown; readonly at: number } | null = null
   #list: { readonly tools: readonly Tool[]; readonly until: number } | null = null
   #listing: Promise<McpAnswer<readonly Tool[]>> | null = null
@@ -124,7 +126,11 @@ export class McpServer {
     if (this.#connection !== null) return this.#connection
     if (failure !== null && this.#now < failure.at + COOL_DOWN_MS) return Promise.reject(failure.error)
     const connection: Promise<Client> = connectTo({
-      openTransport: this.#options.openTransport,
+      openTransport: (library) => {
+        if (this.#closed) throw new Error('it is no longer configured')
+        this.#transport = this.#options.openTransport(library)
+        return this.#transport
+      },
       timeoutMs: this.#patienceMs,
       onGone: () => this.#forget(connection),
       onListChanged: () => this.#outdateList(),
@@ -148,9 +154,10 @@ export class McpServer {
     if (this.#list !== null) this.#list = { ...this.#list, until: 0 }
   }
 
-  /** Calls under way fail. Resolves when a command has ended. */
+  /** Calls under way fail, and a connection that is being opened. Resolves when a command has ended. */
   async close(): Promise<void> {
     this.#closed = true
+    await this.#transport?.close().catch(() => {})
     const client = await this.#connection?.catch(() => null)
     await client?.close().catch(() => {})
   }

@@ -21,7 +21,8 @@ export function showResult({ content, structuredContent }: CallToolResult, mostC
   const texts = content.map((block) => {
     const picture = pictureIn(block)
     if (picture === null) return textOf(block)
-    if (images.length < MOST_IMAGES) images.push(picture)
+    if (images.length >= MOST_IMAGES) return '[a further picture]'
+    images.push(picture)
     return `[picture ${images.length}]`
   })
   // What is structured stands in the texts as well, where a server follows the specification.
