@@ -15,8 +15,8 @@ interface RunBounds {
 }
 
 /**
- * The outcome of `run`; an error as its outcome where it fails, takes too long, or is called off. Never rejects, and
- * resolves at the latest a second after the signal or the wall clock.
+ * The outcome of `run`; an error as its outcome where it fails, takes too long, or is called off, before it is begun or
+ * after. Never rejects, and resolves at the latest a second after the signal or the wall clock.
  */
 export function runWithin(
   run: (signal: AbortSignal) => Promise<ToolOutcome>,
@@ -43,12 +43,15 @@ export function runWithin(
       if (!controller.signal.aborted) onDefect(error)
       end(failed(controller.signal.aborted ? controller.signal.reason.message : 'the tool has failed'))
     }
+    if (signal.aborted) {
+      end(failed('the call was cancelled'))
+      return
+    }
     try {
       run(controller.signal).then(end, fail)
     } catch (error) {
       fail(error)
     }
-    if (signal.aborted) leave()
   })
 }
 

@@ -182,6 +182,15 @@ test('a mixed turn hands the caller’s calls over, and the next request resumes
   t.notOk('untranslated' in service_metadata)
 })
 
+test('results travel also where the thinking is not shown', async (t) => {
+  const { whole, streamed } = await both({ ...MIXED, reasoning: { exclude: true } })
+  const { message } = whole.json().choices[0]
+  t.equal(message.reasoning_details.length, 2)
+  t.equal(streamed.details.length, 2)
+  const next = await askChat(server, { model: 'sim/agent', ...following(message) })
+  t.match(next.json().choices[0].message.content, /Europe\/London/)
+})
+
 test('a forged detail is dropped and named, and the model does not see it', async (t) => {
   const { message } = (await both(MIXED)).whole.json().choices[0]
   const forged = following(message, (detail) => ({ ...detail, result: '{"datetime":"1066"}' }))
