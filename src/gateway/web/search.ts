@@ -1,5 +1,5 @@
 /** One search, whichever engine answers it: what it is asked, and what of its answer is shown. */
-import type { JsonObject } from '../formats/json-values.js'
+import { asObject, type JsonObject } from '../formats/json-values.js'
 import type { UrlCitation } from '../tools/port/tool.js'
 import type { DomainFilter } from './domains.js'
 import { cut } from './engines/results.js'
@@ -29,6 +29,12 @@ const DEFAULT_CHARACTERS = 4_000
 export function charactersPerResult(maxCharacters: unknown, contextSize: unknown): number {
   if (typeof maxCharacters === 'number') return Math.min(maxCharacters, MOST_CHARACTERS)
   return CHARACTERS_OF_SIZE[String(contextSize)] ?? DEFAULT_CHARACTERS
+}
+
+/** `{country, region, city, timezone}`, which one of the formats puts one level deeper. Null where nothing is said. */
+export function placeOf(userLocation: unknown): JsonObject | null {
+  const place = asObject(userLocation)
+  return asObject(place?.approximate) ?? place
 }
 
 /** The engine of that name; `auto` takes the configured one. Else why there is none, after "engine" or the tool's name. */

@@ -81,6 +81,13 @@ test('web: options', async (t) => {
   t.match(engine.asked, [{ mode: 'fast', excluded: ['b.example'], location: { country: 'DE' } }])
   t.match(change.citations, { length: 1 })
   t.match(latest(change), 'Look here:')
+  const approximate = { country: 'FR' }
+  await web(engine, { search_context_size: 'low', user_location: { type: 'approximate', approximate } })
+  t.match(
+    engine.asked.at(-1),
+    { maxCharacters: 5_000, location: approximate },
+    'as web_search_options says them',
+  )
   const plugin = createWebPlugin({ engines: () => enginesOf(engine), ...LIMITS })
   const refusal = (options: JsonObject, isSimulated = false) =>
     plugin.prepare(asked('web', options), { caller: CALLER, isSimulated, request: REQUEST })

@@ -1,5 +1,5 @@
 /** `web`: searches once before the model, and puts what it finds into the prompt (contract/tools 4.1). */
-import { asObject, type JsonObject, nonEmptyText } from '../../formats/json-values.js'
+import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
 import { type DomainFilter, domainFilter } from '../../web/domains.js'
 import type { SearchEngine, SearchEngines, SearchResult } from '../../web/port.js'
@@ -11,6 +11,7 @@ import {
   DEFAULT_RESULTS,
   MOST_QUERY_CHARS,
   MOST_RESULTS,
+  placeOf,
   search,
 } from '../../web/search.js'
 import type { Plugin, PluginRun, PreparedPlugin, Question, QuestionChange } from '../port/plugin.js'
@@ -56,10 +57,10 @@ function prepared(
   parts: WebPluginParts,
 ): PreparedPlugin {
   const { max_results: count, mode } = options
-  const location = asObject(options.user_location)
+  const location = placeOf(options.user_location)
   const wish = {
     count: Math.min(MOST_RESULTS, typeof count === 'number' ? count : DEFAULT_RESULTS),
-    maxCharacters: charactersPerResult(undefined, undefined),
+    maxCharacters: charactersPerResult(options.max_characters, options.search_context_size),
     domains,
     ...(typeof mode === 'string' && { mode }),
     ...(location !== null && { location }),

@@ -1,5 +1,5 @@
 /** Searches the web (contract/tools 3.2). */
-import { asObject, type JsonObject } from '../../formats/json-values.js'
+import type { JsonObject } from '../../formats/json-values.js'
 import { type DomainFilter, domainFilter } from '../../web/domains.js'
 import type { SearchEngine, SearchEngines, SearchResult } from '../../web/port.js'
 import {
@@ -9,6 +9,7 @@ import {
   DEFAULT_RESULTS,
   MOST_QUERY_CHARS,
   MOST_RESULTS,
+  placeOf,
   type SearchWish,
   search,
 } from '../../web/search.js'
@@ -79,7 +80,7 @@ class WebSearch implements PreparedTool {
 
   constructor(engine: SearchEngine, parameters: JsonObject, domains: DomainFilter, price: number) {
     const { max_results: count, max_total_results: total, max_uses: uses, mode } = parameters
-    const location = asObject(parameters.user_location)
+    const location = placeOf(parameters.user_location)
     this.#engine = engine
     this.#price = price
     this.#wish = {
