@@ -189,7 +189,8 @@ export class ToolCalls {
 
   /** Neither a fee beyond what was set aside nor a result beyond what a conversation may hold. */
   #bound(outcome: ToolOutcome, fee: number): ToolOutcome {
-    const charged = Math.max(0, Math.min(outcome.charged, fee))
+    // Whole nano-dollars, as the row has them.
+    const charged = Math.min(Math.max(0, Math.ceil(outcome.charged) || 0), fee)
     const length = JSON.stringify(outcome.content ?? null).length
     if (length <= LONGEST_RESULT && this.#resultChars + length <= LONGEST_RESULTS) {
       this.#resultChars += length

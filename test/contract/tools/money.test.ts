@@ -132,6 +132,37 @@ test('a limit of a tool that is used up is a result for the model, and costs not
   t.ok(asked > ran, `${asked} asked, ${ran} run`)
 })
 
+test('a key that is disabled in the middle ends the loop there, and what ran is settled', async (t) => {
+  const asked = { name: 'short', limit: 1 }
+  const made = (await (await server.post('/keys', asked, { key: MANAGEMENT_KEY })).json()) as Json
+  const hash: string = made.data.hash
+  const lines = Array.from({ length: 25 }, (_, at) => `call ${TYPES[1]} {"query":"q${at}"}`).join('\n')
+  const headers = { 'X-Service-Tool-Events': 'enabled' }
+  const body = request(lines, { stream: true })
+  const response = await server.post('/chat/completions', body, { key: made.key, headers })
+  const heard: string[] = []
+  let disabled: Promise<Response> | null = null
+  for await (const piece of response.body!) {
+    heard.push(Buffer.from(piece).toString())
+    if (!heard.join('').includes('"completed"')) continue
+    disabled ??= fetch(`${server.apiUrl}/keys/${hash}`, {
+      method: 'PATCH',
+      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+      body: '{"disabled":true}',
+    })
+  }
+  t.equal((await disabled)?.status, 200)
+  const text = heard.join('')
+  const id = response.headers.get('x-generation-id')!
+  t.match(text, /"error":\{"code":401/)
+  const told = await generationOf(id)
+  t.match(told, { outcome: 'failed', finish_reason: 'tool_calls' })
+  const ran = told.rows.filter(({ kind }: Json) => kind === 'tool').length
+  t.ok(ran >= 1 && ran < 25, `${ran} of 25 calls were run`)
+  const key = (await (await server.get(`/keys/${hash}`, MANAGEMENT_KEY)).json()) as Json
+  t.equal(nanos(key.data.usage), sum(told.rows.map((row: Json) => row.charged)))
+})
+
 test('calls, errors, time and money of tools are in the metrics', async (t) => {
   const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text()
   t.match(metrics, /^sluice_tool_calls_total\{worker="\d+",tool="datetime"\} [1-9]/m)
