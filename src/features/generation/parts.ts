@@ -74,14 +74,11 @@ function sumUnits({ units, parts }: LedgerRow): LedgerRow['units'] {
   return sums
 }
 
-/** What has searched: the backend of our own search tool, or `native`; null where nothing was searched, or by a plugin. */
+/** What has searched: the backend of our own search, or `native`; null where nothing was searched. */
 export function searchEngineOf(row: LedgerRow): string | null {
   const searches = (part: LedgerRow): boolean => part.units.web_searches !== undefined
-  const tool = row.parts.find((part) => part.detail.api === 'tool' && searches(part))
-  if (tool !== undefined) return tool.detail.provider
-  const isNative =
-    row.parts.length === 0
-      ? searches(row) && !isFee(row)
-      : row.parts.some((part) => !isFee(part) && searches(part))
-  return isNative ? 'native' : null
+  const parts = row.parts.length === 0 ? [row] : row.parts
+  const ours = parts.find((part) => isFee(part) && searches(part))
+  if (ours !== undefined) return ours.detail.provider
+  return parts.some(searches) ? 'native' : null
 }

@@ -125,15 +125,16 @@ function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): 
 
 /** How often a tool may be called in a minute, over all workers; null where there is no limit. */
 export interface ToolLimits {
+  /** Whose calls are counted together. */
+  readonly tool: string
   readonly callsPerMinutePerKey: number | null
   readonly callsPerMinutePerOrganization: number | null
 }
 
 /** What a call of a tool claims of the operator's limits. */
 export function toolClaimsFor(
-  tool: string,
   { keyHash, organizationId }: Principal,
-  { callsPerMinutePerKey, callsPerMinutePerOrganization }: ToolLimits,
+  { tool, callsPerMinutePerKey, callsPerMinutePerOrganization }: ToolLimits,
 ): readonly QuotaClaim[] {
   const claims = [
     [`u${tool} ${keyPayer(keyHash)}`, callsPerMinutePerKey],

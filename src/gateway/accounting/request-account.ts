@@ -78,15 +78,15 @@ export class RequestAccount implements LoopAccount {
     }
   }
 
-  async #hold(caller: Principal, { kind, name, fee }: ToolRow): Promise<HeldPermits> {
+  async #hold(caller: Principal, { name, fee }: ToolRow): Promise<HeldPermits> {
     const { bookings, accounts, limitsOf } = this.#ports
     bookings.requireRoom()
     const organization = accounts.organization(caller.organizationId)
     const reservation = feeReservation(fee)
     const money = quotaClaimsFor(caller, organization, reservation, this.#root.created * 1000)
-    const limits = kind === 'tool' ? limitsOf(name) : null
+    const limits = limitsOf(name)
     const claims = [
-      ...(limits === null ? [] : toolClaimsFor(name, caller, limits)),
+      ...(limits === null ? [] : toolClaimsFor(caller, limits)),
       ...(fee === 0 ? [] : money.filter(isOfMoney)),
     ]
     const coverage = limitCoverageFor(caller, organization?.credits ?? null)

@@ -128,20 +128,15 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     return this.#plugins.some(({ prepared }) => prepared.holdsAnswer === true)
   }
 
-  async #charge({ name, charged, units }: Parameters<PluginRun['charge']>[0]): Promise<boolean> {
+  async #charge(asked: Parameters<PluginRun['charge']>[0]): Promise<boolean> {
+    const { name, charged, backend = name, ...more } = asked
     const { call, meter } = this.#site
     const startedAt = call.clock.monotonicMs()
-    const row = { id: call.newRowId(), kind: 'plugin' as const, name, backend: name, fee: charged }
+    const row = { id: call.newRowId(), kind: 'plugin' as const, name, backend, fee: charged }
     const permit = await call.account.reserve(row)
     if (permit instanceof Fault) return false
     const durationMs = call.clock.monotonicMs() - startedAt
-    permit.settle({
-      charged,
-      executed: true,
-      isError: false,
-      ...(units !== undefined && { units }),
-      durationMs,
-    })
+    permit.settle({ ...more, charged, executed: true, isError: false, durationMs })
     meter.addFee(charged)
     return true
   }

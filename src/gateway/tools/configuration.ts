@@ -121,14 +121,20 @@ export function isSwitchedOff(config: ToolsConfig, name: string): boolean {
   return settings.enabled === false || (settings.enabled === null && OFF_UNLESS_ENABLED.has(section))
 }
 
-/** How often keys and organizations may call each tool, by every name that a tool goes by. */
+/** What else is done with the means of a tool, and counts as a call of it: its other name, and plugins by their ids. */
+const COUNTED_AS: Readonly<Record<string, keyof typeof TOOL_SECTIONS>> = {
+  ...SECTION_OF,
+  web: 'web_search',
+  'web-fetch': 'web_fetch',
+}
+
+/** How often keys and organizations may call each tool, by the names of tools and plugins. */
 export function toolLimits({
   maxCalls: _,
   ...sections
-}: ToolsConfig): Readonly<Record<string, ToolSettings['limits']>> {
-  const named = {
-    ...sections,
-    ...Object.fromEntries(Object.entries(SECTION_OF).map(([name, of]) => [name, sections[of]])),
-  }
-  return Object.fromEntries(Object.entries(named).map(([name, { limits }]) => [name, limits]))
+}: ToolsConfig): Readonly<Record<string, ToolSettings['limits'] & { readonly tool: string }>> {
+  const named = [...Object.keys(sections).map((name) => [name, name] as const), ...Object.entries(COUNTED_AS)]
+  return Object.fromEntries(
+    named.map(([name, tool]) => [name, { ...sections[tool as keyof typeof TOOL_SECTIONS].limits, tool }]),
+  )
 }

@@ -6,6 +6,7 @@ const TOOLS = {
   datetime: { price: 0.001, limits: { calls_per_minute_per_organization: 12 } },
   experimental__search_models: { price: '0.000000003' },
   memory: { enabled: false },
+  web_search: { price: 0.005, limits: { calls_per_minute_per_key: 2 } },
 }
 const server = await startGateway({ config: { tools: TOOLS } })
 tap.teardown(() => server.stop())
@@ -161,6 +162,27 @@ test('a key that is disabled in the middle ends the loop there, and what ran is 
   t.ok(ran >= 1 && ran < 25, `${ran} of 25 calls were run`)
   const key = (await (await server.get(`/keys/${hash}`, MANAGEMENT_KEY)).json()) as Json
   t.equal(nanos(key.data.usage), sum(told.rows.map((row: Json) => row.charged)))
+})
+
+test('a search by the plugin costs and counts as one by the tool, and the request says what has searched', async (t) => {
+  const plugins = [{ id: 'web' }]
+  const asked = { model: 'sim/agent', plugins, messages: [{ role: 'user', content: 'gate three' }] }
+  const ids: string[] = []
+  for (let call = 0; call < 3; call++) {
+    const response = await server.post('/chat/completions', asked)
+    const said = (await response.json()) as Json
+    ids.push(said.id)
+    t.equal(response.status, 200)
+    t.equal(nanos(said.usage.cost_details.server_tool_cost ?? 0), call < 2 ? 5_000_000 : 0)
+  }
+  const searched = await generationOf(ids[1]!)
+  t.match(searched, {
+    web_search_engine: 'simulated',
+    rows: [{ kind: 'plugin', name: 'web', charged: 0.005 }, {}],
+  })
+  const refused = await generationOf(ids[2]!)
+  t.match(refused, { outcome: 'settled', web_search_engine: null })
+  t.equal(refused.rows.length, 1, 'the limit of searches left the turn alone')
 })
 
 test('calls, errors, time and money of tools are in the metrics', async (t) => {

@@ -163,7 +163,7 @@ test('a loop is one call at a time and one request, however many turns it has', 
 
 test('calls of a tool are limited for each key and each organization, by the clock', async (t) => {
   const made = world()
-  const limits = { callsPerMinutePerKey: 2, callsPerMinutePerOrganization: 3 }
+  const limits = { tool: 'web_search', callsPerMinutePerKey: 2, callsPerMinutePerOrganization: 3 }
   made.accounting.limitTools({ web_search: limits })
   const account = await made.accounting.openAccount(made.root)
   const settleNext = async (at: number) => (await permitted(account, at)).settle(SPENT)

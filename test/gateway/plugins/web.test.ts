@@ -68,7 +68,7 @@ test('web: what was found stands before the question, quoted line by line with i
   )
   t.match(change.citations, [{ url: 'https://a.example/x', content: hostile }])
   t.match(change.pipeline, { type: 'plugin', name: 'web', data: { backend: 'exa', results: 1 }, cost: 4_000 })
-  t.same(rows, [{ name: 'web', charged: 4_000, units: { web_searches: 1 } }])
+  t.same(rows, [{ name: 'web', charged: 4_000, units: { web_searches: 1 }, backend: 'exa', reached: [] }])
   t.match(engine.asked, [{ text: REQUEST.messages[3]!.content, count: 5 }])
 })
 

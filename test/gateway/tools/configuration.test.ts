@@ -15,7 +15,7 @@ function faultsOf(file: Readonly<Record<string, unknown>>): string[] {
 /** Models run beneath their calls. */
 const LONG: ReadonlySet<string> = new Set(['advisor', 'fusion', 'image_generation', 'subagent'])
 
-test('without any setting every tool is free, has half a minute, and only the sandbox is off', async (t) => {
+test('without any setting every tool is free, has a time, and only the sandbox is off', async (t) => {
   const { tools } = read({})
   t.equal(tools.maxCalls, 100)
   const { maxCalls: _, ...sections } = tools

@@ -60,6 +60,10 @@ export interface PluginRun {
     readonly name: string
     readonly charged: number
     readonly units?: Readonly<Record<string, number>>
+    /** What does it: `searxng`; the name where nothing is said. */
+    readonly backend?: string
+    /** Hosts that are asked, for the audit. */
+    readonly reached?: readonly string[]
   }): Promise<boolean>
 }
 

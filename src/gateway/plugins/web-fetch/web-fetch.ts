@@ -63,7 +63,8 @@ function prepared(
       )
       const charged = price()
       const read = async (url: string): Promise<Visit> => {
-        if (!(await run.charge({ name: 'web-fetch', charged, units: { web_fetches: 1 } })))
+        const reached = [new URL(url).host]
+        if (!(await run.charge({ name: 'web-fetch', charged, units: { web_fetches: 1 }, reached })))
           return { ok: false, error: 'its fee could not be set aside', cost: 0 }
         const { organizationId } = run.caller
         const call: WebCall = {

@@ -71,8 +71,9 @@ function prepared(
       const text = question.latestText.trim().slice(0, MOST_QUERY_CHARS)
       if (text === '') return unchanged(question, 'there is nothing to search for')
       const price = parts.price()
-      const units = { web_searches: 1 }
-      if (!(await run.charge({ name: 'web', charged: price, units })))
+      const { name: backend, host } = engine
+      const about = { units: { web_searches: 1 }, backend, reached: host === null ? [] : [host] }
+      if (!(await run.charge({ name: 'web', charged: price, ...about })))
         return unchanged(question, 'the fee of the search could not be set aside')
       const call = {
         organizationId: run.caller.organizationId,
