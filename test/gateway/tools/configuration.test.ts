@@ -72,12 +72,46 @@ test('each fault is named with its place', async (t) => {
       { plugins: { defaults: [{ plugin, organizations: ['acme'] }] } },
       /^plugins\.defaults\[0\]\.organizations\[0\]: must be the id of an organization$/,
     ],
+    [
+      { plugins: { alignment: { model: 'no/such' } } },
+      /^plugins\.alignment\.model: is no model of this file$/,
+    ],
+    [
+      { plugins: { moderation: { model: 'no/such' } } },
+      /^plugins\.moderation\.model: is no model of this file$/,
+    ],
+    [
+      { plugins: { moderation: { provider: 'acme' } } },
+      /^plugins\.moderation\.provider: must be a configured provider of kind openai$/,
+    ],
+    [
+      { plugins: { 'file-parser': { ocr: { url: 'ftp://a/ocr' } } } },
+      /^plugins\.file-parser\.ocr\.url: must be an http or https URL/,
+    ],
+    [
+      { models: { 'a/b': { endpoints: [{ provider: 'sim' }], quality: 2 } } },
+      /quality: must be a number from 0 to 1/,
+    ],
+    [{ models: { 'a/b': { endpoints: [{ provider: 'sim' }], tier: 'cheap' } } }, /tier: /],
   ]
   for (const [file, told] of cases) {
     const faults = faultsOf(file)
     t.equal(faults.length, 1, JSON.stringify(faults))
     t.match(faults[0], told)
   }
+})
+
+test('plugins ask models, prefixes and further names of the file', async (t) => {
+  const models = { 'acme/*': { endpoints: [{ provider: 'sim' }] } }
+  for (const model of ['sim/judge', 'acme/any', 'nick'])
+    t.strictSame(
+      faultsOf({ models, aliases: { nick: 'sim/judge' }, plugins: { alignment: { model } } }),
+      [],
+      model,
+    )
+  const openai = { kind: 'openai', base_url: 'http://127.0.0.1:9/v1' }
+  const moderation = { provider: 'acme', model: 'omni-moderation-latest' }
+  t.strictSame(faultsOf({ providers: { acme: openai }, plugins: { moderation } }), [])
 })
 
 test('a credential of a tool is named by its variable, which has to be set', async (t) => {
