@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.js'
 import { createFusionPlugin } from '../gateway/plugins/fusion/fusion.js'
 import type { Plugin } from '../gateway/plugins/port/plugin.js'
-import { advisorTool } from '../gateway/tools/advisor/advisor.js'
+import { createAdvisorTool } from '../gateway/tools/advisor/advisor.js'
 import { isSwitchedOff, type ToolsConfig, toolSettings } from '../gateway/tools/configuration.js'
 import { createDatetimeTool } from '../gateway/tools/datetime/datetime.js'
 import { createFilesTool } from '../gateway/tools/files/files.js'
@@ -13,8 +13,9 @@ import { createMemoryTool, createTextEditorTool } from '../gateway/tools/memory/
 import { withFlatPrice, withSwitch } from '../gateway/tools/operator-terms.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { createSearchModelsTool } from '../gateway/tools/search-models/search-models.js'
-import { subagentTool } from '../gateway/tools/subagent/subagent.js'
+import { createSubagentTool } from '../gateway/tools/subagent/subagent.js'
 import { createToolSearchTool } from '../gateway/tools/tool-search/tool-search.js'
+import { innerParametersFault } from '../inference-http/server-tools.js'
 import type { Store } from '../store/store.js'
 import { ownPlugins, type PluginParts } from './plugins.js'
 import { composeWeb, type WebParts } from './web.js'
@@ -39,9 +40,9 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
   const flat: readonly ServerTool[] = [
     createDatetimeTool(clock),
     createSearchModelsTool(catalog),
-    advisorTool,
-    subagentTool,
-    createFusionTool(catalog),
+    createAdvisorTool(innerParametersFault),
+    createSubagentTool(innerParametersFault),
+    createFusionTool(catalog, innerParametersFault),
     createMcpTool(mcp),
     createToolSearchTool(),
     createFilesTool(),
@@ -61,7 +62,7 @@ export function composeTools(parts: ToolParts): ReadonlyMap<string, ServerTool> 
 /** By id. */
 export function composePlugins(parts: ToolParts): ReadonlyMap<string, Plugin> {
   const plugins: readonly Plugin[] = [
-    createFusionPlugin(parts.catalog),
+    createFusionPlugin(parts.catalog, innerParametersFault),
     ...ownPlugins(parts),
     ...composeWeb(parts).plugins,
   ]

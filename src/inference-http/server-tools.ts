@@ -179,6 +179,13 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
   web_search: searchObject,
 }
 
+/** Where parameters that a tool gives a tool beneath it break the shape of theirs; null where they do not. */
+export function innerParametersFault(name: string, parameters: unknown): readonly (string | number)[] | null {
+  const schema = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as ServerToolName] : null
+  const [issue] = schema?.safeParse(parameters).error?.issues ?? []
+  return issue === undefined ? null : (issue.path as (string | number)[])
+}
+
 /** A tool of the gateway under both spellings; the neutral one is the one in the document (contract/decisions 1). */
 export function serverToolSchema<M extends z.ZodRawShape>(name: ServerToolName, members: M = {} as M) {
   const parameters = PARAMETERS[name]

@@ -1,9 +1,13 @@
 /** `advisor` and `subagent`: what their models are asked, and what the asking model is told. */
 import { test } from 'tap'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { advisorTool } from '../../../src/gateway/tools/advisor/advisor.js'
-import { subagentTool } from '../../../src/gateway/tools/subagent/subagent.js'
+import { createAdvisorTool } from '../../../src/gateway/tools/advisor/advisor.js'
+import { createSubagentTool } from '../../../src/gateway/tools/subagent/subagent.js'
+import { innerParametersFault } from '../../../src/inference-http/server-tools.js'
 import { askTool, prepared, refusalOf, scriptedNested, toolRun } from '../../support/tools/tool-call.js'
+
+const advisorTool = createAdvisorTool(innerParametersFault)
+const subagentTool = createSubagentTool(innerParametersFault)
 
 const OUTER: ChatRequest = {
   model: 'm/outer',
@@ -138,6 +142,21 @@ test('only tools of their own parameters are beneath them, as often as those say
         member: ['parameters', 'tools', 1, 'type'],
       })
     }
+  }
+})
+
+test('parameters of tools beneath them have to be what those take', async (t) => {
+  for (const [type, parameters, place] of [
+    ['service:web_search', { max_results: 'many' }, ['max_results']],
+    ['openrouter:datetime', { timezone: 7 }, ['timezone']],
+    ['service:mcp', {}, ['server_label']],
+    ['service:subagent', { name: 7 }, ['name']],
+    ['service:fusion', { tools: [7] }, ['tools', 0]],
+  ] as const) {
+    t.same(await refusalOf(advisorTool, { tools: [{ type, parameters }] }), {
+      refused: 'is not what the tool takes',
+      member: ['parameters', 'tools', 0, 'parameters', ...place],
+    })
   }
 })
 

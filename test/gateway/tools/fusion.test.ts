@@ -22,6 +22,7 @@ const ANALYSIS = {
   blind_spots: [],
 }
 
+const NO_FAULT = () => null
 const provider = new ScriptedProvider()
 
 /** Models by quality, price of a token and tier. */
@@ -41,7 +42,7 @@ function catalogue(
 }
 
 const NOTHING = catalogue({ 'm/x': [null, 1, null] })
-const tool = createFusionTool(() => NOTHING)
+const tool = createFusionTool(() => NOTHING, NO_FAULT)
 const PANEL = { analysis_models: ['m/a', 'm/b'], model: 'm/judge' }
 
 test('a panel answers at once, and a judge compares what it said', async (t) => {
@@ -187,7 +188,7 @@ test('without models the best are asked, and without figures the model of the re
   ] as const) {
     const { runs, nested } = scriptedNested(() => ({ text: 'ok' }))
     await askTool(
-      createFusionTool(() => known),
+      createFusionTool(() => known, NO_FAULT),
       {},
       { prompt: 'x' },
       { nested },
@@ -200,7 +201,7 @@ test('without models the best are asked, and without figures the model of the re
 })
 
 test('as a plugin it offers the tool once, with the panel of its preset', async (t) => {
-  const plugin = createFusionPlugin(() => RANKED)
+  const plugin = createFusionPlugin(() => RANKED, NO_FAULT)
   const ask = (options: Record<string, unknown>, tools: readonly object[] = []) => {
     const request = { model: 'm/outer', tooling: { tools } } as never
     return plugin.prepare(asked('fusion', options), { caller: CALLER, isSimulated: false, request })
@@ -215,7 +216,7 @@ test('as a plugin it offers the tool once, with the panel of its preset', async 
   })
   t.same(ask({}, [{ name: 'fusion' }]), {}, 'the tool is there already')
   t.match(ask({ tools: [{ type: 'service:fusion' }] }), { member: ['tools', 0, 'type'] })
-  const bare = createFusionPlugin(() => NOTHING)
+  const bare = createFusionPlugin(() => NOTHING, NO_FAULT)
   const request = { model: 'm/outer' }
   const of = { caller: CALLER, isSimulated: false, request }
   t.match(bare.prepare(asked('fusion', { preset: 'general-high' }), of), {

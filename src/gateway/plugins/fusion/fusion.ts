@@ -2,16 +2,16 @@
 import type { Catalog } from '../../catalog/catalog.js'
 import type { RequestedTool } from '../../formats/tooling.js'
 import { choosePanel, type PanelPreset } from '../../tools/fusion/panel.js'
-import { refuseInnerTools } from '../../tools/nested/inner-request.js'
+import { type InnerParametersFault, refuseInnerTools } from '../../tools/nested/inner-request.js'
 import type { Plugin } from '../port/plugin.js'
 
 /** @param catalog asked with every request */
-export function createFusionPlugin(catalog: () => Catalog): Plugin {
+export function createFusionPlugin(catalog: () => Catalog, faultIn: InnerParametersFault): Plugin {
   return {
     id: 'fusion',
     prepare({ options, place }, { request }) {
       if (request.tooling?.tools.some(({ name }) => name === 'fusion')) return {}
-      const refusal = refuseInnerTools('fusion', options)
+      const refusal = refuseInnerTools('fusion', options, faultIn)
       // A plugin has no `parameters` around its members.
       if (refusal !== null) return { ...refusal, member: refusal.member?.slice(1) ?? [] }
       const { preset, ...parameters } = options

@@ -5,6 +5,7 @@ import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import { agentFunction } from '../nested/agent-name.js'
 import {
   type InnerParameters,
+  type InnerParametersFault,
   innerRequest,
   outerModel,
   refuseInnerTools,
@@ -23,11 +24,11 @@ interface AdvisorParameters extends InnerParameters {
 
 const MOST_TOOL_CALLS = 25
 
-export const advisorTool: ServerTool = {
+export const createAdvisorTool = (faultIn: InnerParametersFault): ServerTool => ({
   name: 'advisor',
   prepare(asked) {
     const parameters = asked.parameters as AdvisorParameters
-    const refusal = refuseInnerTools('advisor', parameters)
+    const refusal = refuseInnerTools('advisor', parameters, faultIn)
     if (refusal !== null) return refusal
     let uses = 0
     return {
@@ -43,7 +44,7 @@ export const advisorTool: ServerTool = {
       },
     }
   },
-}
+})
 
 function describe({ name, model, forward_transcript: forwards }: AdvisorParameters): ToolFunction {
   const whom = name === undefined ? 'a stronger model' : `the advisor ${name.trim()}`

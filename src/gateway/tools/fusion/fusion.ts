@@ -4,6 +4,7 @@ import type { ChatMessage, ChatRequest } from '../../formats/canonical.js'
 import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import {
   type InnerParameters,
+  type InnerParametersFault,
   innerRequest,
   outerModel,
   refuseInnerTools,
@@ -44,12 +45,12 @@ const FUNCTION: ToolFunction = {
 }
 
 /** @param catalog asked with every call */
-export function createFusionTool(catalog: () => Catalog): ServerTool {
+export function createFusionTool(catalog: () => Catalog, faultIn: InnerParametersFault): ServerTool {
   return {
     name: 'fusion',
     prepare(asked) {
       const parameters = asked.parameters as FusionParameters
-      const refusal = refuseInnerTools('fusion', parameters)
+      const refusal = refuseInnerTools('fusion', parameters, faultIn)
       if (refusal !== null) return refusal
       let hasRun = false
       return {

@@ -16,14 +16,29 @@ export interface InnerParameters {
   readonly cache_control?: ChatRequest['cache_control']
 }
 
+/**
+ * Where the parameters of a tool, by its neutral name, break their shape; null where they do not. Those of tools beneath
+ * a tool are checked when that tool is readied.
+ */
+export type InnerParametersFault = (name: string, parameters: unknown) => readonly (string | number)[] | null
+
 /** Why inner tools cannot be had: they have to be tools that run here, and no tool is beneath itself. */
-export function refuseInnerTools(own: string, { tools }: InnerParameters): ToolRefusal | null {
-  for (const [at, { type }] of (tools ?? []).entries()) {
-    const member = ['parameters', 'tools', at, 'type']
+export function refuseInnerTools(
+  own: string,
+  { tools }: InnerParameters,
+  faultIn: InnerParametersFault,
+): ToolRefusal | null {
+  for (const [at, { type, parameters = {} }] of (tools ?? []).entries()) {
+    const member = ['parameters', 'tools', at]
+    const refuse = (refused: string, more: ToolRefusal['member']) => ({
+      refused,
+      member: [...member, ...more!],
+    })
     const name = serverToolName(String(type))
-    if (name === null)
-      return { refused: 'must be a server tool: nobody could answer a call of another', member }
-    if (name === own) return { refused: 'is the tool itself, which may not be beneath itself', member }
+    if (name === null) return refuse('must be a server tool: nobody could answer a call of another', ['type'])
+    if (name === own) return refuse('is the tool itself, which may not be beneath itself', ['type'])
+    const fault = faultIn(name, parameters)
+    if (fault !== null) return refuse('is not what the tool takes', ['parameters', ...fault])
   }
   return null
 }

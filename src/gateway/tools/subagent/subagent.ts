@@ -3,6 +3,7 @@ import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import { agentFunction } from '../nested/agent-name.js'
 import {
   type InnerParameters,
+  type InnerParametersFault,
   innerRequest,
   outerModel,
   refuseInnerTools,
@@ -26,11 +27,11 @@ interface SubagentParameters extends InnerParameters {
 
 const MOST_TOOL_CALLS = 25
 
-export const subagentTool: ServerTool = {
+export const createSubagentTool = (faultIn: InnerParametersFault): ServerTool => ({
   name: 'subagent',
   prepare(asked) {
     const parameters = asked.parameters as SubagentParameters
-    const refusal = refuseInheritance(parameters) ?? refuseInnerTools('subagent', parameters)
+    const refusal = refuseInheritance(parameters) ?? refuseInnerTools('subagent', parameters, faultIn)
     if (refusal !== null) return refusal
     return {
       functions: [describe(parameters)],
@@ -39,7 +40,7 @@ export const subagentTool: ServerTool = {
       run: (call, run) => delegate(parameters, call, run),
     }
   },
-}
+})
 
 /** Nobody could answer the calls: the formats that are served here have no way to suspend a subagent and go on with it. */
 function refuseInheritance(parameters: SubagentParameters): ToolRefusal | null {
