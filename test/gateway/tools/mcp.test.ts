@@ -99,6 +99,26 @@ test('nothing is left of a server whose worker is killed, also where it does not
   t.ok(await eventually(() => pids.every((pid) => !isAlive(pid))))
 })
 
+test('a reload keeps servers whose entries are the same, and ends the others', async (t) => {
+  const kept = byProgram(FAULTY_SERVER)
+  const { servers, close } = mcpWorld({ kept, changed: kept, gone: kept })
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  const pidOf = async (label: string): Promise<number> => {
+    const ready = await prepared(tool, { server_label: label })
+    return Number(textOf(await callIn(ready, `${label}__pid`)))
+  }
+  const before = [await pidOf('kept'), await pidOf('changed'), await pidOf('gone')]
+  servers.configure({
+    servers: { kept: { ...kept }, changed: { ...kept, timeoutMs: 5_000 } },
+    allowedUrls: [],
+  })
+  t.equal(await pidOf('kept'), before[0])
+  t.not(await pidOf('changed'), before[1])
+  t.match(await refusalOf(tool, { server_label: 'gone' }), { refused: /names no server/ })
+  t.ok(await eventually(() => before.slice(1).every((pid) => !isAlive(pid))))
+})
+
 test('a server that says nothing is not waited for when its worker ends', async (t) => {
   const { servers, close } = mcpWorld({ mute: byProgram('setInterval(() => {}, 1000)') })
   const before = performance.now()
