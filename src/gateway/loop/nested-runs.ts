@@ -63,6 +63,7 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
       watcher,
     )
     const { how, fault } = await loop.run()
+    call.loop.pipeline.push(...loop.calls.stages)
     if (fault === OUT_OF_BUDGET) return failed('budget', messageOf(fault), meter.spent)
     // What was said before a later turn failed is an answer all the same.
     if (fault !== null && (fault === LEFT || loop.conversation.text() === ''))

@@ -108,6 +108,27 @@ test('the pipeline tells each tool that was run, with its cost', async (t) => {
   ])
 })
 
+test('models that run beneath a tool, and their tools, are rows and stages of the same request', async (t) => {
+  const tools = [
+    { type: 'service:advisor', parameters: { model: 'sim/agent', tools: [{ type: TYPES[1] }] } },
+    { type: 'service:fusion', parameters: { analysis_models: ['sim/fast', 'sim/agent'], model: 'sim/fast' } },
+  ]
+  const inner = JSON.stringify({ prompt: `call ${TYPES[1]} {"query":"y"}\nanswer yes` })
+  const lines = `call service:advisor ${inner}\ncall service:fusion {"prompt":"is it late?"}\nanswer done`
+  const headers = { 'X-Service-Metadata': 'enabled' }
+  const response = await server.post('/chat/completions', request(lines, { tools }), { headers })
+  const said = (await response.json()) as Json
+  const { rows } = await generationOf(said.id)
+  const kinds = new Set(rows.map(({ kind }: Json) => kind))
+  t.strictSame([...kinds].sort(), ['advisor', 'judge', 'panel', 'tool', 'turn'])
+  t.equal(nanos(said.usage.cost), sum(rows.map((row: Json) => row.charged)))
+  const staged = said.service_metadata.pipeline.map(({ name }: Json) => name)
+  for (const name of ['advisor', 'fusion', 'experimental__search_models'])
+    t.ok(staged.includes(name), `${name} of ${staged}`)
+  const fees = sum(said.service_metadata.pipeline.map((stage: Json) => stage.cost_usd ?? 0))
+  t.equal(fees, nanos(said.usage.cost_details.server_tool_cost))
+})
+
 test('a tool that is switched off is a 400 that names it', async (t) => {
   for (const type of ['service:memory', 'openrouter:memory']) {
     const response = await server.post('/chat/completions', request('hello', { tools: [{ type }] }))
