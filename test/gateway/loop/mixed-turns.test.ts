@@ -227,3 +227,30 @@ test('thinking and its signatures go back to the model within the loop, and thei
     { role: 'tool' },
   ])
 })
+
+test('servers that count the calls of each turn anew, or give no ids, are understood', async (t) => {
+  const { bench, choice } = await handOver([
+    { calls: [['look', { a: 1 }, 'call_0']] },
+    {
+      calls: [
+        ['look', { a: 2 }, 'call_0'],
+        ['mine', {}, 'call_1'],
+      ],
+    },
+  ])
+  t.match(bench.model.requests[1]!.messages.at(-1), { tool_call_id: 'call_0', content: '{"seen":{"a":1}}' })
+  const { refusal: _, ...said } = choice.message
+  const dropped: string[] = []
+  const messages: ChatMessage[] = [{ role: 'user', content: 'hello' }, said]
+  const resumed = chatTurns.resume({ model: 'acme/one', messages }, CALLER, SEAL, dropped)
+  t.strictSame(dropped, [])
+  t.strictSame(
+    resumed.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : [])),
+    ['{"seen":{"a":1}}', '{"seen":{"a":2}}'],
+  )
+  const nameless = new LoopBench([{ calls: [['look', {}, '']] }, { say: 'ok' }], [LOOK])
+  await nameless.run({ tooling: tooling(['look']) })
+  const [, assistant, result] = nameless.model.requests[1]!.messages
+  t.match(assistant, { tool_calls: [{ id: 'call_0' }] })
+  t.match(result, { tool_call_id: 'call_0' })
+})

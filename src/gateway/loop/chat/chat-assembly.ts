@@ -115,8 +115,9 @@ export class ChatAssembly {
   get calls(): readonly ToolCall[] {
     return [...this.#calls]
       .sort(([one], [other]) => one - other)
-      .map(([, { id, name, arguments: given }]) => ({
-        id,
+      .map(([index, { id, name, arguments: given }]) => ({
+        // Some servers give none, and a result has to name its call.
+        id: id === '' ? `call_${index}` : id,
         type: 'function' as const,
         function: { name, arguments: given },
       }))

@@ -82,13 +82,18 @@ export function resumeChat(
     for (const detail of message.reasoning_details!) {
       if (detail.type !== TYPE) continue
       const call = readReplayDetail(detail, caller, seal)
-      if (call === null || calls.some(({ id }) => id === call.id)) isForged = true
+      if (call === null || calls.some((other) => isSameCall(call, other))) isForged = true
       else calls.push(call)
     }
     return restoreTurns(message, calls)
   })
   if (isForged) dropped.push('reasoning_details')
   return { ...request, messages }
+}
+
+/** Some servers count the calls of each turn anew, so ids repeat; within a turn they do not. */
+function isSameCall(one: ReplayedCall, other: ReplayedCall): boolean {
+  return one.id === other.id && one.back === other.back
 }
 
 /** One message of the assistant becomes one per turn, each with its thinking, its calls and their results. */
