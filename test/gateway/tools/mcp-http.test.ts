@@ -232,3 +232,33 @@ test('a status that is none is an error for the model', async (t) => {
   })
   t.match(await (await add(await toolAt(t, url)))(), { isError: true, executed: true })
 })
+
+test('of the servers that requests bring the one unused for longest is let go, and none that somebody waits for', async (t) => {
+  let hanging: ServerResponse | null = null
+  const { url, seen } = await sessions(t, ({ method }, response) => {
+    if (method !== 'tools/call') return false
+    hanging = response
+    return true
+  })
+  const { servers, close } = mcpWorld({}, { allowedUrls: [url], allowLoopback: true })
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  const bringAs = (organizationId: string) =>
+    prepared(tool, { server_label: 'mine', server_url: url }, { caller: { ...CALLER, organizationId } })
+  const busy = await bringAs('busy')
+  const answer = busy.run({ id: 'c', function: 'mine__add', arguments: { a: 1, b: 2 } }, toolRun())
+  await eventually(() => hanging)
+  for (let n = 0; n < 70; n++) await bringAs(`org-${n}`)
+  const id = seen.findLast(({ method }) => method === 'tools/call')!.message.id
+  hanging!.writeHead(200, { 'content-type': 'application/json' })
+  hanging!.end(
+    JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'still here' }] } }),
+  )
+  t.match((await answer).content, { text: 'still here' })
+  const opened = () => seen.filter(({ method }) => method === 'initialize').length
+  const before = opened()
+  await bringAs('org-69')
+  t.equal(opened(), before, 'the latest is kept')
+  await bringAs('org-0')
+  t.equal(opened(), before + 1, 'the oldest is not')
+})

@@ -47,6 +47,7 @@ export class McpServer {
   #failure: { readonly error: unknown; readonly at: number } | null = null
   #list: { readonly tools: readonly Tool[]; readonly until: number } | null = null
   #listing: Promise<McpAnswer<readonly Tool[]>> | null = null
+  #calls = 0
   #closed = false
 
   constructor(options: McpServerOptions) {
@@ -54,6 +55,11 @@ export class McpServer {
     this.timeoutMs = options.timeoutMs
     this.#options = options
     this.#shares = new FetchShares(options.concurrentCalls)
+  }
+
+  /** Nobody waits for it. */
+  get isIdle(): boolean {
+    return this.#calls === 0 && this.#listing === null
   }
 
   get #now(): number {
@@ -93,12 +99,14 @@ export class McpServer {
   async call(call: McpCall): Promise<McpAnswer<CallToolResult>> {
     let answer: McpAnswer<CallToolResult> | null = null
     let hasBegun = false
+    this.#calls++
     const turn = this.#shares.run(call.organizationId, async () => {
       if (call.signal.aborted) return
       hasBegun = true
       answer = await this.#callNow(call, true)
     })
     const wasTaken = await Promise.race([turn, untilAborted(call.signal)])
+    this.#calls--
     const reason = wasTaken ? 'did not answer in time' : 'has too many calls waiting'
     return answer ?? { ok: false, reason, wasAsked: hasBegun }
   }

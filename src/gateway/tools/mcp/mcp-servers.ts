@@ -75,12 +75,18 @@ export class McpServers implements McpDirectory {
       this.#openUrl({ ...BROUGHT, url, transport: 'http', apiKey: null, headers: {} }, this.#options.guarded)
     this.#brought.delete(key)
     this.#brought.set(key, server)
-    if (this.#brought.size > MOST_BROUGHT) {
-      const [oldest, longUnused] = [...this.#brought][0]!
-      this.#brought.delete(oldest)
-      void longUnused.close()
-    }
+    if (this.#brought.size > MOST_BROUGHT) this.#letGoOfOldest()
     return server
+  }
+
+  /** No call of anybody ends for it: busy ones stay. */
+  #letGoOfOldest(): void {
+    for (const [key, server] of this.#brought) {
+      if (!server.isIdle) continue
+      this.#brought.delete(key)
+      void server.close()
+      return
+    }
   }
 
   #open(label: string, config: McpServerConfig): McpServer {
