@@ -189,3 +189,31 @@ test('plugins: search results and pages stand in the prompt, and a search that f
     { name: 'web', summary: /brave answers with status 500/, cost_usd: 0.002 },
   ])
 })
+
+test('searches of the plugin count toward the limits of the tool', async (t) => {
+  const limited = await startGateway({
+    env: { SLUICE_WORKERS: '1' },
+    config: { tools: { web_search: { limits: { calls_per_minute_per_key: 2 } } } },
+  })
+  t.teardown(() => limited.stop())
+  const search = {
+    messages: lines('call service:web_search {"query":"ferry"}'),
+    tools: [{ type: 'service:web_search' }],
+  }
+  t.match((await messageOf(limited, search)).annotations, { length: 3 })
+  const asked = async () =>
+    (
+      await askChat(
+        limited,
+        { model: 'sim/instant', messages: lines('ferry'), max_tokens: 5, plugins: [{ id: 'web' }] },
+        { 'X-Service-Metadata': 'enabled' },
+      )
+    ).json()
+  t.match((await asked()).service_metadata.pipeline, [
+    { name: 'web', summary: /results were put into the prompt/ },
+  ])
+  t.match((await asked()).service_metadata.pipeline, [
+    { name: 'web', summary: /limits or credit do not allow/ },
+  ])
+  t.notOk((await messageOf(limited, search)).annotations, 'nor does the tool run any more')
+})

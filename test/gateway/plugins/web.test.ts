@@ -114,7 +114,7 @@ test('web: if the search fails or finds nothing the request goes on, and the pip
   }
   const before = engine.asked.length
   t.match((await web(engine, {}, charging(false).run)).pipeline, {
-    summary: /could not be set aside/,
+    summary: /limits or credit/,
     cost: 0,
   })
   const silent: ChatRequest = { model: 'm', messages: [{ role: 'user', content: '  ' }] }

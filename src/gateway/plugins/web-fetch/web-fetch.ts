@@ -65,7 +65,7 @@ function prepared(
       const read = async (url: string): Promise<Visit> => {
         const reached = [new URL(url).host]
         if (!(await run.charge({ name: 'web-fetch', charged, units: { web_fetches: 1 }, reached })))
-          return { ok: false, error: 'its fee could not be set aside', cost: 0 }
+          return { ok: false, error: 'limits or credit do not allow it', cost: 0 }
         const { organizationId } = run.caller
         const call: WebCall = {
           organizationId,

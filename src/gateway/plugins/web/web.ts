@@ -74,7 +74,7 @@ function prepared(
       const { name: backend, host } = engine
       const about = { units: { web_searches: 1 }, backend, reached: host === null ? [] : [host] }
       if (!(await run.charge({ name: 'web', charged: price, ...about })))
-        return unchanged(question, 'the fee of the search could not be set aside')
+        return unchanged(question, 'limits or credit do not allow a search')
       const call = {
         organizationId: run.caller.organizationId,
         signal: run.signal,
