@@ -47,7 +47,7 @@ export function sendCall<R extends RoutedRequest, E, A>(
     format.name === 'chat' && makesPictures(endpoint)
       ? (withKeptPictures(served as unknown as ChatApi, ports.filesOf) as unknown as typeof served)
       : served
-  const begin: Begin<R, Receiver<E, A>> = (ready, to) =>
+  const begin = (ready: ProviderCall<R>, to: Receiver<E, A>): CallHandle =>
     mode === 'stream' ? api.stream(ready, to) : api.complete(ready, to)
   return call.request.files === undefined
     ? begin(call, receiver)
