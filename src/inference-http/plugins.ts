@@ -88,17 +88,22 @@ const alignmentRule = stringWithRule((rule) => {
 })
 
 /** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
-function pluginOf<const I extends string, S extends z.ZodRawShape>(id: I, members: S) {
-  return z.object({ id: z.literal(id), ...optional({ enabled: z.boolean(), ...members }) })
+function pluginOf<const I extends string, S extends z.ZodRawShape>(id: I, description: string, members: S) {
+  const shape = { id: z.literal(id), ...optional({ enabled: z.boolean(), ...members }) }
+  return z.object(shape).meta({ description })
 }
 
 export const plugin = nameSchema(
   'Plugin',
   z.discriminatedUnion('id', [
-    pluginOf('auto-router', { ...autoRouter, pin_model: z.boolean() }),
-    pluginOf('auto-beta-router', autoRouter),
-    pluginOf('moderation', {}),
-    pluginOf('web', {
+    pluginOf(
+      'auto-router',
+      'Chooses the model by quality and price. `cost_quality_tradeoff`: 0 is quality alone, 10 price alone, 7 where it is absent; `cost_tier` wins over it.',
+      { ...autoRouter, pin_model: z.boolean() },
+    ),
+    pluginOf('auto-beta-router', 'As `auto-router`, by the figures of the task of the prompt.', autoRouter),
+    pluginOf('moderation', 'Words of the user that are flagged are a 403 and reach no model.', {}),
+    pluginOf('web', 'Searches the web once, and puts what it finds beside the question.', {
       engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']),
       mode: searchMode,
       max_results: positive,
@@ -109,37 +114,60 @@ export const plugin = nameSchema(
       user_location: userLocation,
       x_search: xSearch,
     }),
-    pluginOf('web-fetch', fetchParameters),
-    pluginOf('file-parser', {
-      pdf: z.object(optional({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']) })),
+    pluginOf('web-fetch', 'Reads the pages that the question names.', fetchParameters),
+    pluginOf(
+      'file-parser',
+      'PDFs become text before the model sees them. Without an engine, models that read files are given them.',
+      {
+        pdf: z.object(optional({ engine: z.enum(['mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text']) })),
+      },
+    ),
+    pluginOf(
+      'response-healing',
+      'Broken JSON of an answer is mended, where JSON is asked for; a stream at its end.',
+      {},
+    ),
+    pluginOf('context-compression', 'A conversation that is too long for its model loses its middle.', {
+      engine: z.literal('middle-out'),
     }),
-    pluginOf('response-healing', {}),
-    pluginOf('context-compression', { engine: z.literal('middle-out') }),
-    pluginOf('pareto-router', {
-      max_price: boundedNumber(0, Number.MAX_VALUE),
-      min_coding_score: boundedNumber(0, 1),
-      price_source: z.enum(['prompt', 'weighted_avg']),
-    }),
-    pluginOf('fusion', {
+    pluginOf(
+      'pareto-router',
+      'Chooses the cheapest model with that coding score; the strongest where none is asked for. `max_price` in dollars per million tokens.',
+      {
+        max_price: boundedNumber(0, Number.MAX_VALUE),
+        min_coding_score: boundedNumber(0, 1),
+        price_source: z.enum(['prompt', 'weighted_avg']),
+      },
+    ),
+    pluginOf('fusion', 'Offers the tool `fusion`.', {
       model: z.string(),
       analysis_models: strings.min(1).max(8),
       max_tool_calls: boundedInteger(1, 16),
       preset: z.enum(['general-high', 'general-budget', 'general-fast']),
       tools: z.array(innerTool).max(8),
     }),
-    pluginOf('switchyard-router', {
+    pluginOf('switchyard-router', 'Chooses a cheap or a capable one of `models`.', {
       algorithm: z.enum(['capability', 'stage', 'auto', 'random', 'composite', 'passthrough']),
     }),
-    pluginOf('jev-router', { models: modelList, allowed_models: modelList, excluded_models: modelList }),
-    z.strictObject({
-      id: z.literal('alignment'),
-      rules: z.array(alignmentRule).min(1).max(128),
-      ...optional({
-        threshold: boundedNumber(0, 1).refine((value) => value > 0, noteOptions('must be more than 0')),
-        max_retries: boundedInteger(0, 3),
-        mode: z.enum(['enforce', 'audit']),
-        instruct: z.boolean(),
-      }),
+    pluginOf('jev-router', 'Chooses by quality and price alike, among `models` and `allowed_models`.', {
+      models: modelList,
+      allowed_models: modelList,
+      excluded_models: modelList,
     }),
+    z
+      .strictObject({
+        id: z.literal('alignment'),
+        rules: z.array(alignmentRule).min(1).max(128),
+        ...optional({
+          threshold: boundedNumber(0, 1).refine((value) => value > 0, noteOptions('must be more than 0')),
+          max_retries: boundedInteger(0, 3),
+          mode: z.enum(['enforce', 'audit']),
+          instruct: z.boolean(),
+        }),
+      })
+      .meta({
+        description:
+          'Holds the answer to rules: by asking for another one and a 403 in the end, or by telling.',
+      }),
   ]),
 )

@@ -133,7 +133,8 @@ const stopCondition = nameSchema(
 /** Members of a loop of tools that the gateway runs, and of plugins (contract/tools 1.2, 4). */
 export const loopMembers = {
   plugins: z.array(plugin).meta({
-    description: 'What the gateway does once per request; one with `enabled: false` is switched off.',
+    description:
+      'What the gateway does once per request; one with `enabled: false` is switched off, one that is not configured is refused with 400.',
   }),
   stop_server_tools_when: z.array(stopCondition).min(1).meta({
     description: 'What ends the loop of server tools, whichever holds first; replaces `max_tool_calls`.',
