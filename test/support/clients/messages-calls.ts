@@ -39,14 +39,17 @@ const FRAME = /^event: ([a-z_]+)\ndata: (.*)$/
 export function messageEventsOf(text: string): Json[] {
   if (!text.endsWith('\n\n')) throw new Error('the last event is not ended')
   const frames = text.split('\n\n').slice(0, -1)
-  return frames
-    .filter((frame) => !frame.startsWith(':'))
-    .map((frame) => {
-      const [, name, data] = FRAME.exec(frame) ?? []
-      const event = JSON.parse(data ?? 'null')
-      if (event === null || event.type !== name) throw new Error(`no event of this format: ${frame}`)
-      return event
-    })
+  return (
+    frames
+      // Empty lines are the padding behind a long stream.
+      .filter((frame) => frame !== '' && !frame.startsWith(':'))
+      .map((frame) => {
+        const [, name, data] = FRAME.exec(frame) ?? []
+        const event = JSON.parse(data ?? 'null')
+        if (event === null || event.type !== name) throw new Error(`no event of this format: ${frame}`)
+        return event
+      })
+  )
 }
 
 /** The message that a stream tells. Throws where its order is not the one of the contract. */
