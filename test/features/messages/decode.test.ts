@@ -103,7 +103,7 @@ test('tools and plugins of the gateway are told apart from the rest of the reque
     ...NO_TOOLING,
     disabled: ['web'],
   })
-  t.strictSame(decodedOf({ max_tool_calls: 3 }), SMALLEST, 'a bound of nothing says nothing')
+  t.strictSame(decodedOf({ max_tool_calls: 3 }), { ...SMALLEST, idle: ['max_tool_calls'] })
   t.equal(decodedOf({ tools: [{ type: 'service:datetime' }], tool_choice: { type: 'any' } }).tools, undefined)
   t.equal(decodedOf({ tools: [LOOKUP] }).tooling, undefined)
 })
