@@ -1,4 +1,5 @@
 /** The web that is only here: what is found can be read, the same way each time, and nothing is dialled. */
+// Runs in a process of its own: it looks at every address that the process dials.
 import { test } from 'tap'
 import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { systemClock } from '../../src/base/clock.js'

@@ -1,4 +1,5 @@
 /** Pages are read from a web that means harm: addresses, redirects, names that change, bodies without end. */
+// Runs in a process of its own: it looks at every address that the process dials.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTcpServer, type Socket } from 'node:net'
