@@ -105,7 +105,7 @@ export const toolsSchema = z
 export type ToolsConfig = z.output<typeof toolsSchema>
 
 /** What the operator says of every tool. `enabled` is null where nothing is said; `price` is in nano-dollars. */
-export type ToolSettings = Pick<ToolsConfig['datetime'], 'enabled' | 'price' | 'timeoutMs' | 'limits'>
+type ToolSettings = Pick<ToolsConfig['datetime'], 'enabled' | 'price' | 'timeoutMs' | 'limits'>
 
 /** By neutral name; null for what is no tool. */
 export function toolSettings(config: ToolsConfig, name: string): ToolSettings | null {

@@ -55,7 +55,7 @@ export interface LoopScript {
   readonly pluginFee: number | null
 }
 
-export const FEES: Readonly<Record<string, number>> = { free: 0, paid: 900 }
+const FEES: Readonly<Record<string, number>> = { free: 0, paid: 900 }
 const PLAIN: TurnScript = { fate: 'served', calls: [], prompt: 2, completion: 3 }
 const PERMITTED_TOKENS = 50
 const NESTED_BUDGET = 120_000
