@@ -234,6 +234,34 @@ test('deferred tools are found, called, and known from then on', async (t) => {
   )
 })
 
+test('tools of a server that are deferred are found by what they say', async (t) => {
+  const asked = await askMessages(
+    server,
+    body({
+      mcp_servers: [{ type: 'url', name: 'sim' }],
+      tools: [
+        { type: 'tool_search_tool_bm25', name: 'tool_search_tool_bm25' },
+        {
+          type: 'mcp_toolset',
+          mcp_server_name: 'sim',
+          default_config: { defer_loading: true },
+          configs: { echo: { enabled: false } },
+        },
+      ],
+      messages: lines('call tool_search {"query":"add"}', 'call sim__add {"a":1,"b":2}', 'answer Three.'),
+    }),
+  )
+  t.match(asked.json(), {
+    content: [
+      { type: 'server_tool_use', name: 'tool_search_tool_bm25' },
+      { type: 'tool_search_tool_result', content: { tool_references: [{ tool_name: 'sim__add' }] } },
+      { type: 'mcp_tool_use', name: 'add' },
+      { type: 'mcp_tool_result', is_error: false },
+      { type: 'text', text: 'Three.' },
+    ],
+  })
+})
+
 test('the engine native needs a provider that runs the tool', async (t) => {
   for (const tool of [
     { ...SEARCH, engine: 'native' },

@@ -98,6 +98,33 @@ test('a function that nobody has is a result for the model and nothing for the c
   t.match(result, { type: 'tool_result', tool_use_id: 'c', is_error: true })
 })
 
+test('a forced choice holds for the first turn, by any name of a tool', async (t) => {
+  const turns = [{ content: [call('c', 'web_search')], stop: 'tool_use' }, END]
+  const one = { disable_parallel_tool_use: true }
+  for (const [tool_choice, first, second] of [
+    [
+      { type: 'any', ...one },
+      { type: 'any', ...one },
+      { type: 'auto', ...one },
+    ],
+    [{ type: 'tool', name: 'mcp' }, { type: 'tool', name: 'sim__echo' }, { type: 'auto' }],
+    [{ type: 'tool', name: 'lookup' }, { type: 'tool', name: 'lookup' }, { type: 'auto' }],
+    [
+      { type: 'auto', ...one },
+      { type: 'auto', ...one },
+      { type: 'auto', ...one },
+    ],
+    [undefined, undefined, undefined],
+  ] as const) {
+    const request = { ...ASKED, ...(tool_choice !== undefined && { tool_choice }) }
+    const { requests } = play([turns[0]!, turns[0]!, END], { request, isLastOff: false })
+    t.strictSame(
+      requests.map((asked) => asked.tool_choice),
+      [first, second, second],
+    )
+  }
+})
+
 test('every reason to stop is told as the last turn has it', async (t) => {
   for (const stop of [
     'end_turn',
@@ -193,7 +220,7 @@ const TOLD: Readonly<Record<string, unknown>> = {
     content: 'All of A',
     retrieved_at: '2026-01-01T00:00:00Z',
   },
-  sim__echo: 'said',
+  sim__echo: { origin: 'MCP server sim', text: 'said' },
 }
 
 /** The conversation of a loop as its last turn was asked, with results in the words in which they come back. */

@@ -199,7 +199,9 @@ export function recallCall(
   if (!isSearch && !isMarked(markedParts(vouched, [type, canonicalJson(content)]), mark)) return null
   const said = isSearch ? recallSearch(content, vouched, isMarked) : recallContent(type, content)
   if (said === null) return null
-  const told = is_error === true ? { error: said } : said
+  // What came from outside is quoted with where it came from.
+  const quoted = typeof server_name === 'string' ? { origin: `MCP server ${server_name}`, text: said } : said
+  const told = is_error === true ? { error: said } : quoted
   const isError = asObject(told)?.error !== undefined
   const recalled = { name: functionName(name, server_name), input: vouched.input }
   return { ...recalled, content: JSON.stringify(told), isError }
