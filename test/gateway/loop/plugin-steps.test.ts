@@ -47,7 +47,10 @@ test('a plugin changes the question, adds to the answer, and is told in the pipe
     },
   ])
   t.match(answer!.choices[0]!.message.annotations, [
-    { type: 'url_citation', url_citation: { url: 'http://a.example', title: 'A' } },
+    {
+      type: 'url_citation',
+      url_citation: { url: 'http://a.example', title: 'A', start_index: 0, end_index: 'The answer.'.length },
+    },
   ])
   t.strictSame(root.loop!.pipeline, [entry])
 })
@@ -160,4 +163,22 @@ test('what nobody runs is a refusal that names the member', async (t) => {
   t.equal(await refusal({}, ['nothing']), 'body.tools.0.type: is not supported by this gateway')
   const plugins = [{ id: 'nothing', options: {}, place: ['plugins', 3] }]
   t.equal(await refusal({ plugins }), 'body.plugins.3.id: is not supported by this gateway')
+})
+
+test('what is cited stands where the answer names its address, and as a whole where it does not', async (t) => {
+  const citations = [
+    { url: 'http://a.example', title: 'A' },
+    { url: 'http://b.example', title: 'B' },
+    { url: 'http://a.example', title: 'A again' },
+  ]
+  const web = plugin('web', { before: async ({ request }) => ({ request, citations }) })
+  const { answer } = await run([web], [{ say: 'See http://b.example for more.' }], 'whole')
+  const places = answer!.choices[0]!.message.annotations!.map(({ url_citation: cited }) => {
+    const { url, start_index, end_index } = cited as Record<string, unknown>
+    return [url, start_index, end_index]
+  })
+  t.strictSame(places, [
+    ['http://a.example', 0, 30],
+    ['http://b.example', 4, 20],
+  ])
 })

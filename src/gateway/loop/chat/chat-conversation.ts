@@ -50,7 +50,8 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
   /** What the caller has been shown. */
   readonly #shown = new ChatAssembly()
   readonly #replayed: ReplayedCall[] = []
-  readonly #annotations: JsonObject[] = []
+  /** Made at the end: where in the answer something is cited is not known before. */
+  readonly #annotations: (() => JsonObject)[] = []
   readonly #cited = new Set<string>()
   #messages: readonly ChatMessage[]
   #turn: ChatTurn | null = null
@@ -145,10 +146,10 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
     for (const citation of citations) {
       if (this.#cited.has(citation.url)) continue
       this.#cited.add(citation.url)
-      this.#annotations.push(this.#urlCitation(citation))
+      this.#annotations.push(() => this.#urlCitation(citation))
     }
-    this.#annotations.push(...files.map(fileAnnotation))
-    this.#annotations.push(...annotations)
+    for (const annotation of [...files.map(fileAnnotation), ...annotations])
+      this.#annotations.push(() => annotation)
     if (images.length > 0)
       this.#emitDelta({ images: images.map((url) => ({ type: 'image_url', image_url: { url } })) })
   }
@@ -176,7 +177,8 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
   }
 
   end(how: LoopEnd, fault?: Fault): void {
-    if (this.#annotations.length > 0) this.#emitDelta({ annotations: this.#annotations })
+    if (this.#annotations.length > 0)
+      this.#emitDelta({ annotations: this.#annotations.map((make) => make()) })
     if (how === 'handed-over' && this.#replayed.length > 0)
       this.#emitDelta({ reasoning_details: this.#replayDetails() })
     if (fault !== undefined) this.#shown.error = fault
