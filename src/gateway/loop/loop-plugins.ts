@@ -25,14 +25,29 @@ export interface ReadyPlugin {
   readonly prepared: PreparedPlugin
 }
 
+/**
+ * Whichever order a request has: words are judged before anything is made of them, a prompt is cut when it is complete,
+ * and an answer is mended once it is the one that is shown. All others stand between, as they come.
+ */
+const RANKS: Readonly<Record<string, number>> = {
+  moderation: -1,
+  alignment: 1,
+  'response-healing': 2,
+  'context-compression': 2,
+}
+
+function inOrder(wanted: readonly RequestedPlugin[]): readonly RequestedPlugin[] {
+  return wanted.toSorted((one, other) => (RANKS[one.id] ?? 0) - (RANKS[other.id] ?? 0))
+}
+
 /** Throws `invalid-input` for the first plugin that cannot be had. */
 export function preparePlugins(
   plugins: ReadonlyMap<string, Plugin>,
   wanted: readonly RequestedPlugin[],
   request: PluginRequest,
 ): readonly ReadyPlugin[] {
-  return wanted.map((asked, at) => {
-    if (wanted.findIndex(({ id }) => id === asked.id) < at)
+  return inOrder(wanted).map((asked) => {
+    if (wanted.find(({ id }) => id === asked.id) !== asked)
       throw refuse(asked, { refused: `names the plugin ${asked.id} a second time`, member: ['id'] })
     const plugin = plugins.get(asked.id)
     if (plugin === undefined)

@@ -273,6 +273,23 @@ test('a prompt that is too long for a small model is compressed unasked, unless 
   }
 })
 
+test('a prompt is cut when it is complete, whatever the order of the plugins', async (t) => {
+  upstream.says = 'fine'
+  const lines = Array.from(
+    { length: 60 },
+    (_, at) => `line ${at} of a report that goes on and on about the rain in spring`,
+  )
+  const file_data = `data:application/pdf;base64,${pdfOf(lines.join('\n')).toString('base64')}`
+  const content = [
+    { type: 'text', text: 'What is it?' },
+    { type: 'file', file: { filename: 'long.pdf', file_data } },
+  ]
+  const list = plugins({ id: 'context-compression' }, { id: 'file-parser' })
+  const answer = await ask({ ...user(content), ...list, model: 'acme/small' })
+  t.match(answer.metadata.pipeline, [{ name: 'file-parser' }, { name: 'middle-out', data: { shortened: 1 } }])
+  t.match(upstream.asked.at(-1)!.messages[0].content[1].text, /line 0 .*\[…\].*<\/file>$/s)
+})
+
 test('what fits goes the ordinary way', async (t) => {
   const answer = await ask({ ...user('short'), model: 'acme/small' })
   t.equal(answer.metadata.pipeline, undefined)
