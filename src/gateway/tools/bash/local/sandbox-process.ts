@@ -71,11 +71,12 @@ class RunningSandbox {
     this.#stdout = new KeptOutput(options.maxOutputBytes)
     this.#stderr = new KeptOutput(options.maxOutputBytes)
     const [program, ...args] = options.commandLine
+    // In the session of this server: one of its own would have its own share of the processor (autogroups), and there
+    // is no terminal that the filter of system calls would let it write to.
     this.#child = spawn(program!, args, {
       cwd: '/',
       env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' },
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-      detached: true,
       ...(options.uid !== null && { uid: options.uid, gid: options.uid }),
     })
     this.#drain(this.#child.stdout!, this.#stdout)

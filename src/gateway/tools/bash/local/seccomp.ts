@@ -10,11 +10,12 @@ interface Machine {
   readonly clone: number
   readonly socket: number
   readonly ioctl: number
+  readonly prlimit64: number
 }
 
 const MACHINES = {
-  x64: { audit: 0xc000003e, clone: 56, socket: 41, ioctl: 16 },
-  arm64: { audit: 0xc00000b7, clone: 220, socket: 198, ioctl: 29 },
+  x64: { audit: 0xc000003e, clone: 56, socket: 41, ioctl: 16, prlimit64: 302 },
+  arm64: { audit: 0xc00000b7, clone: 220, socket: 198, ioctl: 29, prlimit64: 261 },
 } as const satisfies Record<string, Machine>
 
 /** Numbers on x86_64 and on aarch64; null where a machine has no such call. */
@@ -146,7 +147,7 @@ export function seccompProgram(arch: string): Buffer | null {
 }
 
 /** The lower halves of arguments: upper ones of flags, families and requests are not read by the kernel either. */
-function judgeArguments(program: Program, { clone, socket, ioctl }: Machine): void {
+function judgeArguments(program: Program, { clone, socket, ioctl, prlimit64 }: Machine): void {
   program.add(EQUAL, clone, 0, 4)
   program.add(LOAD, ARGUMENT_0)
   program.answerIf(ANY_BIT, NEW_NAMESPACE, answerWith(EPERM))
@@ -156,6 +157,11 @@ function judgeArguments(program: Program, { clone, socket, ioctl }: Machine): vo
   program.add(LOAD, ARGUMENT_0)
   for (const family of SOCKET_FAMILIES) program.answerIf(EQUAL, family, ALLOW)
   program.add(RETURN, answerWith(EAFNOSUPPORT))
+
+  program.add(EQUAL, prlimit64, 0, 4) // of the caller itself only
+  program.add(LOAD, ARGUMENT_0)
+  program.answerIf(EQUAL, 0, ALLOW)
+  program.add(RETURN, answerWith(EPERM))
 
   program.add(EQUAL, ioctl, 0, TERMINAL_INPUT.length * 2 + 2)
   program.add(LOAD, ARGUMENT_1)

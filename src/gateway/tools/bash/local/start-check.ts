@@ -16,7 +16,7 @@ export interface StartCheckOptions {
   readonly commandLine?: readonly string[]
 }
 
-const PROGRAMS = ['bwrap', 'unshare', 'chrt', 'prlimit', 'timeout', 'tar', 'mount', 'bash', 'mkdir']
+const PROGRAMS = ['bwrap', 'unshare', 'nice', 'chrt', 'prlimit', 'timeout', 'tar', 'mount', 'bash', 'mkdir']
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
 const CHECK_MS = 20_000
 const REPORT_BYTES = 64 * 1024
