@@ -3,6 +3,7 @@ import { type Test, test } from 'tap'
 import type { Principal } from '../../../src/base/principal.js'
 import { workspaceTexts } from '../../../src/compose/workspace-files.js'
 import type { JsonObject } from '../../../src/gateway/formats/json-values.js'
+import { runCommand } from '../../../src/gateway/tools/memory/commands.js'
 import { createMemoryTool, createTextEditorTool } from '../../../src/gateway/tools/memory/memory.js'
 import type { PreparedTool, ServerTool, ToolOutcome } from '../../../src/gateway/tools/port/tool.js'
 import { LONGEST_TEXT, MOST_TEXT_BYTES, MOST_TEXTS } from '../../../src/store/memory-store.js'
@@ -151,6 +152,35 @@ test('the text editor works on the same texts and cannot delete', async (t) => {
   await run(memory, { command: 'create', path: 'm', file_text: 'kept' })
   t.match(await run(memory, { command: 'view', path: '/src' }), /\/memories\/src does not exist/)
   t.match(await run(editor, { command: 'view', path: '/' }), /\/memories\/m\n.*\/src\/\n.*\/src\/a\.py$/)
+})
+
+test('what is to be replaced is found where it stands, and nowhere else', (t) => {
+  const word = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength })
+  const root = { prefix: '', path: '/', commands: ['str_replace'], mostShown: 100 } as const
+  const replaced = (text: string, old_str: string) => {
+    let kept: string | null = null
+    const put = (_: string, changed: string): boolean => {
+      kept = changed
+      return true
+    }
+    const texts = { get: () => text, list: () => [], put, remove: () => {}, move: () => {} }
+    const args = { command: 'str_replace', path: 'x', old_str, new_str: '!' }
+    return { result: runCommand(texts, args, root), kept: () => kept }
+  }
+  fc.assert(
+    fc.property(word(40), word(6), (text, part) => {
+      fc.pre(part !== '')
+      const lines: number[] = []
+      for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1))
+        lines.push(text.slice(0, at).split('\n').length)
+      const { result, kept } = replaced(text, part)
+      if (lines.length === 1) t.equal(kept(), text.replace(part, '!'))
+      else if (lines.length === 0) t.match(result, { error: /does not stand in/ })
+      else t.match(result, { error: `in lines ${lines.slice(0, 20).join(', ')}:` })
+    }),
+    { numRuns: 2_000 },
+  )
+  t.end()
 })
 
 test('a long text is shown in parts', async (t) => {

@@ -91,10 +91,10 @@ function replace(call: Call): string {
   const old = stringIn(call.args, 'old_str')
   const next = call.args.new_str === undefined ? '' : stringIn(call.args, 'new_str')
   if (old === '') throw new Refusal('old_str must not be empty')
-  const at = text.indexOf(old)
-  if (at < 0) throw new Refusal(`old_str does not stand in ${path}: nothing was replaced`)
-  if (text.indexOf(old, at + 1) >= 0) {
-    const lines = linesWith(text, old).join(', ')
+  const [at, ...others] = placesOf(old, text)
+  if (at === undefined) throw new Refusal(`old_str does not stand in ${path}: nothing was replaced`)
+  if (others.length > 0) {
+    const lines = [at, ...others].map((place) => lineAt(text, place)).join(', ')
     throw new Refusal(`old_str stands in ${path} more than once, in lines ${lines}: make it longer`)
   }
   const changed = text.slice(0, at) + next + text.slice(at + old.length)
@@ -259,11 +259,29 @@ function lineAt(text: string, at: number): number {
   return text.slice(0, at).split('\n').length
 }
 
-function linesWith(text: string, part: string): readonly number[] {
-  const lines: number[] = []
-  for (let at = text.indexOf(part); at >= 0 && lines.length < 20; at = text.indexOf(part, at + 1))
-    lines.push(lineAt(text, at))
-  return lines
+const MOST_PLACES = 20
+
+/**
+ * The first places where a part stands in a text, in linear time (Knuth, Morris, Pratt). `indexOf` takes seconds for a
+ * long part and a text that are made for it, and a transaction keeps all other writers waiting.
+ */
+function placesOf(part: string, text: string): readonly number[] {
+  if (part.length > text.length) return []
+  /** How much of the beginning of the part its characters up to here end with. */
+  const borders = new Uint32Array(part.length)
+  const advance = (matched: number, code: number): number => {
+    let length = matched
+    while (length > 0 && (length === part.length || part.charCodeAt(length) !== code))
+      length = borders[length - 1]!
+    return part.charCodeAt(length) === code ? length + 1 : length
+  }
+  for (let at = 1; at < part.length; at++) borders[at] = advance(borders[at - 1]!, part.charCodeAt(at))
+  const places: number[] = []
+  for (let at = 0, matched = 0; at < text.length && places.length < MOST_PLACES; at++) {
+    matched = advance(matched, text.charCodeAt(at))
+    if (matched === part.length) places.push(at - part.length + 1)
+  }
+  return places
 }
 
 function stringIn(args: JsonObject, member: string): string {
