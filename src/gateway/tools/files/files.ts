@@ -50,13 +50,13 @@ async function runCommand(files: ToolFiles, args: JsonObject): Promise<ToolOutco
     case 'write':
       return write(files, args)
     default:
-      return failed('command must be list, read or write')
+      return refused('command must be list, read or write')
   }
 }
 
 function list(files: ToolFiles, args: JsonObject): ToolOutcome {
   const limit = wholeNumber(args.limit, DEFAULT_LISTED, 1, MOST_LISTED)
-  if (limit === null) return failed(`limit must be a whole number from 1 to ${MOST_LISTED}`)
+  if (limit === null) return refused(`limit must be a whole number from 1 to ${MOST_LISTED}`)
   const found = files.list(limit)
   const listed = found.map(({ id, filename, mimeType, sizeBytes, createdAt }) => ({
     ...{ file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes },
@@ -69,7 +69,7 @@ async function read(files: ToolFiles, args: JsonObject): Promise<ToolOutcome> {
   const offset = wholeNumber(args.offset, 0, 0, Number.MAX_SAFE_INTEGER)
   const length = wholeNumber(args.length, DEFAULT_READ, 4, MOST_READ)
   if (offset === null || length === null)
-    return failed(`offset must be a whole number, and length one from 4 to ${MOST_READ}`)
+    return refused(`offset must be a whole number, and length one from 4 to ${MOST_READ}`)
   const file = typeof args.file_id === 'string' ? files.find(args.file_id) : null
   if (file === null) return failed('the workspace has no file of this file_id')
   const told = {
@@ -86,10 +86,10 @@ async function read(files: ToolFiles, args: JsonObject): Promise<ToolOutcome> {
 }
 
 async function write(files: ToolFiles, { filename, content }: JsonObject): Promise<ToolOutcome> {
-  if (typeof filename !== 'string' || filename === '') return failed('filename must be a text')
-  if (typeof content !== 'string' || content === '') return failed('content must be a text')
+  if (typeof filename !== 'string' || filename === '') return refused('filename must be a text')
+  if (typeof content !== 'string' || content === '') return refused('content must be a text')
   const bytes = Buffer.from(content.toWellFormed())
-  if (bytes.length > MOST_WRITTEN) return failed(`content may have ${MOST_WRITTEN} bytes`)
+  if (bytes.length > MOST_WRITTEN) return refused(`content may have ${MOST_WRITTEN} bytes`)
   try {
     const file = await files.create(filename, bytes)
     const told = { file_id: file.id, filename: file.filename, size_bytes: file.sizeBytes }
@@ -134,4 +134,9 @@ function succeeded(content: JsonObject): ToolOutcome {
 
 function failed(error: string, told: JsonObject = {}): ToolOutcome {
   return { content: { error, ...told }, isError: true, executed: true, charged: 0 }
+}
+
+/** Nothing was asked of the workspace: the call does not count. */
+function refused(error: string): ToolOutcome {
+  return { ...failed(error), executed: false }
 }
