@@ -42,9 +42,10 @@ echo 1000 >/proc/self/oom_score_adj || exit 120
 time=; [ ! -e /proc/self/ns/time ] || time=--time
 exec nice -n 10 unshare --user --map-root-user --mount $time -- bash -c "$@"`
 
+/** Over a folder that every Linux has, and that nothing is read from. */
 const STAGE = `
-mount -t tmpfs -o "size=$1,nr_inodes=$2,mode=0755,nosuid,nodev" tmpfs /tmp || exit 121
-mkdir /tmp/work /tmp/tmp /tmp/shm || exit 121
+mount -t tmpfs -o "size=$1,nr_inodes=$2,mode=0755,nosuid,nodev" tmpfs /dev/shm || exit 121
+mkdir /dev/shm/work /dev/shm/tmp /dev/shm/shm || exit 121
 shift 2
 exec bwrap "$@"`
 
@@ -169,7 +170,17 @@ function bubblewrapArguments(egress: EgressRelay | null): string[] {
     ...DEVICES.flatMap((path) => ['--dev-bind', path, path]),
     ...['--symlink', '/proc/self/fd', '/dev/fd', '--symlink', '/proc/self/fd/0', '/dev/stdin'],
     ...['--symlink', '/proc/self/fd/1', '/dev/stdout', '--symlink', '/proc/self/fd/2', '/dev/stderr'],
-    ...['--bind', '/tmp/shm', '/dev/shm', '--bind', '/tmp/work', '/work', '--bind', '/tmp/tmp', '/tmp'],
+    ...[
+      '--bind',
+      '/dev/shm/shm',
+      '/dev/shm',
+      '--bind',
+      '/dev/shm/work',
+      '/work',
+      '--bind',
+      '/dev/shm/tmp',
+      '/tmp',
+    ],
     ...(egress === null ? [] : egressArguments(egress)),
     ...['--remount-ro', '/'],
     ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),

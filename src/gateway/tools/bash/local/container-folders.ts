@@ -120,7 +120,7 @@ export class ContainerFolders {
           rest = piece.subarray(end + 1)
         }
         size += rest.length
-        if (size > most) throw new Error('the container is larger than its quota')
+        if (size > most) throw new SandboxFailure('quota_exceeded', 'The container is larger than its quota.')
         scanner.push(rest)
         yield rest
       }

@@ -217,7 +217,7 @@ export class LocalSandbox implements Sandbox {
   ): Promise<SandboxRun & { readonly container: Container }> {
     if (ended !== null || packed === null) {
       if (packed !== null) await this.#folders.discard(owner, record.id, packed)
-      if (ended === null && code !== null && STARTING_FAILED.has(code)) {
+      if ((ended ?? 'broken') === 'broken' && code !== null && STARTING_FAILED.has(code)) {
         throw new SandboxFailure('unavailable', `The sandbox could not be started (${code}).`)
       }
       const reason = ended ?? 'broken'

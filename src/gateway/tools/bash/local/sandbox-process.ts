@@ -1,6 +1,7 @@
 /** One sandbox from its start to its end: what goes in and out, what it holds, and how it is ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
+import { SandboxFailure } from '../sandbox.js'
 import { DESCRIPTORS } from './bubblewrap.js'
 import { KeptOutput } from './kept-output.js'
 import { memoryOfTree } from './process-tree.js'
@@ -47,7 +48,9 @@ export async function runSandbox(
   takeState: (packed: Readable) => Promise<void>,
 ): Promise<SandboxResult> {
   const sandbox = new RunningSandbox(options)
-  const taken = takeState(sandbox.packed).catch(() => sandbox.end('quota'))
+  const taken = takeState(sandbox.packed).catch((error: unknown) =>
+    sandbox.end(error instanceof SandboxFailure && error.code === 'quota_exceeded' ? 'quota' : 'broken'),
+  )
   const code = await sandbox.whenOver()
   await taken
   return sandbox.result(code)
