@@ -3,7 +3,7 @@ import { type Fault, invalidInput } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import { NO_TOOLING, type RequestedPlugin, type Tooling } from '../formats/tooling.js'
 import type { DefaultPlugin, PluginsConfig } from '../plugins/configuration.js'
-import { isSwitchedOff, type ToolsConfig } from '../tools/configuration.js'
+import { isSwitchedOff, switchOf, type ToolsConfig } from '../tools/configuration.js'
 
 interface OperatorConfig {
   readonly tools: ToolsConfig
@@ -15,7 +15,10 @@ export function admitTooling(config: OperatorConfig, caller: Principal, tooling:
   for (const { name, type, place, isNative } of tooling.tools) {
     // A tool with a date may be the provider's to run, whatever is switched off here; otherwise it is refused later.
     if (!isNative && isSwitchedOff(config.tools, name))
-      return invalidInput(['body', ...place, 'type'], `names a tool that is switched off here: ${type}`)
+      return invalidInput(
+        ['body', ...place, 'type'],
+        `names a tool that is switched off here (${switchOf(name)}): ${type}`,
+      )
   }
   const defaults = defaultsOf(config.plugins, caller)
   return defaults.length === 0 ? tooling : { ...tooling, plugins: mergePlugins(tooling, defaults) }

@@ -138,3 +138,8 @@ export function toolLimits({
     named.map(([name, tool]) => [name, { ...sections[tool as keyof typeof TOOL_SECTIONS].limits, tool }]),
   )
 }
+
+/** The setting that turns a tool on and off, for whoever is refused. */
+export function switchOf(name: string): string {
+  return `tools.${Object.hasOwn(SECTION_OF, name) ? SECTION_OF[name]! : name}.enabled`
+}
