@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type Test, test } from 'tap'
 import type { JsonObject } from '../../../src/gateway/formats/json-values.js'
 import { createMcpTool } from '../../../src/gateway/tools/mcp/mcp.js'
+import type { PreparedTool } from '../../../src/gateway/tools/port/tool.js'
 import { answerMcpMessage } from '../../../src/simulator/mcp/simulated-mcp-server.js'
 import { listen } from '../../support/servers/listen.js'
 import { eventually } from '../../support/timing/eventually.js'
@@ -151,6 +152,28 @@ test('organizations share no connection to a server that they bring', async (t) 
     await tool.prepare(asked, { ...REQUEST, caller: { ...CALLER, organizationId } })
   }
   t.equal(seen.filter(({ method }) => method === 'initialize').length, 2)
+})
+
+test('however many organizations bring a server, a loop under way goes on with its own', async (t) => {
+  const { url } = await sessions(t)
+  const { servers, close } = mcpWorld({}, { allowedUrls: [url], allowLoopback: true })
+  t.teardown(close)
+  const tool = createMcpTool(servers)
+  const asked = requested('mcp', { server_label: 'mine', server_url: url, allowed_tools: ['add'] })
+  const readies: PreparedTool[] = []
+  for (let at = 0; at < 70; at++) {
+    const ready = await tool.prepare(asked, {
+      ...REQUEST,
+      caller: { ...CALLER, organizationId: `org-${at}` },
+    })
+    if ('refused' in ready) throw new Error(ready.refused)
+    readies.push(ready)
+  }
+  const call = { id: 'c', function: 'mine__add', arguments: { a: 1, b: 2 } }
+  for (const [at, ready] of readies.entries()) {
+    const run = toolRun({ caller: { ...CALLER, organizationId: `org-${at}` } })
+    t.match(await ready.run(call, run), { isError: false })
+  }
 })
 
 test('a server of the newest generation is spoken to without a session', async (t) => {

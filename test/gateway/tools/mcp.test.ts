@@ -108,6 +108,8 @@ test('a reload keeps servers whose entries are the same, and ends the others', a
     const ready = await prepared(tool, { server_label: label })
     return Number(textOf(await callIn(ready, `${label}__pid`)))
   }
+  const ready = await prepared(tool, { server_label: 'changed' })
+  const lost = await prepared(tool, { server_label: 'gone' })
   const before = [await pidOf('kept'), await pidOf('changed'), await pidOf('gone')]
   servers.configure({
     servers: { kept: { ...kept }, changed: { ...kept, timeoutMs: 5_000 } },
@@ -115,6 +117,15 @@ test('a reload keeps servers whose entries are the same, and ends the others', a
   })
   t.equal(await pidOf('kept'), before[0])
   t.not(await pidOf('changed'), before[1])
+  t.match(
+    await callIn(ready, 'changed__pid'),
+    { isError: false },
+    'a loop under way goes on with the new one',
+  )
+  t.match(await callIn(lost, 'gone__pid'), {
+    content: { error: 'MCP server gone is no longer configured' },
+    executed: false,
+  })
   t.match(await refusalOf(tool, { server_label: 'gone' }), { refused: /names no server/ })
   t.ok(await eventually(() => before.slice(1).every((pid) => !isAlive(pid))))
 })

@@ -70,22 +70,23 @@ export class McpServers implements McpDirectory {
 
   #bring(url: string, organizationId: string): McpServer {
     const key = `${organizationId} ${url}`
-    const server =
-      this.#brought.get(key) ??
-      this.#openUrl({ ...BROUGHT, url, transport: 'http', apiKey: null, headers: {} }, this.#options.guarded)
+    const known = this.#brought.get(key)
     this.#brought.delete(key)
+    this.#letGoOfOldest()
+    const server =
+      known ??
+      this.#openUrl({ ...BROUGHT, url, transport: 'http', apiKey: null, headers: {} }, this.#options.guarded)
     this.#brought.set(key, server)
-    if (this.#brought.size > MOST_BROUGHT) this.#letGoOfOldest()
     return server
   }
 
-  /** No call of anybody ends for it: busy ones stay. */
+  /** So that there is room for another one. No call of anybody ends for it: busy ones stay. */
   #letGoOfOldest(): void {
     for (const [key, server] of this.#brought) {
+      if (this.#brought.size < MOST_BROUGHT) return
       if (!server.isIdle) continue
       this.#brought.delete(key)
       void server.close()
-      return
     }
   }
 

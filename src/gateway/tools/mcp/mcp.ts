@@ -31,13 +31,14 @@ export function createMcpTool(directory: McpDirectory): ServerTool {
     async prepare({ parameters }, request): Promise<PreparedTool | ToolRefusal> {
       const label = String(parameters.server_label)
       const url = typeof parameters.server_url === 'string' ? parameters.server_url : null
-      const server = directory.find(label, url, request)
+      const find = (): McpServer | null => directory.find(label, url, request)
+      const server = find()
       if (server === null) return unknownServer(label, url)
       const listed = await server.tools()
       if (!listed.ok) return { refused: `names a server that ${listed.reason}`, member: LABEL }
       const tools = choose(listed.value, parameters)
       const refusal = refuseTools(tools, parameters, listed.value)
-      return refusal ?? offer(server, label, tools, request)
+      return refusal ?? offer(find, label, tools, request)
     },
   }
 }
@@ -77,8 +78,9 @@ function refuseTools(
   return { refused: `must name fewer: their schemas have more than ${MOST_SCHEMA_CHARS} characters`, member }
 }
 
+/** @param find asked with every call: a server is closed by a reload, or let go while a model thinks. */
 function offer(
-  server: McpServer,
+  find: () => McpServer | null,
   label: string,
   tools: readonly Tool[],
   { contextLength }: ToolRequest,
@@ -101,6 +103,8 @@ function offer(
     fee: () => 0,
     run: async (call, run) => {
       const tool = byFunction.get(call.function)
+      const server = find()
+      if (server === null) return failed(`MCP server ${label} is no longer configured`, false)
       if (tool === undefined) return failed(`${label} has no such tool`, false)
       return callTool(server, tool, call, run, { mostChars, label })
     },
