@@ -64,18 +64,23 @@ function isCallable({ id, endpoints }: Model): boolean {
 /** What is not of the expected shape asks for nothing. */
 function filterFor(wanted: JsonObject): (model: Model) => boolean {
   const words = [...wordsOf(wanted.query), ...wordsOf(wanted.series)]
-  const inputs = asList(wanted.input_modalities)
-  const outputs = asList(wanted.output_modalities)
-  const context = Number(wanted.min_context_length ?? 0)
+  const inputs = textsIn(wanted.input_modalities)
+  const outputs = textsIn(wanted.output_modalities)
+  const { min_context_length: least } = wanted
+  const context = typeof least === 'object' ? 0 : Number(least ?? 0)
   return (model) => {
     const text = `${model.id} ${model.name} ${model.description}`.toLowerCase()
     return (
       words.every((word) => text.includes(word)) &&
-      inputs.every((name) => model.inputModalities.includes(String(name))) &&
-      outputs.every((name) => model.outputModalities.includes(String(name))) &&
+      inputs.every((name) => model.inputModalities.includes(name)) &&
+      outputs.every((name) => model.outputModalities.includes(name)) &&
       !(contextOf(model) < context)
     )
   }
+}
+
+function textsIn(list: unknown): readonly string[] {
+  return asList(list).filter((each) => typeof each === 'string')
 }
 
 const MOST_WORDS = 20
