@@ -13,6 +13,7 @@ import {
   type StopCondition,
 } from '../gateway/formats/tooling.js'
 import { CONTEXT_COMPRESSION } from '../gateway/plugins/context-compression/context-compression.js'
+import { agentFunction } from '../gateway/tools/nested/agent-name.js'
 import {
   boundedInteger,
   boundedString,
@@ -206,19 +207,19 @@ export const searchShorthand = z
 
 // ── What of a body is the gateway's own to do ────────────────────────────────
 
-/** Of several tools of these names one parameter tells which is which. */
-const TOLD_APART_BY: Readonly<Record<string, string>> = {
-  advisor: 'name',
-  subagent: 'name',
-  mcp: 'server_label',
-  tool_search: 'variant',
+/** What tells several tools of these names apart. */
+const TOLD_APART_BY: Readonly<Record<string, (parameters: RequestedTool['parameters']) => unknown>> = {
+  advisor: ({ name }) => agentFunction('advisor', name),
+  subagent: ({ name }) => agentFunction('subagent', name),
+  mcp: ({ server_label: label }) => label,
+  tool_search: ({ variant }) => variant,
 }
 
 /** A tool that is named a second time (contract/tools 1.4), or null. */
 export function toolNamedTwice(tools: readonly RequestedTool[]): ValidationIssue | null {
   const seen = new Set<string>()
   for (const { name, parameters, place, type } of tools) {
-    const key = `${name} ${parameters[TOLD_APART_BY[name] ?? ''] ?? ''}`
+    const key = `${name} ${TOLD_APART_BY[name]?.(parameters) ?? ''}`
     if (seen.has(key)) return bodyIssue([...place, 'type'], `names the tool ${type} a second time`)
     seen.add(key)
   }

@@ -117,7 +117,7 @@ test('a tool that is named twice is refused, in whatever spelling; agents of oth
   t.match(twice({ type: 'web_search' }, { type: 'service:web_search' }), /^tools\.2\.type: names the tool/)
   const advisor = (name: string) => ({ type: 'service:advisor', parameters: { name } })
   t.equal(twice(advisor('a'), advisor('b')), null)
-  t.match(twice(advisor('a'), advisor('a')), /a second time/)
+  for (const name of ['a b', ' a  b', 'a_b']) t.match(twice(advisor('a_b'), advisor(name)), /a second time/)
 })
 
 test('other words for plugins are plugins', async (t) => {
