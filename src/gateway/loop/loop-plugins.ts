@@ -86,6 +86,7 @@ export function routingRun(
       reason: 'unavailable',
       message: 'nothing runs before the plan',
       charged: 0,
+      wasAsked: false,
     }),
     charge: async () => false,
   }

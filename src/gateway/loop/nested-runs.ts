@@ -23,21 +23,36 @@ export async function runNested(
   run: NestedRun,
 ): Promise<NestedAnswer> {
   const depth = outer.depth + 1
+  const watcher = new NestedWatcher()
+  const failed = (reason: string, message: string, charged: number): NestedAnswer => ({
+    ok: false,
+    reason,
+    message,
+    charged,
+    wasAsked: watcher.wasAsked,
+  })
   if (depth > DEEPEST) return failed('depth', 'no model runs beneath a nested run of a nested run', 0)
   const meter = outer.meter.lend(run.budget)
   try {
     const signal = AbortSignal.any([outer.signal, run.signal])
-    return await runWhole(sources, { ...outer, meter, depth, purpose: run.purpose, signal }, run.request)
+    const site = { ...outer, meter, depth, purpose: run.purpose, signal }
+    return await runWhole(sources, site, run.request, watcher)
   } catch (error) {
     if (!(error instanceof Fault)) outer.call.ports.onDefect(error)
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
-    return failed(fault.kind, messageOf(fault), meter.spent)
+    return failed(fault === OUT_OF_BUDGET ? 'budget' : fault.kind, messageOf(fault), meter.spent)
   } finally {
     outer.meter.giveBack(meter)
   }
 }
 
-async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest): Promise<NestedAnswer> {
+/** Rejects with the fault where nothing was said. */
+async function runWhole(
+  sources: ToolSources,
+  site: LoopSite,
+  asked: ChatRequest,
+  watcher: NestedWatcher,
+): Promise<NestedAnswer> {
   const { call, meter } = site
   const caller = await call.recheck()
   if (caller instanceof Fault) throw caller
@@ -51,7 +66,6 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
     toolRequestFor(plan, caller, () => textsOf(request)),
     own,
   )
-  const watcher = new NestedWatcher()
   try {
     const loop = new LoopRun<ChatRequest, ChatEvent, Completion>(
       site,
@@ -64,10 +78,9 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
     )
     const { how, fault } = await loop.run()
     call.loop.pipeline.push(...loop.calls.stages)
-    if (fault === OUT_OF_BUDGET) return failed('budget', messageOf(fault), meter.spent)
     // What was said before a later turn failed is an answer all the same.
-    if (fault !== null && (fault === LEFT || loop.conversation.text() === ''))
-      return failed(fault.kind, messageOf(fault), meter.spent)
+    const isAnswer = loop.conversation.text() !== '' && fault !== LEFT && fault !== OUT_OF_BUDGET
+    if (fault !== null && !isAnswer) throw fault
     loop.conversation.end(how, fault ?? undefined)
     const { message, finishReason } = loop.conversation.answer().choices[0]!
     const text = message.content ?? ''
@@ -87,22 +100,22 @@ async function runWhole(sources: ToolSources, site: LoopSite, asked: ChatRequest
   }
 }
 
-/** Nobody watches a nested run; only the model that has answered is of interest. */
+/** Nobody watches a nested run; only the model that has answered is of interest, and whether one was asked. */
 class NestedWatcher {
   model = ''
+  wasAsked = false
   onRequestSent(): void {}
   onEvent(): void {}
   onFlush(): void {}
   onProgress(): void {}
-  onTurnOver(): void {}
+
+  onTurnOver({ attemptedAt }: Pick<Generation, 'attemptedAt'>): void {
+    this.wasAsked ||= attemptedAt > 0
+  }
 
   onServed({ served }: Pick<Generation, 'served'>): void {
     this.model = served?.model.id ?? this.model
   }
-}
-
-function failed(reason: string, message: string, charged: number): NestedAnswer {
-  return { ok: false, reason, message, charged }
 }
 
 /** What a tool may tell its model of a fault: nothing of its cause. */

@@ -181,13 +181,13 @@ test('a name makes a function of its own', async (t) => {
 })
 
 test('what goes wrong is told to the model that asked', async (t) => {
-  const failing = scriptedNested(() => ({ ok: false, reason: 'provider-failed', message: 'it is down' }))
+  const failing = scriptedNested(() => ({
+    ...{ ok: false, reason: 'provider-failed', message: 'it is down', wasAsked: true },
+  }))
   const silent = scriptedNested(() => ({ text: '' }))
-  const throwing = { nested: () => Promise.reject(new Error('a secret')) }
   for (const [run, said] of [
     [failing, 'it is down'],
     [silent, 'the model said nothing'],
-    [throwing, 'an unexpected error'],
   ] as const) {
     t.same(await askTool(advisorTool, {}, { prompt: 'x' }, run), {
       content: { status: 'error', error: `Advisor call failed: ${said}` },
@@ -199,9 +199,7 @@ test('what goes wrong is told to the model that asked', async (t) => {
     t.same(content, { status: 'error', task_name: 'n', error: `Subagent call failed: ${said}` })
   }
   const unknown = scriptedNested(() => ({
-    ok: false,
-    reason: 'item-not-found',
-    message: 'there is no such model',
+    ...{ ok: false, reason: 'item-not-found', message: 'there is no such model', wasAsked: false },
   }))
   t.match(
     await askTool(advisorTool, {}, { prompt: 'x' }, unknown),

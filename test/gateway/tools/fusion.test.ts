@@ -89,7 +89,7 @@ test('the panel runs in parallel', async (t) => {
     most = Math.max(most, ++running)
     await new Promise(setImmediate)
     running--
-    return { ok: false, reason: 'internal', message: '', charged: 0 } as const
+    return { ok: false, reason: 'internal', message: '', charged: 0, wasAsked: true } as const
   }
   await askTool(tool, { analysis_models: Array(8).fill('m/a') }, { prompt: 'x' }, { nested })
   t.equal(most, 8)

@@ -83,8 +83,10 @@ test('the picture is painted beneath the call, with all options, and comes as pi
 })
 
 test('what goes wrong is told to the model, and runs nothing without a prompt', async (t) => {
-  const failed: NestedAnswer = { ok: false, reason: 'x', message: 'no credit', charged: 0 }
+  const failed: NestedAnswer = { ok: false, reason: 'x', message: 'no credit', charged: 0, wasAsked: true }
   t.match((await paint(failed)).outcome, { content: { error: /no credit/ }, isError: true, executed: true })
+  const unasked = { ...failed, wasAsked: false }
+  t.match((await paint(unasked)).outcome, { isError: true, executed: false })
   t.match((await paint(painted({ text: 'I will not.' }))).outcome.content, { error: 'I will not.' })
   t.match((await paint(painted({}))).outcome.content, { error: /painted nothing/ })
   for (const args of [{}, { prompt: '' }, { prompt: 5 }, { prompt: 'x'.repeat(32_001) }]) {

@@ -69,6 +69,7 @@ export function toolRun(run: Partial<ToolRun> = {}): ToolRun {
       reason: 'unexpected',
       message: 'nothing runs beneath it here',
       charged: 0,
+      wasAsked: false,
     }),
     ...run,
   }

@@ -9,9 +9,7 @@ import {
   innerRequest,
   outerModel,
   refuseInnerTools,
-  runInner,
   tellConversation,
-  wasAsked,
 } from '../nested/inner-request.js'
 import type { ServerTool, ToolCallInput, ToolFunction, ToolOutcome, ToolRun } from '../port/tool.js'
 
@@ -80,8 +78,9 @@ async function advise(
   const question: ChatMessage = { role: 'user', content: prompt ?? 'What do you advise?' }
   const messages = [...(forwards ? tellConversation(run.request) : []), question]
   const request = innerRequest(parameters, run.request, { model, messages, mostToolCalls: MOST_TOOL_CALLS })
-  const answer = await runInner(run, { purpose: 'advisor', request, budget: run.budget })
-  if (!answer.ok) return failed(`Advisor call failed: ${answer.message}`, wasAsked(answer))
+  const { budget, signal } = run
+  const answer = await run.nested({ purpose: 'advisor', request, budget, signal })
+  if (!answer.ok) return failed(`Advisor call failed: ${answer.message}`, answer.wasAsked)
   if (answer.text === '') return failed('Advisor call failed: the model said nothing', true)
   const content: JsonObject = { status: 'ok', model: answer.model, advice: answer.text }
   const { citations } = answer

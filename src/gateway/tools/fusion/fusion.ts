@@ -8,9 +8,7 @@ import {
   innerRequest,
   outerModel,
   refuseInnerTools,
-  runInner,
   tellConversation,
-  wasAsked,
 } from '../nested/inner-request.js'
 import type {
   NestedAnswer,
@@ -74,6 +72,7 @@ async function fuse(
   call: ToolCallInput,
   run: ToolRun,
 ): Promise<ToolOutcome> {
+  const { signal } = run
   const outer = outerModel(run.request)
   const models = parameters.analysis_models ?? defaultPanel(catalog, outer)
   const prompt = nonEmptyText(call.arguments.prompt)
@@ -88,7 +87,7 @@ async function fuse(
         messages,
         mostToolCalls: MOST_TOOL_CALLS,
       })
-      return runInner(run, { purpose: 'panel', request, budget: share })
+      return run.nested({ purpose: 'panel', request, budget: share, signal })
     }),
   )
   const panel = answers.map((answer, seat) => ({ model: models[seat]!, answer }))
@@ -105,7 +104,8 @@ async function fuse(
     response_format: ANALYSIS_FORMAT,
   }
   const spent = answers.reduce((sum, { charged }) => sum + charged, 0)
-  const verdict = await runInner(run, { purpose: 'judge', request: judge, budget: run.budget - spent })
+  const budget = run.budget - spent
+  const verdict = await run.nested({ purpose: 'judge', request: judge, budget, signal })
   const analysis = verdict.ok ? readAnalysis(verdict.text) : null
   const content: JsonObject = {
     status: 'ok',
@@ -137,7 +137,12 @@ function allFailed(answers: readonly NestedAnswer[], failures: readonly object[]
       : reasons.every((kind) => kind === 'internal')
         ? 'unexpected_error'
         : 'all_panels_failed'
-  return failed(reason, 'all models of the panel failed', answers.some(wasAsked), { failed_models: failures })
+  return failed(
+    reason,
+    'all models of the panel failed',
+    answers.some((answer) => answer.ok || answer.wasAsked),
+    { failed_models: failures },
+  )
 }
 
 function failed(

@@ -94,7 +94,7 @@ function paintingRequest(
 }
 
 function toOutcome(answer: NestedAnswer): ToolOutcome {
-  if (!answer.ok) return failed(`the picture could not be painted: ${answer.message}`)
+  if (!answer.ok) return failed(`the picture could not be painted: ${answer.message}`, answer.wasAsked)
   const { images = [], files = [], text } = answer
   if (images.length === 0) return failed(text === '' ? 'the model has painted nothing' : text)
   const content = { status: 'completed', pictures: images.length, files: files.map(fileTold) }

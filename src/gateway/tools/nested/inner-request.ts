@@ -2,7 +2,7 @@
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../formats/canonical.js'
 import { asObject, type JsonObject, objectsIn } from '../../formats/json-values.js'
 import { type RequestedTool, serverToolName, type Tooling } from '../../formats/tooling.js'
-import type { NestedAnswer, NestedRun, ToolRefusal, ToolRun } from '../port/tool.js'
+import type { ToolRefusal } from '../port/tool.js'
 
 /** Parameters that advisor, subagent and fusion share (contract/gateway 2.4); checked by their schemas. */
 export interface InnerParameters {
@@ -93,28 +93,6 @@ function innerTools({ tools }: InnerParameters): readonly RequestedTool[] {
 
 function innerTooling(tools: readonly RequestedTool[], maxToolCalls: number): Tooling {
   return { tools, plugins: [], disabled: [], stopWhen: null, maxToolCalls }
-}
-
-/** Runs one model beneath the call. Never rejects. */
-export async function runInner(
-  run: ToolRun,
-  nested: Pick<NestedRun, 'purpose' | 'request' | 'budget'>,
-): Promise<NestedAnswer> {
-  try {
-    return await run.nested({ ...nested, signal: run.signal })
-  } catch {
-    return { ok: false, reason: 'internal', message: 'an unexpected error', charged: 0 }
-  }
-}
-
-/** What was refused before any model was asked. */
-const UNASKED: ReadonlySet<string> = new Set([
-  ...['item-not-found', 'invalid-input', 'payment-required', 'budget', 'depth'],
-])
-
-/** Whether a run has come to a model, so that its call counts and pays. */
-export function wasAsked(answer: NestedAnswer): boolean {
-  return answer.ok || answer.charged > 0 || !UNASKED.has(answer.reason)
 }
 
 /**

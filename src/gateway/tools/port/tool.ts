@@ -173,5 +173,12 @@ export type NestedAnswer =
       /** Files of this server that the answer names. */
       readonly files?: readonly CreatedFile[]
     }
-  /** `reason`: kind of the fault that ended it, or `budget`. */
-  | { readonly ok: false; readonly reason: string; readonly message: string; readonly charged: number }
+  | {
+      readonly ok: false
+      /** Kind of the fault that ended it, or `budget`. */
+      readonly reason: string
+      readonly message: string
+      readonly charged: number
+      /** Whether it has come to a model, so that the call of the tool counts and pays. */
+      readonly wasAsked: boolean
+    }

@@ -7,8 +7,6 @@ import {
   innerRequest,
   outerModel,
   refuseInnerTools,
-  runInner,
-  wasAsked,
 } from '../nested/inner-request.js'
 import type {
   ServerTool,
@@ -91,8 +89,9 @@ async function delegate(
     messages: [{ role: 'user', content: task }],
     mostToolCalls: MOST_TOOL_CALLS,
   })
-  const answer = await runInner(run, { purpose: 'subagent', request, budget: run.budget })
-  if (!answer.ok) return fail(answer.message, wasAsked(answer))
+  const { budget, signal } = run
+  const answer = await run.nested({ purpose: 'subagent', request, budget, signal })
+  if (!answer.ok) return fail(answer.message, answer.wasAsked)
   if (answer.text === '') return fail('the model said nothing', true)
   const content: JsonObject = { status: 'ok', task_name, model: answer.model, outcome: answer.text }
   return { content, isError: false, executed: true, charged: 0, citations: answer.citations }
