@@ -72,10 +72,11 @@ export class FairQueue<T extends WaitingWork> {
     if (line.credit >= 0) this.#lines.delete(work.caller)
   }
 
-  /** What comes next. */
-  peek(): T | undefined {
+  /** What comes next, of callers that are not `passed` over. */
+  peek(passed?: (caller: string) => boolean): T | undefined {
     // A line that is put behind the others is met again in the same loop, a turn richer.
     for (const [caller, line] of this.#lines) {
+      if (passed?.(caller)) continue
       const [oldest] = line.works
       if (line.credit > 0 && oldest !== undefined) return oldest
       line.credit += this.#turn

@@ -11,7 +11,7 @@ import {
 import type { Cancellation } from '../base/cancellation.js'
 import { FairQueue } from '../base/fair-queue.js'
 import { Fault } from '../base/fault.js'
-import { Histogram } from '../base/histogram.js'
+import type { PoolCounters } from './counters.js'
 import { JobWatch } from './job-watch.js'
 
 export interface LaneOptions {
@@ -92,27 +92,6 @@ function messagesPerThread({ bounds }: LaneOptions): number {
   return bounds === undefined ? MESSAGES_PER_THREAD : 1
 }
 
-/** What all lanes of a pool count together. */
-export class PoolCounters {
-  completed = 0
-  rejected = 0
-  dropped = 0
-  readonly waitMs = new Histogram()
-  readonly runMs = new Histogram()
-  /** By the number of the thread; absent until it has done something. */
-  readonly threads = new Map<number, { tasks: number; busyMs: number }>()
-
-  recordRun({ thread, busyMs }: PoolJobReport, waitMs: number): void {
-    this.completed++
-    this.waitMs.record(waitMs)
-    this.runMs.record(busyMs)
-    const row = this.threads.get(thread) ?? { tasks: 0, busyMs: 0 }
-    row.tasks++
-    row.busyMs += busyMs
-    this.threads.set(thread, row)
-  }
-}
-
 export class Lane {
   readonly #options: LaneOptions
   readonly #counters: PoolCounters
@@ -124,6 +103,8 @@ export class Lane {
   #loaded: Promise<unknown> = Promise.resolve()
   #closed = false
   readonly #queue = new FairQueue<QueuedTask>(SHARED_COST)
+  /** Whose task a thread has, by slot. */
+  readonly #holders: (string | undefined)[] = []
 
   constructor(options: LaneOptions, counters: PoolCounters) {
     const slots = options.threads * messagesPerThread(options)
@@ -231,7 +212,9 @@ export class Lane {
   #onCallerGone(entry: QueuedTask): void {
     entry.gone = true
     if (this.#queue.has(entry)) this.#dropTask(entry)
-    else if (entry.flag !== NO_FLAG) Atomics.store(this.#flags, entry.flag, JobFlag.Cancelled)
+    else if (entry.flag !== NO_FLAG)
+      // What has begun stays marked as running: whoever watches how long it takes looks there.
+      Atomics.compareExchange(this.#flags, entry.flag, JobFlag.Resting, JobFlag.Cancelled)
   }
 
   #dropTask(entry: QueuedTask): void {
@@ -257,7 +240,7 @@ export class Lane {
     const batch: QueuedTask[] = []
     let cost = 0
     while (batch.length < this.#options.sharedJobs) {
-      const entry = this.#queue.peek()
+      const entry = this.#queue.peek(this.#passedOver)
       if (entry === undefined) break
       cost += entry.cost
       if (batch.length > 0 && (cost > SHARED_COST || entry.kills > 0)) break
@@ -268,7 +251,14 @@ export class Lane {
     return batch
   }
 
+  /** Where a job may take seconds, a caller that has a thread leaves the last free one to others. */
+  get #passedOver(): ((caller: string) => boolean) | undefined {
+    const isScarce = this.#options.bounds !== undefined && this.#freeSlots.length === 1
+    return isScarce ? (caller) => this.#holders.includes(caller) : undefined
+  }
+
   #startBatch(batch: readonly QueuedTask[], slot: number): void {
+    this.#holders[slot] = batch[0]!.caller
     const first = slot * this.#options.sharedJobs
     const jobs = batch.map((entry, index): PoolJob => this.#toJob(entry, first + index))
     this.#runJobs(jobs).then(
@@ -296,6 +286,7 @@ export class Lane {
   }
 
   #releaseSlot(slot: number): void {
+    this.#holders[slot] = undefined
     this.#freeSlots.push(slot)
     this.#startWaiting()
   }

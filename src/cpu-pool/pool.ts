@@ -13,7 +13,8 @@
  */
 import { fileURLToPath } from 'node:url'
 import type { PoolTaskName, PoolTasks } from '../../workers/tasks.js'
-import { Lane, type LaneOptions, PoolCounters, type TaskOrder, type TaskResult } from './lane.js'
+import { PoolCounters } from './counters.js'
+import { Lane, type LaneOptions, type TaskOrder, type TaskResult } from './lane.js'
 
 export type { TaskOrder, TaskResult }
 

@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { Lane, PoolCounters } from '../../src/cpu-pool/lane.js'
+import { PoolCounters } from '../../src/cpu-pool/counters.js'
+import { Lane } from '../../src/cpu-pool/lane.js'
 
 test('a task whose threads cannot be started fails, however many did before', async (t) => {
   // Piscina refuses to be made so.
