@@ -220,6 +220,6 @@ function readArguments(text: string): JsonObject | null {
 }
 
 function toResult({ offered }: ReadyFunction, call: TurnCall, outcome: ToolOutcome): CallResult {
-  const { content, isError, citations = [], nativeContent } = outcome
-  return { call, offered, content, isError, citations, ...(nativeContent !== undefined && { nativeContent }) }
+  const { content, isError, citations = [] } = outcome
+  return { call, offered, content, isError, citations }
 }

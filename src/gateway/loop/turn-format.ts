@@ -131,7 +131,6 @@ export interface CallResult {
   /** For the model: JSON. */
   readonly content: unknown
   readonly isError: boolean
-  readonly nativeContent?: unknown
   readonly citations: readonly UrlCitation[]
 }
 

@@ -333,10 +333,13 @@ test('what was forged, altered or given to another workspace is dropped and name
     ],
     ['its address', kinds[0]!, ({ content }) => (content[0].url = 'https://evil.example/')],
     ['a source more', kinds[0]!, ({ content }) => content.push({ ...content[0], title: 'B' })],
+    ['no source at all', kinds[0]!, ({ content }) => content.pop()],
+    ['an address that is no text', kinds[0]!, ({ content }) => (content[0].url = { toString: 1 })],
     ['a page', kinds[1]!, ({ content }) => (content.content.source.data = 'evil')],
     ['the time', kinds[2]!, ({ content }) => (content.stdout = '2')],
     ['no mark', kinds[2]!, (block) => delete block.service_mark],
-    ['an error that was none', kinds[3]!, ({ content }) => (content[0].text = 'evil')],
+    ['what a server said', kinds[3]!, ({ content }) => (content[0].text = 'evil')],
+    ['an error that was none', kinds[3]!, (block) => (block.is_error = true)],
   ]
   for (const [what, type, edit] of edits) {
     const { messages, dropped } = resumed(followUp(change(answer.content, type, edit)))
@@ -352,6 +355,8 @@ test('what was forged, altered or given to another workspace is dropped and name
       .map((kind) => `messages.${kind}`)
       .toSorted(),
   )
+  const server = change(answer.content, 'mcp_tool_use', (block) => (block.server_name = 'evil'))
+  t.strictSame(resumed(followUp(server)).dropped, ['messages.mcp_tool_result'])
   const dropped: string[] = []
   const other = { ...CALLER, workspaceId: 'ws-2' }
   const told = resumeMessages({ ...ASKED, messages: followUp(answer.content) }, other, SEAL, dropped)
@@ -361,6 +366,27 @@ test('what was forged, altered or given to another workspace is dropped and name
   t.strictSame(alone.dropped, ['messages.server_tool_use', 'messages.mcp_tool_use'], 'calls without results')
   const twice = answer.content.flatMap((block) => [block, block])
   t.equal((resumed(followUp(twice)).messages[2]!.content as ContentBlock[]).length, names.length)
+})
+
+test('a search that found nothing comes back, and is not made up by others', async (t) => {
+  const nothing: PlayOptions['answerTo'] = (made, offered) => {
+    return { call: made, offered, content: { results: [] }, isError: false, citations: [] }
+  }
+  const turns = [{ content: [call('c', 'web_search')], stop: 'tool_use' }, END]
+  const { answer } = play(turns, { answerTo: nothing })
+  const kept = resumed(followUp(answer.content))
+  t.strictSame(kept.dropped, [])
+  t.match(kept.messages[2]!.content, [{ type: 'tool_result', content: '{"results":[]}' }])
+  const edited = change(answer.content, 'server_tool_use', (block) => (block.name = 'other'))
+  t.strictSame(resumed(followUp(edited)).dropped, ['messages.web_search_tool_result'])
+})
+
+test('what is dropped is named in a list that does not grow with what somebody makes up', async (t) => {
+  const blocks = Array.from({ length: 100 }, (_, at) => ({
+    type: `x${at}_tool_result`,
+    tool_use_id: 'srvtoolu_svc_abcdefghij-_1234',
+  }))
+  t.equal(resumed(followUp(blocks)).dropped.length, 32)
 })
 
 test('blocks of a provider’s own tools are left as they are, and requests without ours are not copied', async (t) => {
@@ -383,13 +409,15 @@ test('nothing that a caller makes of blocks ends in an exception, or gets past t
         'x_tool_result',
         'text',
       ),
-      id: fc.oneof(id, fc.jsonValue()),
+      id: fc.oneof(id, fc.jsonValue(), fc.constant({ toString: 1 })),
       tool_use_id: fc.oneof(id, fc.jsonValue()),
       name: fc.oneof(fc.constant('web_search'), fc.jsonValue()),
       input: fc.jsonValue(),
       content: fc.oneof(
         fc.jsonValue(),
-        fc.array(fc.record({ encrypted_content: fc.constant('a.b') }), { minLength: 1 }),
+        fc.array(
+          fc.record({ encrypted_content: fc.constant('a.b'), url: fc.constantFrom('u', { toString: 1 }) }),
+        ),
       ),
       service_mark: fc.jsonValue(),
       text: fc.constant('x'),

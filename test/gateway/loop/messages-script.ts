@@ -61,7 +61,7 @@ export function resultOf(call: TurnCall, offered: OfferedFunction | null): CallR
       return { ...base, content }
     }
     case 'mcp':
-      return { ...base, content: { text: 'said' }, nativeContent: [{ type: 'text', text: 'said' }] }
+      return { ...base, content: { origin: 'MCP server sim', text: 'said' } }
     default:
       return { ...base, content: { stdout: '1', exit_code: 0 } }
   }

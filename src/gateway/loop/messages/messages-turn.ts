@@ -60,7 +60,7 @@ export class MessagesTurn {
     const { callerTools, hidesCalls, shown } = this.#view
     this.#beginning = block
     const isCall = block.type === 'tool_use'
-    if (isCall && (hidesCalls || !callerTools.has(String(block.name)))) this.#state = 'hidden'
+    if (isCall && (hidesCalls || !callerTools.has(nameOf(block)))) this.#state = 'hidden'
     else if (block.type === 'text' && (nonEmptyText(block.text) ?? '') === '') this.#state = 'waiting'
     else {
       this.#state = 'shown'
@@ -71,9 +71,10 @@ export class MessagesTurn {
   #noteCall(): void {
     const block = this.#beginning
     if (block?.type !== 'tool_use') return
-    const name = String(block.name)
+    const name = nameOf(block)
     if (this.#view.callerTools.has(name)) this.#callerCalls.push(name)
-    else this.#calls.push({ id: String(block.id), name, arguments: this.#said.latestInput || '{}' })
+    else
+      this.#calls.push({ id: nonEmptyText(block.id) ?? '', name, arguments: this.#said.latestInput || '{}' })
   }
 
   end(): TurnEnd {
@@ -87,6 +88,11 @@ export class MessagesTurn {
       .blocks()
       .filter(({ type, text }) => type !== 'text' || (nonEmptyText(text) ?? '').trim() !== '')
   }
+}
+
+/** `''` where a provider says none. */
+function nameOf({ name }: ContentBlock): string {
+  return nonEmptyText(name) ?? ''
 }
 
 function saysSomething({ type, text, citation }: ContentBlock): boolean {

@@ -2,7 +2,7 @@
  * Calls of server tools and their results as blocks of the messages format (contract/gateway 5.5, 5.7; contract/tools
  * 1.5), and what of such a block a model is told when it comes back. What a block shows is what its mark vouches for.
  */
-import { asList, asObject, type JsonObject, nonEmptyText, objectsIn } from '../../formats/json-values.js'
+import { asObject, type JsonObject, nonEmptyText, objectsIn, parseJson } from '../../formats/json-values.js'
 import type { ContentBlock } from '../../formats/messages.js'
 import type { UrlCitation } from '../../tools/port/tool.js'
 import type { CallResult, OfferedFunction } from '../turn-format.js'
@@ -65,48 +65,61 @@ function canonicalJson(value: unknown): string {
   })
 }
 
+/** A call as its block tells it. */
 interface Vouched {
   readonly id: string
   readonly name: string
-  readonly input: unknown
+  readonly input: JsonObject
+  /** Label of an MCP server. */
+  readonly server: string | undefined
 }
 
-function markedParts({ id, name, input }: Vouched, more: readonly string[]): string[] {
-  return [id, name, canonicalJson(input ?? {}), ...more]
+function markedParts({ id, name, input, server = '' }: Vouched, more: readonly string[]): string[] {
+  return [id, name, server, canonicalJson(input), ...more]
+}
+
+function partsOfBlock(call: Vouched, { type, content, is_error }: ContentBlock): string[] {
+  return markedParts(call, [type, canonicalJson(content), String(is_error === true)])
+}
+
+/** `place`: so that none can be left out or put elsewhere. */
+function partsOfItem(
+  call: Vouched,
+  { url, title, content = '', pageAge }: UrlCitation,
+  place: string,
+): string[] {
+  return markedParts(call, [place, url, title, content, pageAge ?? ''])
 }
 
 // ── Results ─────────────────────────────────────────────────────────────────
 
-export function resultBlock(call: ShownCall, result: CallResult, markOf: MarkOf): ContentBlock {
-  const { id, offered, input } = call
+export function resultBlock(
+  { id, offered, input }: ShownCall,
+  result: CallResult,
+  markOf: MarkOf,
+): ContentBlock {
+  const { origin } = offered.function
   const type = resultType(offered)
-  const name = String(callBlock(call).name)
-  const vouched = { id, name, input }
-  const native = result.nativeContent ?? NATIVE[offered.tool.name]?.(result)
-  if (type === 'web_search_tool_result' && !result.isError) {
-    const items = native === undefined ? result.citations : objectsIn(native).map(toCitation)
-    return { type, tool_use_id: id, content: items.map((item) => searchItem(item, vouched, markOf)) }
+  const call = { id, name: origin?.tool ?? shownName(offered), server: origin?.server, input }
+  const isSearch = type === 'web_search_tool_result' && !result.isError
+  if (isSearch && result.citations.length > 0) {
+    const placeOf = (at: number): string => `${at}/${result.citations.length}`
+    const content = result.citations.map((item, at) =>
+      searchItem(item, markOf(partsOfItem(call, item, placeOf(at)))),
+    )
+    return { type, tool_use_id: id, content }
   }
-  const isShaped = native !== undefined && (!result.isError || offered.function.origin !== undefined)
-  const content = isShaped ? native : plainContent(type.replace(/_tool_result$/, ''), result)
-  const isError = offered.function.origin === undefined ? {} : { is_error: result.isError }
-  const mark = markOf(markedParts(vouched, [type, canonicalJson(content)]))
-  return { type, tool_use_id: id, ...isError, content, [MARK]: mark }
+  const content = isSearch ? [] : contentOf(type, result)
+  const block = { type, tool_use_id: id, ...(origin !== undefined && { is_error: result.isError }), content }
+  return { ...block, [MARK]: markOf(partsOfBlock(call, block)) }
 }
 
-function toCitation({ url, title, content, text, page_age }: JsonObject): UrlCitation {
-  const words = nonEmptyText(content) ?? nonEmptyText(text)
-  return {
-    url: String(url),
-    title: nonEmptyText(title) ?? String(url),
-    ...(words !== undefined && { content: words }),
-    pageAge: nonEmptyText(page_age) ?? null,
-  }
+function contentOf(type: string, result: CallResult): unknown {
+  const native = result.isError ? undefined : NATIVE[result.offered?.tool.name ?? '']?.(result)
+  return native ?? plainContent(type.replace(/_tool_result$/, ''), result)
 }
 
-function searchItem(found: UrlCitation, vouched: Vouched, markOf: MarkOf): ContentBlock {
-  const { url, title, content = '', pageAge = null } = found
-  const mark = markOf(markedParts(vouched, [url, title, content, pageAge ?? '']))
+function searchItem({ url, title, content = '', pageAge = null }: UrlCitation, mark: string): ContentBlock {
   const encrypted_content = `${Buffer.from(content).toString('base64url')}.${mark}`
   return { type: 'web_search_result', url, title, encrypted_content, page_age: pageAge }
 }
@@ -158,7 +171,7 @@ const NATIVE: Readonly<Record<string, (result: CallResult) => unknown>> = {
 function plainContent(kind: string, { content, isError, offered }: CallResult): unknown {
   const members = asObject(content)
   if (offered?.function.origin !== undefined)
-    return [{ type: 'text', text: nonEmptyText(members?.error) ?? JSON.stringify(content ?? null) }]
+    return [{ type: 'text', text: members?.error ?? members?.text ?? JSON.stringify(content ?? null) }]
   if (isError) {
     const message = nonEmptyText(members?.error) ?? JSON.stringify(content ?? null)
     return { type: `${kind}_tool_result_error`, error_code: errorCode(message), error_message: message }
@@ -194,34 +207,39 @@ export function recallCall(
   const { id, name, input, server_name } = call
   if (typeof id !== 'string' || typeof name !== 'string') return null
   const { type, content, is_error, [MARK]: mark } = result
-  const vouched = { id, name, input: asObject(input) ?? {} }
-  const isSearch = Array.isArray(content) && type === 'web_search_tool_result'
-  if (!isSearch && !isMarked(markedParts(vouched, [type, canonicalJson(content)]), mark)) return null
-  const said = isSearch ? recallSearch(content, vouched, isMarked) : recallContent(type, content)
+  const server = nonEmptyText(server_name)
+  const vouched = { id, name, server, input: asObject(input) ?? {} }
+  const found = type === 'web_search_tool_result' && Array.isArray(content) ? content : null
+  const bearsMarks = found !== null && found.length > 0
+  if (!bearsMarks && !isMarked(partsOfBlock(vouched, result), mark)) return null
+  const said = found === null ? recallContent(type, content) : recallSearch(found, vouched, isMarked)
   if (said === null) return null
   // What came from outside is quoted with where it came from.
-  const quoted = typeof server_name === 'string' ? { origin: `MCP server ${server_name}`, text: said } : said
+  const quoted = server === undefined ? said : { origin: `MCP server ${server}`, text: said }
   const told = is_error === true ? { error: said } : quoted
   const isError = asObject(told)?.error !== undefined
-  const recalled = { name: functionName(name, server_name), input: vouched.input }
+  const recalled = { name: functionName(name, server), input: vouched.input }
   return { ...recalled, content: JSON.stringify(told), isError }
 }
 
-function functionName(shown: string, server: unknown): string {
-  if (typeof server === 'string') return `${server}__${shown}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
+function functionName(shown: string, server: string | undefined): string {
+  if (server !== undefined) return `${server}__${shown}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
   if (shown === 'bash_code_execution') return 'bash'
   return shown.startsWith('tool_search_tool_') ? 'tool_search' : shown
 }
 
 function recallSearch(content: readonly unknown[], vouched: Vouched, isMarked: IsMarked): JsonObject | null {
   const results: JsonObject[] = []
-  for (const item of content) {
+  for (const [at, item] of content.entries()) {
     const { url, title, encrypted_content, page_age } = asObject(item) ?? {}
-    const [text = '', mark] = typeof encrypted_content === 'string' ? encrypted_content.split('.') : []
+    if (typeof url !== 'string' || typeof title !== 'string' || typeof encrypted_content !== 'string')
+      return null
+    const [text = '', mark] = encrypted_content.split('.')
     const words = Buffer.from(text, 'base64url').toString()
-    const age = nonEmptyText(page_age)
-    if (!isMarked(markedParts(vouched, [String(url), String(title), words, age ?? '']), mark)) return null
-    results.push({ title, url, content: words, ...(age !== undefined && { page_age: age }) })
+    const pageAge = nonEmptyText(page_age) ?? null
+    const found = { url, title, content: words, pageAge }
+    if (!isMarked(partsOfItem(vouched, found, `${at}/${content.length}`), mark)) return null
+    results.push({ title, url, content: words, ...(pageAge !== null && { page_age: pageAge }) })
   }
   return { results }
 }
@@ -232,7 +250,8 @@ function recallContent(type: string, content: unknown): unknown {
       .map(({ text }) => text)
       .join('\n')
   const { type: kind, ...members } = asObject(content) ?? {}
-  if (String(kind).endsWith('_error')) return { error: members.error_message ?? members.error_code }
+  if (nonEmptyText(kind)?.endsWith('_error') === true)
+    return { error: members.error_message ?? members.error_code }
   if (type !== 'web_fetch_tool_result') return members
   const { source, title } = asObject(members.content) ?? {}
   const { url, retrieved_at } = members
@@ -267,10 +286,6 @@ export function knownToolNames(messages: readonly { readonly content: unknown }[
 }
 
 function referencesIn(content: unknown): readonly unknown[] {
-  try {
-    const told = asObject(JSON.parse(String(content)))
-    return asList(told?.tool_references).map((each) => asObject(each)?.tool_name)
-  } catch {
-    return []
-  }
+  const told = asObject(parseJson(nonEmptyText(content) ?? ''))
+  return objectsIn(told?.tool_references).map(({ tool_name }) => tool_name)
 }

@@ -67,12 +67,14 @@ function addTurns(
   }
   for (const block of content) {
     const isResult = isResultBlock(block) && isOwnId(block.tool_use_id)
-    const call = recalled.get(isResult ? (block.tool_use_id as string) : String(block.id))
-    const part = `${isResult} ${isResult ? block.tool_use_id : block.id}`
+    const id = isResult ? block.tool_use_id : block.id
+    const call = isOwnId(id) ? recalled.get(id) : undefined
     // A file that a tool has made is told to the caller; to the model the result has told it.
     if (block.type === 'container_upload') continue
-    if (isOwnBlock(block) && (call === undefined || taken.has(part))) continue
-    taken.add(part)
+    if (isOwnBlock(block)) {
+      if (call === undefined || taken.has(`${isResult} ${id}`)) continue
+      taken.add(`${isResult} ${id}`)
+    }
     // Behind the results of a turn another one begins.
     if (!isResult && results.length > 0) endTurn()
     if (call === undefined) said.push(block)
@@ -108,7 +110,10 @@ function recallCalls(
   return recalled
 }
 
+/** More kinds than there are tools: beyond it somebody makes them up. */
+const MOST_NAMED = 32
+
 function nameDropped({ type }: ContentBlock, dropped: string[]): void {
   const name = `messages.${/^[a-z0-9_]{1,64}$/.test(type) ? type : 'content'}`
-  if (!dropped.includes(name)) dropped.push(name)
+  if (dropped.length < MOST_NAMED && !dropped.includes(name)) dropped.push(name)
 }

@@ -2,6 +2,7 @@
  * What the caller sees of a loop: the blocks of all turns, numbered from 0 without gaps (contract/tools 1.5). A text stays
  * open until something follows it, so that it can still be cited from and added to.
  */
+import { nonEmptyText } from '../../formats/json-values.js'
 import {
   blockEventJson,
   type ContentBlock,
@@ -51,7 +52,8 @@ export class ShownBlocks {
   closeText(): void {
     if (!this.#hasOpenText) return
     this.#hasOpenText = false
-    for (const citation of this.#cite(String(this.#assembly.latest?.text ?? ''))) this.citation(citation)
+    for (const citation of this.#cite(nonEmptyText(this.#assembly.latest?.text) ?? ''))
+      this.citation(citation)
     this.#tell({ type: 'content_block_stop', index: this.#begun - 1 })
   }
 

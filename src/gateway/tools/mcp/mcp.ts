@@ -136,11 +136,9 @@ async function callTool(
     charged: 0,
     reached: [server.place],
     ...(images.length > 0 && { images }),
-    nativeContent: [{ type: 'text', text }],
   }
 }
 
 function failed(error: string, executed: boolean): ToolOutcome {
-  const nativeContent = [{ type: 'text', text: error }]
-  return { content: { error }, isError: true, executed, charged: 0, nativeContent }
+  return { content: { error }, isError: true, executed, charged: 0 }
 }

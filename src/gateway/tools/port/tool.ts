@@ -110,8 +110,6 @@ export interface ToolOutcome {
   readonly files?: readonly CreatedFile[]
   /** Hosts that it asked, for the audit: `example.com`, `example.com:8443`. */
   readonly reached?: readonly string[]
-  /** Blocks in the vocabulary of the messages format, where they say more than `content`. */
-  readonly nativeContent?: unknown
 }
 
 export interface UrlCitation {
