@@ -24,7 +24,7 @@ const TIMEOUT_S = 240
 const MOST_TOGETHER = 8
 const STARTS_PROCESSES = new Set(['node:child_process', 'node:cluster'])
 /** esbuild writes every import of a built file in this form. */
-const IMPORTED = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g
+const IMPORTED = /\b(?:from |import |import\()"([^"]+)"/g
 
 const SUITES = ['unit', 'system', 'clients'] as const
 type Suite = (typeof SUITES)[number]
