@@ -13,7 +13,7 @@ import type { SandboxCommand, SandboxRun } from '../../../src/gateway/tools/bash
 const MIB = 2 ** 20
 export const OWNER = { organizationId: 'org-1', workspaceId: 'ws-1' }
 /** Nobody else's, so that what is left of a sandbox can be found. Null where tests are not run by root. */
-export const SANDBOX_UID = process.getuid?.() === 0 ? 64_322 : null
+const SANDBOX_UID = process.getuid?.() === 0 ? 64_322 : null
 
 export const LIMITS: LocalSandboxOptions['limits'] = {
   ...{ diskBytes: 32 * MIB, fileBytes: 32 * MIB, files: 2_000, memoryBytes: 256 * MIB },

@@ -29,7 +29,7 @@ export interface BashSettings {
   readonly maxFileBytes: number
 }
 
-export interface BashParts {
+interface BashParts {
   settings(): BashSettings
   /** The sandbox, or why there is none, which goes on from the tool: "is not available here: …". Never rejects. */
   sandbox(): Promise<Sandbox | string>

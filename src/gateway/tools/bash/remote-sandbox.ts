@@ -10,7 +10,7 @@ import {
   type SandboxRun,
 } from './sandbox.js'
 
-export interface RemoteSandboxOptions {
+interface RemoteSandboxOptions {
   /** Where the calls begin, without a closing slash. */
   readonly url: string
   readonly credential: string | null

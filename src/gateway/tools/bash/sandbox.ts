@@ -53,7 +53,7 @@ export interface SandboxRun {
   readonly egress: readonly Egress[]
 }
 
-export type SandboxFailureCode =
+type SandboxFailureCode =
   | 'container_expired' // unknown, over, or another workspace's
   | 'too_many_containers'
   | 'busy'

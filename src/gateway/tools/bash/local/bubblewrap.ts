@@ -71,7 +71,7 @@ echo "$code" >&4
 exec tar -c --format=gnu --hard-dereference --ignore-failed-read -f - -C / work >&4`
 
 /** What of the machine is seen, for reading: its programs and libraries, and how they find each other. */
-export const VISIBLE = ['/usr/bin', '/usr/sbin', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libx32']
+const VISIBLE = ['/usr/bin', '/usr/sbin', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libx32']
 const VISIBLE_BESIDE = [
   ...['/usr/libexec', '/usr/share', '/usr/include'],
   ...['/etc/alternatives', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/localtime'],

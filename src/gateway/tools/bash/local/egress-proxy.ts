@@ -15,7 +15,7 @@ export interface EgressBounds {
   readonly ports: readonly number[]
 }
 
-export interface EgressProxyOptions {
+interface EgressProxyOptions {
   readonly allowedDomains: readonly string[]
   readonly guard: AddressGuard
   readonly resolve: DnsLookup

@@ -14,7 +14,7 @@ const READ_PER_TICK = 2 ** 20
 export const GRACE_MS = 10_000
 const LARGEST_INFO = 4096
 
-export interface SandboxProcessOptions {
+interface SandboxProcessOptions {
   readonly commandLine: readonly string[]
   readonly filter: Uint8Array
   /** Who runs it on the machine; null: whoever runs this server. */
@@ -29,7 +29,7 @@ export interface SandboxProcessOptions {
   readonly signal: AbortSignal
 }
 
-export type EndedBy = 'timeout' | 'memory' | 'aborted' | 'quota' | 'broken'
+type EndedBy = 'timeout' | 'memory' | 'aborted' | 'quota' | 'broken'
 
 export interface SandboxResult {
   readonly stdout: string
@@ -190,4 +190,4 @@ class RunningSandbox {
 }
 
 /** Two blocks of zeros. */
-export const EMPTY_ARCHIVE = Buffer.alloc(1024)
+const EMPTY_ARCHIVE = Buffer.alloc(1024)

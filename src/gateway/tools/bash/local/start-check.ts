@@ -7,7 +7,7 @@ import { type SandboxLimits, sandboxCommandLine, visiblePaths } from './bubblewr
 import { runSandbox } from './sandbox-process.js'
 import { seccompProgram } from './seccomp.js'
 
-export interface StartCheckOptions {
+interface StartCheckOptions {
   readonly uid: number | null
   readonly limits: SandboxLimits
   /** Folders of this server that no sandbox may see. */
