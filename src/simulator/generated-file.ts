@@ -71,11 +71,26 @@ export function draftPicture(
 ): Creation {
   const size = paintingSize(request)
   return async (isCancelled) => {
-    const content = await paint(seed, size)
-    if (files !== null) return storeFile({ filename: 'picture.png', content }, files, caller, isCancelled)
-    const url = `data:image/png;base64,${content.toString('base64')}`
-    return { images: [{ type: 'image_url', image_url: { url } }] }
+    const picture = lastPicture.then(() => (isCancelled() ? null : paint(seed, size)))
+    lastPicture = picture.catch(() => {})
+    try {
+      const content = await picture
+      if (content === null) return null
+      if (files !== null) return storeFile({ filename: 'picture.png', content }, files, caller, isCancelled)
+      const url = `data:image/png;base64,${content.toString('base64')}`
+      return { images: [{ type: 'image_url', image_url: { url } }] }
+    } catch (cause) {
+      return failureOf(cause)
+    }
   }
+}
+
+/** Painted one after another: a picture takes megabytes and a thread, and any number may be asked for at once. */
+let lastPicture: Promise<unknown> = Promise.resolve()
+
+function failureOf(cause: unknown): ProviderFailure {
+  const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
+  return { fault, class: 'maybe-processed', status: 0 }
 }
 
 const DATA_URL = /^data:[^,]{0,256};base64,/i
@@ -123,8 +138,7 @@ async function storeFile(
     const named = { file_id: id, filename: file.filename, mime_type: mimeType, size_bytes: sizeBytes }
     return { annotations: [{ type: 'file', file: named }] }
   } catch (cause) {
-    const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-    return isCancelled() ? null : { fault, class: 'maybe-processed', status: 0 }
+    return isCancelled() ? null : failureOf(cause)
   }
 }
 
@@ -146,7 +160,7 @@ export class CreatingStream extends StreamAdapter<ChatEvent, ChatEvent> {
 
   override async onEnd(): Promise<void> {
     const made = await this.#create(() => this.cancelled)
-    if (made === null) return
+    if (made === null || this.cancelled) return
     if ('fault' in made) return this.onFailure(made)
     this.emit({ type: 'delta', choice: 0, delta: made })
     for (const event of this.#lastEvents) this.emit(event)
@@ -166,7 +180,7 @@ export class CreatingCompletion extends CallAdapter implements CompletionReceive
 
   async onEnd({ choices, ...rest }: Completion): Promise<void> {
     const made = await this.#create(() => this.cancelled)
-    if (made === null) return
+    if (made === null || this.cancelled) return
     if ('fault' in made) return this.onFailure(made)
     const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, ...made } }))
     this.#receiver.onEnd({ choices: named, ...rest })

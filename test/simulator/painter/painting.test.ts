@@ -2,6 +2,8 @@ import { crc32, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
+import { draftPicture } from '../../../src/simulator/generated-file.js'
 import { paint, paintingSize } from '../../../src/simulator/painter/painting.js'
 
 const SEED = { low: 1, high: 2 }
@@ -64,4 +66,16 @@ test('the size follows from the options', async (t) => {
   t.same(sizeOf({ aspect_ratio: '0:9' }), { width: 512, height: 512 })
   for (const size of ['8x64', '64x4096', '64', 'large', '64x'])
     t.throws(() => sizeOf({ size }), /image_config\.size/)
+})
+
+test('pictures are painted one after another, and not for callers that have left meanwhile', async (t) => {
+  const call = { request: { messages: [] } } as unknown as ProviderCall
+  let hasLeft = false
+  const first = draftPicture(call, SEED, null)(() => false)
+  const second = draftPicture(call, SEED, null)(() => hasLeft)
+  const third = draftPicture(call, SEED, null)(() => false)
+  hasLeft = true
+  t.match(await first, { images: [{ type: 'image_url' }] })
+  t.equal(await second, null)
+  t.same(await third, await first)
 })
