@@ -59,8 +59,11 @@ class PictureKeepingStream extends StreamAdapter<ChatEvent, ChatEvent> {
   }
 
   onEvent(event: ChatEvent): void {
-    if (event.type === 'delta' && event.delta.images !== undefined)
-      this.#pictures.push(...dataUrlsIn(event.delta.images))
+    if (event.type === 'delta' && event.delta.images !== undefined) {
+      // One more than are kept says that there are more.
+      const room = MOST_PICTURES + 1 - this.#pictures.length
+      this.#pictures.push(...dataUrlsIn(event.delta.images).slice(0, room))
+    }
     if (event.type === 'delta' || this.#pictures.length === 0) this.emit(event)
     else this.#lastEvents.push(event)
   }
@@ -73,6 +76,12 @@ class PictureKeepingStream extends StreamAdapter<ChatEvent, ChatEvent> {
       for (const event of this.#lastEvents) this.emit(event)
     }
     if (!this.cancelled) this.receiver.onEnd()
+  }
+
+  /** A stream may still fail behind its figures, which count all the same. */
+  override onFailure(failure: ProviderFailure): void {
+    for (const event of this.#lastEvents) this.emit(event)
+    if (!this.cancelled) this.receiver.onFailure(failure)
   }
 }
 

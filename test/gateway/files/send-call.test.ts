@@ -177,3 +177,33 @@ for (const mode of ['stream', 'complete'] as const) {
     t.equal(ear.answer, null)
   })
 }
+
+test('of an answer without an end only the first pictures are held', async (t) => {
+  const created: string[] = []
+  const create = async (filename: string, bytes: Uint8Array): Promise<CreatedFile> => {
+    created.push(filename)
+    return { id: filename, filename, mimeType: 'image/png', sizeBytes: bytes.length }
+  }
+  const { provider, ear, call } = send(WORDS, { mode: 'stream', files: { create }, paints: true })
+  const { stream } = provider.last
+  for (let n = 0; n < 20; n++) stream!.onEvent({ type: 'delta', choice: 0, delta: { images: [PICTURE] } })
+  stream!.onEnd()
+  await eventually(() => ear.answer)
+  t.equal(created.length, 16)
+  t.same(call.droppedFields, ['images.file'], 'that there were more is told')
+})
+
+test('what a stream says before it fails behind its finish is heard', (t) => {
+  const { ear, provider } = send(WORDS, { mode: 'stream', paints: true })
+  const { stream } = provider.last
+  stream!.onEvent({ type: 'delta', choice: 0, delta: { images: [PICTURE] } })
+  stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
+  const failure = { fault: new Fault('provider-failed'), class: 'maybe-processed', status: 0 } as const
+  stream!.onFailure(failure)
+  t.same(
+    ear.events.map(({ type }) => type),
+    ['delta', 'finish'],
+  )
+  t.equal(ear.failure, failure)
+  t.end()
+})
