@@ -53,8 +53,8 @@ function textsOf(
   const count = (texts: number, bytes: number): boolean => {
     const before = records.get<Usage>(usageKey) ?? NOTHING
     const after = { texts: before.texts + texts, bytes: before.bytes + bytes }
-    if (bytes > 0 && (after.bytes > MOST_TEXT_BYTES || !takeRoom(bytes))) return false
     if (texts > 0 && after.texts > MOST_TEXTS) return false
+    if (bytes > 0 && (after.bytes > MOST_TEXT_BYTES || !takeRoom(bytes))) return false
     records.put(usageKey, after)
     return true
   }

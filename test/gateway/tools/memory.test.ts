@@ -189,6 +189,8 @@ test('a long text is shown in parts', async (t) => {
   const whole = outputOf(await ask({ command: 'view', path: 'long' }))
   t.ok(whole.length < 51_000 && whole.endsWith('use view_range]'))
   t.match(outputOf(await ask({ command: 'view', path: 'long', view_range: [2, 2] })), /2\tlast$/)
+  const args = { command: 'str_replace', path: 'long', old_str: 'last', new_str: 'end' }
+  t.ok(outputOf(await ask(args)).length < 51_000, 'and so are the lines around a change')
 })
 
 /** What a correct memory holds after the same commands: the reference. */

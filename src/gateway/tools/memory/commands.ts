@@ -71,10 +71,7 @@ function view(call: Call): string {
   if (text === null) return listFolder(call, key, path)
   const lines = text.split('\n')
   const [first, last] = viewedLines(args.view_range, lines.length)
-  const shown = numbered(lines.slice(first - 1, last), first)
-  const cut = shown.length > root.mostShown
-  const rest = cut ? `\n[cut after ${root.mostShown} characters: use view_range]` : ''
-  return `${path}, ${lines.length} lines:\n${cut ? shown.slice(0, root.mostShown).toWellFormed() : shown}${rest}`
+  return `${path}, ${lines.length} lines:\n${numbered(lines, [first, last], root)}`
 }
 
 function create(call: Call): string {
@@ -100,7 +97,7 @@ function replace(call: Call): string {
   const changed = text.slice(0, at) + next + text.slice(at + old.length)
   store(call, key, changed)
   const line = lineAt(text, at)
-  return `Changed ${path}:\n${around(changed, line, lineAt(next, next.length))}`
+  return `Changed ${path}:\n${around(changed, line, lineAt(next, next.length), call.root)}`
 }
 
 function insert(call: Call): string {
@@ -114,7 +111,7 @@ function insert(call: Call): string {
   const news = added.replace(/\n$/, '').split('\n')
   const changed = [...lines.slice(0, at), ...news, ...lines.slice(at)].join('\n')
   store(call, key, changed)
-  return `Changed ${path}:\n${around(changed, at + 1, news.length)}`
+  return `Changed ${path}:\n${around(changed, at + 1, news.length, call.root)}`
 }
 
 function remove(call: Call): string {
@@ -232,6 +229,7 @@ function listFolder({ texts, root }: Call, key: string, path: string): string {
 // ── Lines ───────────────────────────────────────────────────────────────────────
 
 const LINES_AROUND = 4
+const MOST_CHANGED = 50
 
 function viewedLines(range: unknown, count: number): readonly [number, number] {
   if (range === undefined || range === null) return [1, count]
@@ -244,14 +242,24 @@ function viewedLines(range: unknown, count: number): readonly [number, number] {
   return [from, Math.min(to, count)]
 }
 
-function numbered(lines: readonly string[], first: number): string {
-  return lines.map((line, at) => `${String(first + at).padStart(6)}\t${line}`).join('\n')
+/** Lines with their numbers, as many characters of them as may be shown. */
+function numbered(
+  lines: readonly string[],
+  [first, last]: readonly [number, number],
+  { mostShown }: TextRoot,
+): string {
+  let shown = ''
+  for (let line = first; line <= last && shown.length <= mostShown; line++)
+    shown += `${line === first ? '' : '\n'}${String(line).padStart(6)}\t${lines[line - 1]!}`
+  if (shown.length <= mostShown) return shown
+  return `${shown.slice(0, mostShown).toWellFormed()}\n[cut after ${mostShown} characters: use view_range]`
 }
 
 /** The changed lines and some around them. */
-function around(text: string, line: number, count: number): string {
-  const first = Math.max(1, line - LINES_AROUND)
-  return numbered(text.split('\n').slice(first - 1, line + Math.min(count, 50) + LINES_AROUND), first)
+function around(text: string, line: number, count: number, root: TextRoot): string {
+  const lines = text.split('\n')
+  const last = line + Math.min(count, MOST_CHANGED) + LINES_AROUND
+  return numbered(lines, [Math.max(1, line - LINES_AROUND), Math.min(last, lines.length)], root)
 }
 
 /** The line, counted from 1, that a place in a text stands in. */
