@@ -381,6 +381,18 @@ test('a search that found nothing comes back, and is not made up by others', asy
   t.strictSame(resumed(followUp(edited)).dropped, ['messages.web_search_tool_result'])
 })
 
+test('what we have cited goes to no server, what it has cited goes back', async (t) => {
+  const turns = [{ content: [call('c', 'web_search')], stop: 'tool_use' }]
+  const { answer } = play([...turns, { content: [text('See https://a.example/ now')], stop: 'end_turn' }])
+  const said = answer.content.at(-1)!
+  t.match(said.citations, [{ url: 'https://a.example/' }])
+  const theirs = { type: 'web_search_result_location', url: 'u', encrypted_index: 'x' }
+  const both = { ...said, citations: [...(said.citations as object[]), theirs] }
+  for (const content of [answer.content.with(-1, both), [both]])
+    t.strictSame(resumed(followUp(content)).messages.at(-2)!.content, [{ ...said, citations: [theirs] }])
+  t.strictSame(resumed(followUp([said])).messages[1]!.content, [text('See https://a.example/ now')])
+})
+
 test('what is dropped is named in a list that does not grow with what somebody makes up', async (t) => {
   const blocks = Array.from({ length: 100 }, (_, at) => ({
     type: `x${at}_tool_result`,

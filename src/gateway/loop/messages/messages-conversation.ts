@@ -27,6 +27,7 @@ import type {
   TurnTools,
 } from '../turn-format.js'
 import { asChatRequest } from './as-chat.js'
+import { citationOf } from './citations.js'
 import { DeferredTools } from './deferred-tools.js'
 import { messagesQuestion } from './messages-question.js'
 import { MessagesTurn } from './messages-turn.js'
@@ -48,8 +49,6 @@ const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details
 
 const NONCE_CHARS = 16
 
-/** Most characters of a source that a citation repeats. */
-const LONGEST_CITED = 150
 const MOST_CITED = 100
 
 class MessagesConversation implements Conversation<MessagesRequest, MessagesEvent, MessagesAnswer> {
@@ -284,11 +283,6 @@ function serviceOf(wire: MessagesUsage | null): MessagesUsage | null {
 const STOP_REASONS: Readonly<Partial<Record<LoopEnd, string>>> = {
   'handed-over': 'tool_use',
   paused: 'pause_turn',
-}
-
-function citationOf({ url, title, content = '' }: UrlCitation): ContentBlock {
-  const cited_text = content.slice(0, LONGEST_CITED).toWellFormed()
-  return { type: 'web_search_result_location', url, title, cited_text, encrypted_index: '' }
 }
 
 function toMessagesTool({ name, function: { description, parameters } }: OfferedFunction): MessagesTool {

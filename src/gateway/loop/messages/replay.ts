@@ -5,6 +5,7 @@
 import type { Principal } from '../../../base/principal.js'
 import type { ContentBlock, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
 import type { ReplaySeal } from '../replay-seal.js'
+import { citesOurs, withoutOwnCitations } from './citations.js'
 import { type IsMarked, isOwnId, isResultBlock, type RecalledCall, recallCall } from './native-blocks.js'
 
 /** The request itself where nobody hands anything back. Kinds of blocks that are forged or altered go into `dropped`. */
@@ -36,7 +37,7 @@ export function resumeMessages(
 
 function holdsOwnBlocks({ role, content }: MessagesMessage): boolean {
   if (role !== 'assistant' || typeof content === 'string') return false
-  return content.some(isOwnBlock)
+  return content.some((block) => isOwnBlock(block) || citesOurs(block))
 }
 
 function isOwnBlock({ id, tool_use_id }: ContentBlock): boolean {
@@ -77,7 +78,7 @@ function addTurns(
     }
     // Behind the results of a turn another one begins.
     if (!isResult && results.length > 0) endTurn()
-    if (call === undefined) said.push(block)
+    if (call === undefined) said.push(withoutOwnCitations(block))
     else if (isResult) results.push(toToolResult(block, call))
     else said.push({ type: 'tool_use', id: block.id, name: call.name, input: call.input })
   }
