@@ -200,6 +200,25 @@ async function loopReply<R extends RoutedRequest, E, A>(
   })
 }
 
+/**
+ * The first turn of a request as it stands before plugins have worked on it: with the functions of tools, and with what
+ * comes back of them told as calls and results. Rejects with what would refuse the request.
+ */
+export async function prepareFirstTurn<R extends RoutedRequest, E, A>(
+  { gateway, loops }: LoopingPorts,
+  turns: TurnFormat<R, E, A>,
+  asked: R,
+  caller: Principal,
+  call: HttpCall,
+): Promise<Generation<R>> {
+  const request = loops.admit(turns.resume(asked, caller, loops.seal, []), caller)
+  if (request.tooling === undefined) return prepareGeneration(gateway, turns.format, request, caller, call)
+  const loop = await loops.prepare(turns, inferenceOf(request, caller, call), call)
+  if (!isLoop(loop)) return prepareGeneration(gateway, turns.format, loop, caller, call)
+  await loop.close()
+  return loop.root
+}
+
 function isLoop<R extends RoutedRequest, E, A>(
   loop: PreparedLoop<R, E, A> | R,
 ): loop is PreparedLoop<R, E, A> {

@@ -245,10 +245,9 @@ export function toolingMember(
   const { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS } = body
   const implied = impliedPlugins(body)
   const isUntransformed = body.transforms?.length === 0
-  if (tools.length + plugins.length + implied.length === 0 && !isUntransformed) {
-    const idle = LOOP_LIMITS.filter((name) => body[name] !== undefined)
-    return idle.length === 0 ? {} : { idle }
-  }
+  const limits = LOOP_LIMITS.filter((name) => body[name] !== undefined)
+  if (tools.length + plugins.length + implied.length === 0 && !isUntransformed)
+    return limits.length === 0 ? {} : { idle: limits }
   const wanted: RequestedPlugin[] = []
   const disabled: string[] = []
   plugins.forEach(({ id, enabled, ...options }, at) => {
@@ -259,7 +258,8 @@ export function toolingMember(
   const added = implied.filter(({ id }) => !plugins.some((named) => named.id === id))
   const stopWhen = stop_server_tools_when ?? null
   const all = [...wanted, ...added]
-  return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls } }
+  const told = limits.length === 0 ? {} : { limits }
+  return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls, ...told } }
 }
 
 /** They say nothing where there is no loop. */

@@ -55,9 +55,7 @@ const MEMBERS = memberNames(messagesMembers, SPENT_MEMBERS)
 
 /** The request of a body that is only to be counted: nothing is generated, so one token is as good as any number. */
 export function decodeCount(body: CountBody, sessionId: string): MessagesRequest {
-  const { tooling, ...request } = decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
-  // What is the gateway's own to run is not of the prompt as it was sent.
-  return request.tools === undefined ? withoutMembers(request, ['tool_choice']) : request
+  return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, sessionId)
 }
 
 /** Providers refuse an empty list of tools, and a choice where there are no tools. */

@@ -11,7 +11,7 @@ import {
   inferenceOperation,
   inferenceReply,
   type LoopingPorts,
-  prepareGeneration,
+  prepareFirstTurn,
 } from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { decodeCount, decodeMessages } from './decode.js'
@@ -62,12 +62,11 @@ export const messagesEndpoints = (ports: LoopingPorts): Endpoint[] => [
       },
     },
     faults: [...INFERENCE_FAULTS, 'unprocessable'],
-    handle: ({ body, caller }, call) => {
+    handle: async ({ body, caller }, call) => {
       const request = decodeCount(body, call.header(SESSION_HEADER))
-      const generation = prepareGeneration(ports.gateway, messagesFormat, request, caller, call)
-      return ports.gateway
-        .countInput(generation, call)
-        .then((tokens) => jsonReply(200, { input_tokens: tokens }))
+      const generation = await prepareFirstTurn(ports, messagesTurns, request, caller, call)
+      const tokens = await ports.gateway.countInput(generation, call)
+      return jsonReply(200, { input_tokens: tokens })
     },
   }),
 ]

@@ -51,6 +51,8 @@ export interface Tooling {
   readonly stopWhen: readonly StopCondition[] | null
   /** From 1 to 30. */
   readonly maxToolCalls: number
+  /** Members of the request that say when a loop ends; where no tool is left to run here they say nothing. */
+  readonly limits?: readonly string[]
   readonly parsedFiles?: readonly ParsedFile[]
 }
 

@@ -33,6 +33,8 @@ export interface PreparedLoop<R extends RoutedRequest, E, A> {
   readonly root: Generation<R>
   /** Begins it, once; the listener is first called in a later turn of the event loop. */
   run(mode: 'stream' | 'whole', listener: LoopListener<R, E, A>): CallHandle
+  /** In its place; never rejects. */
+  close(): Promise<void>
 }
 
 export class Loops {
@@ -99,7 +101,7 @@ export class Loops {
       // What cannot be had here, a later endpoint of the plan may run itself.
       const left = runNatively.includes(true) ? format.leaveToProvider(routed, true) : null
       if (left === null || 'refused' in left || isForUs(left.tooling, plugins)) throw error
-      return left
+      return withIdleLimits(left)
     }
   }
 
@@ -111,12 +113,12 @@ export class Loops {
     const { format, inference, asked, plan, plugins, chosen, arrival } = planned
     const request = format.leaveToProvider(inference.request, runsNative)
     if ('refused' in request) throw refuse(request, request)
-    if (!isForUs(request.tooling, plugins)) return request
+    if (!isForUs(request.tooling, plugins)) return withIdleLimits(request)
     const wanted = addedTools(plugins, request.tooling?.tools ?? [])
     const { tooling } = inference.request
     const ready = await this.#ready(
       format,
-      { ...inference, request },
+      { ...inference, request: wanted.length === 0 ? withIdleLimits(request) : request },
       plan,
       plugins,
       wanted,
@@ -127,7 +129,11 @@ export class Loops {
     const pipeline = chosen === null || chosen.choice.reason === '' ? [] : [routeEntry(chosen)]
     const named = chosen !== null && asked !== undefined ? { asked } : {}
     ready.root.loop = { requested: 0, executed: 0, pipeline, strategy, ...named }
-    return { root: ready.root, run: (mode, listener) => this.#begin(ready, inference, mode, listener) }
+    return {
+      root: ready.root,
+      run: (mode, listener) => this.#begin(ready, inference, mode, listener),
+      close: ready.tools.close,
+    }
   }
 
   /**
@@ -235,6 +241,13 @@ interface PlannedRequest<R extends RoutedRequest, E, A> {
 function isForUs(tooling: Tooling | undefined, plugins: readonly ReadyPlugin[]): boolean {
   return plugins.length > 0 || (tooling?.tools.length ?? 0) > 0
 }
+
+/** Where no tool is run here, what would end a loop of them is told as having no effect (contract/tools 1.2). */
+function withIdleLimits<R extends RoutedRequest>(request: R): R {
+  const idle = request.tooling?.limits
+  return idle === undefined ? request : { ...request, idle }
+}
+
 const NO_ARRIVAL = { simulate: '', traceparent: '' }
 
 function routeEntry({ id, choice }: ChosenRoute): PipelineEntry {

@@ -28,6 +28,7 @@ test('everything a model would read counts', async (t) => {
   for (const more of [
     { system: 'be brief' },
     { tools: [TOOL] },
+    { tools: [{ type: 'service:datetime' }] },
     said([PICTURE, { type: 'text', text: 'hello' }]),
   ]) {
     t.ok((await counted({ ...said('hello'), ...more })) > word, JSON.stringify(more))

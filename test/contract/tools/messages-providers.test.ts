@@ -86,8 +86,10 @@ test('a request whose tools the provider runs alone is one ordinary call', async
     max_tokens: 50,
     messages: ASKED,
     tools: [{ ...SEARCH, engine: 'auto' }],
+    max_tool_calls: 3,
   }
-  const asked = await askMessages(server, body)
+  const asked = await askMessages(server, body, { 'X-Service-Metadata': 'enabled' })
+  t.strictSame(asked.json().service_metadata.untranslated, ['max_tool_calls'], 'there is no loop to end')
   t.equal(asked.json().stop_reason, 'pause_turn')
   t.strictSame(asked.json().content.slice(0, 2), native)
   t.strictSame(sentTo(theirs)[0].tools, [SEARCH])
@@ -144,6 +146,15 @@ test('blocks of ours become calls and results for a provider of either format', 
     ])
     t.notMatch(JSON.stringify(sent), /service_mark|server_tool_use/)
   }
+  theirs.requests.length = 0
+  turns = [{ content: [] }]
+  await askMessages(server, { ...body, model: 'acme/theirs', messages }, {}, '/messages/count_tokens')
+  const [count] = sentTo(theirs)
+  t.match(count, {
+    tools: [{ name: 'datetime' }],
+    messages: [{}, {}, { content: [{ type: 'tool_result' }] }],
+  })
+  t.notMatch(JSON.stringify(count), /service_mark|server_tool_use/, 'nor where it only counts')
   openAi.requests.length = 0
   t.equal((await askMessages(server, { ...body, model: 'acme/other', messages })).status, 200)
   t.match(sentTo(openAi)[0].messages, [

@@ -98,6 +98,7 @@ test('tools and plugins of the gateway are told apart from the rest of the reque
     disabled: ['fusion'],
     stopWhen: [{ type: 'step_count_is', step_count: 2 }],
     maxToolCalls: 7,
+    limits: ['stop_server_tools_when', 'max_tool_calls'],
   })
   t.strictSame(decodedOf({ plugins: [{ id: 'web', enabled: false }] }).tooling, {
     ...NO_TOOLING,
