@@ -21,6 +21,7 @@ import { rateLimitWindow } from './gateway/rate-limit-window.js'
 import { routingBreaker } from './gateway/routing-breaker.js'
 import { routingKill } from './gateway/routing-kill.js'
 import { routingSession } from './gateway/routing-session.js'
+import { toolsLeaving } from './gateway/tools-leaving.js'
 import { counters } from './process/counters.js'
 import { healthUnderHash, healthUnderSearch } from './process/health-under-load.js'
 import { idleCrowd } from './process/idle-crowd.js'
@@ -51,6 +52,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewayLatency,
     gatewayPaced,
     gatewayLeaving,
+    toolsLeaving,
     gatewayMemory,
     gatewaySlowReaders,
     gatewayKeyDisable,
