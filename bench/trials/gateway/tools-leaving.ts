@@ -104,10 +104,7 @@ async function playRound(context: TrialContext) {
   const server = await context.staging.start({ environment: environmentFor(context) })
   const { port } = server
   const { admin, key: watching } = await createOrganization(server.origin, 1_000)
-  const limited = await admin.requireSuccess('POST', '/keys', {
-    name: 'leaving',
-    rate_limit: { concurrent: CALLERS },
-  })
+  const limited = await admin.newKey({ rate_limit: { concurrent: CALLERS } })
   const tools = await toolsThere(port, watching)
   const processes = processTree(server.pid).length
   const answers: Answer[] = []
@@ -123,8 +120,8 @@ async function playRound(context: TrialContext) {
   const ids = answers.flatMap(({ generationId }) => generationId ?? [])
   let settled = 0
   for (const id of ids) {
-    const { data } = await admin.requireSuccess('GET', `/generation?id=${id}`)
-    if (data.id === id && data.cancelled === true) settled++
+    const { status, text } = await admin.request('GET', `/generation?id=${id}`)
+    if (status === 200 && JSON.parse(text).data.cancelled === true) settled++
   }
   await server.stop()
   return {
