@@ -63,6 +63,17 @@ export function countJsonValues(text: string, most: number): number {
   return values
 }
 
+/** A value from outside as JSON; null where it is nested deeper than 100 levels. */
+export function jsonText(value: unknown): string | null {
+  try {
+    const text = JSON.stringify(value)
+    return countJsonValues(text, text.length) === Number.POSITIVE_INFINITY ? null : text
+  } catch {
+    // Beyond some thousands of levels writing it exhausts the stack.
+    return null
+  }
+}
+
 /** A shorter answer cannot hold so much. */
 const LONG_CHARS = 1024 * 1024
 /** Of an answer: some twenty thousand tokens with all of their alternatives. Parsing takes a second. */

@@ -7,7 +7,7 @@ import { startPeer } from '../../support/peers/peer-process.js'
 import { eventually } from '../../support/timing/eventually.js'
 import { FAULTY_SERVER } from '../../support/tools/faulty-mcp-server.js'
 import { byProgram, mcpWorld } from '../../support/tools/mcp-servers.js'
-import { prepared, refusalOf, toolRun } from '../../support/tools/tool-call.js'
+import { prepared, REQUEST, refusalOf, requested, toolRun } from '../../support/tools/tool-call.js'
 
 const PEER = new URL('../../support/peers/mcp-peer.js', import.meta.url).href
 
@@ -68,6 +68,18 @@ test('an answer of 5 MB, and the death of a server, are errors for the model, an
 test('lines that are no messages harm nobody', async (t) => {
   const { ask } = await faulty(t)
   t.match((await ask('garbage')).content, { text: 'after the garbage' })
+})
+
+test('what is nested too deep to be written is not shown, and a tool with such a schema is refused', async (t) => {
+  const { tool, ask } = await faulty(t)
+  t.match(await ask('deep'), { content: { text: '[a structure that is nested too deep]' }, isError: false })
+  await ask('sink')
+  const refusal = await eventually(async () => {
+    const ready = await tool.prepare(requested('mcp', { server_label: 'f' }), REQUEST)
+    return 'refused' in ready && ready
+  })
+  t.match(refusal, { refused: /are too deep/, member: ['parameters', 'allowed_tools'] })
+  t.ok(await prepared(tool, { server_label: 'f', excluded_tools: ['bottomless'] }), 'the others can be had')
 })
 
 test('a server gets no answers of models', async (t) => {

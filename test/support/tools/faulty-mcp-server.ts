@@ -2,14 +2,17 @@
  * The text of a program that is an MCP server over its standard input and output, and misbehaves as its tools are called:
  * `hang` never answers and `heard` tells which calls were cancelled; `large` answers with 5 MB, `die` ends it, `garbage`
  * writes lines that are no messages and then answers, `grow` adds a tool and tells so, `ask` wants an answer of a model,
- * `child` starts a process that outlives it.
+ * `child` starts a process that outlives it, `deep` answers with a structure of 100,000 levels, and `sink` adds a tool
+ * whose schema has as many.
  */
 export const FAULTY_SERVER = `
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-const names = ['hang', 'heard', 'large', 'die', 'garbage', 'grow', 'ask', 'child', 'pid']
+const names = ['hang', 'heard', 'large', 'die', 'garbage', 'grow', 'ask', 'child', 'pid', 'deep', 'sink']
 const cancelled = []
-const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+const abyss = '['.repeat(1e5) + ']'.repeat(1e5)
+const say = (message) =>
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }).replace('"ABYSS"', abyss) + '\\n')
 const text = (value) => ({ content: [{ type: 'text', text: value }] })
 const asked = new Map()
 const call = {
@@ -31,11 +34,18 @@ const call = {
     asked.set('mine', id)
     say({ id: 'mine', method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } })
   },
+  deep: (id) => say({ id, result: { content: [], structuredContent: { x: 'ABYSS' } } }),
+  sink: (id) => {
+    names.push('bottomless')
+    say({ method: 'notifications/tools/list_changed' })
+    say({ id, result: text('sunk') })
+  },
   child: (id) => {
     const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
     say({ id, result: text(String(pid)) })
   },
 }
+const toTool = (name) => ({ name, inputSchema: { type: 'object', ...(name === 'bottomless' && { x: 'ABYSS' }) } })
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params, error } = JSON.parse(line)
   if (asked.has(id)) say({ id: asked.get(id), result: text('refused with ' + error?.code) })
@@ -43,7 +53,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     const capabilities = { tools: { listChanged: true } }
     say({ id, result: { protocolVersion: params.protocolVersion, capabilities, serverInfo: { name: 'f', version: '1' } } })
   } else if (method === 'tools/list') {
-    say({ id, result: { tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) } })
+    say({ id, result: { tools: names.map(toTool) } })
   } else if (method === 'tools/call') call[params.name](id)
   else if (method === 'notifications/cancelled') cancelled.push(params.requestId)
   else if (id !== undefined) say({ id, error: { code: -32601, message: 'there is no ' + method } })

@@ -1,6 +1,6 @@
 /** Tools of MCP servers, as a request names the servers (contract/tools 3.10). */
 import type { Tool } from '@modelcontextprotocol/client'
-import { asList, type JsonObject } from '../../formats/json-values.js'
+import { asList, type JsonObject, jsonText } from '../../formats/json-values.js'
 import type {
   PreparedTool,
   ServerTool,
@@ -73,9 +73,15 @@ function refuseTools(
   if (tools.length > MOST_TOOLS) {
     return { refused: `must name those that are wanted: the server has more than ${MOST_TOOLS}`, member }
   }
-  const chars = tools.reduce((sum, { inputSchema }) => sum + JSON.stringify(inputSchema).length, 0)
+  const chars = tools.reduce((sum, { inputSchema }) => sum + schemaChars(inputSchema), 0)
   if (chars <= MOST_SCHEMA_CHARS) return null
-  return { refused: `must name fewer: their schemas have more than ${MOST_SCHEMA_CHARS} characters`, member }
+  const refused = `must leave some out: their schemas have more than ${MOST_SCHEMA_CHARS} characters, or are too deep`
+  return { refused, member }
+}
+
+/** Infinity where it is nested too deep to be sent on. */
+function schemaChars(schema: Tool['inputSchema']): number {
+  return jsonText(schema)?.length ?? Number.POSITIVE_INFINITY
 }
 
 /** @param find asked with every call: a server is closed by a reload, or let go while a model thinks. */

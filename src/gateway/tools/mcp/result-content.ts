@@ -1,6 +1,6 @@
 /** What a tool of an MCP server answered, as a model is shown it, and as the messages format has it. */
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import { asObject, type JsonObject } from '../../formats/json-values.js'
+import { asObject, type JsonObject, jsonText } from '../../formats/json-values.js'
 
 interface ShownResult {
   readonly text: string
@@ -26,7 +26,9 @@ export function showResult({ content, structuredContent }: CallToolResult, mostC
     return `[picture ${images.length}]`
   })
   // What is structured stands in the texts as well, where a server follows the specification.
-  if (content.length === 0 && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent))
+  if (content.length === 0 && structuredContent !== undefined) {
+    texts.push(jsonText(structuredContent) ?? '[a structure that is nested too deep]')
+  }
   return { text: cutTo(mostChars, texts.join('\n')), images }
 }
 
