@@ -43,8 +43,7 @@ export function composeLoops(parts: LoopParts): Loops {
     filesOf: workspaceFiles(store),
     admitTooling: (caller, tooling) => admitTooling(settings(), caller, tooling),
     defaultTooling: (caller) => defaultTooling(settings(), caller),
-    isCompressedUnasked: (request) =>
-      request.model !== undefined && isCompressedUnasked(parts.catalog().model(request.model), request),
+    isCompressedUnasked: (request) => isCompressedUnasked(parts.catalog(), request),
     wallClockMs: (tool) => toolSettings(settings().tools, tool)?.timeoutMs ?? WALL_CLOCK_MS,
     mostCalls: () => settings().tools.maxCalls,
     openAccount: (root) => accounting.openAccount(root),

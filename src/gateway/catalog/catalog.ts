@@ -67,8 +67,15 @@ export interface Catalog {
   readonly list: readonly ListedModel[]
   /** By slug. */
   readonly providers: readonly CatalogProvider[]
+  /** Tokens that the model with the smallest context takes; Infinity where none says. */
+  readonly smallestContext: number
   /** Of the configuration. */
   readonly version: string
+}
+
+/** Tokens that a model takes, its prompt and its answer together; null where neither it nor its first endpoint says. */
+export function contextOf({ contextLength, endpoints }: Model): number | null {
+  return contextLength ?? endpoints[0]?.contextLength ?? null
 }
 
 /** What a catalogue is built with; handed in, because it knows no implementation. */
@@ -115,6 +122,7 @@ export function buildCatalog(
     models: Object.freeze(models),
     list: Object.freeze(list),
     providers: Object.freeze(providers),
+    smallestContext: Math.min(...models.map((model) => contextOf(model) ?? Number.POSITIVE_INFINITY)),
     version: config.version,
   })
 }

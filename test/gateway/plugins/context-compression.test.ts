@@ -1,7 +1,7 @@
 /** A conversation that is too long for its model loses its middle, and nothing that belongs together is torn apart. */
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Model } from '../../../src/gateway/catalog/catalog.js'
+import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatMessage, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import {
   contextCompression,
@@ -91,13 +91,17 @@ test('texts within blocks of the messages format are shortened as well', async (
 })
 
 test('small models have it unasked, for prompts that might not fit', async (t) => {
-  const model = (contextLength: number | null) => ({ contextLength, endpoints: [] }) as unknown as Model
+  const model = (contextLength: number | null, smallestContext = contextLength ?? 0) =>
+    ({ smallestContext, model: () => ({ contextLength, endpoints: [] }) }) as unknown as Catalog
+  const nobody = { smallestContext: 8_192, model: () => null } as unknown as Catalog
   const asking = (characters: number) => ({ model: 'm', messages: [user('x'.repeat(characters))] })
   t.equal(isCompressedUnasked(model(8_192), asking(30_000)), true)
   t.equal(isCompressedUnasked(model(8_192), asking(2_000)), false, 'fits whatever a token is')
   t.equal(isCompressedUnasked(model(8_193), asking(90_000)), false)
   t.equal(isCompressedUnasked(model(null), asking(90_000)), false)
-  t.equal(isCompressedUnasked(null, asking(90_000)), false)
+  t.equal(isCompressedUnasked(model(8_193, 4_096), asking(90_000)), false, 'another model is small')
+  t.equal(isCompressedUnasked(nobody, asking(90_000)), false)
+  t.equal(isCompressedUnasked(model(8_192), { messages: [] } as never), false, 'a list of models')
   const tooling = { tools: [], plugins: [], disabled: [], stopWhen: null, maxToolCalls: 30 }
   t.match(withCompression(tooling).plugins, [{ id: 'context-compression' }])
   const off = { ...tooling, disabled: ['context-compression'] }

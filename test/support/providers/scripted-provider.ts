@@ -160,6 +160,7 @@ export function catalogOf(
     models: built,
     list: built,
     providers: [...providers.values()],
+    smallestContext: Number.POSITIVE_INFINITY,
     version: 'c0ffee',
   }
 }
