@@ -35,8 +35,8 @@ test('a zone that does not exist is refused in the request, and an error for the
       refused: 'must be the name of an IANA time zone',
       member: ['parameters', 'timezone'],
     })
-    const { content, isError } = await askTool(at(SUMMER), {}, { timezone })
+    const { content, isError, executed } = await askTool(at(SUMMER), {}, { timezone })
     t.match(content, { error: /^timezone must be/ })
-    t.equal(isError, true)
+    t.strictSame([isError, executed], [true, false], 'and costs nothing')
   }
 })

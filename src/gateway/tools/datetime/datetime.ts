@@ -40,7 +40,7 @@ function tell(zone: unknown, unixSeconds: number): ToolOutcome {
   const format = formatOf(zone)
   if (format === null) {
     const content = { error: 'timezone must be the name of an IANA time zone, such as Europe/London' }
-    return { content, isError: true, executed: true, charged: 0 }
+    return { content, isError: true, executed: false, charged: 0 }
   }
   const content = { datetime: isoTimeIn(format, unixSeconds), timezone: zone }
   return { content, isError: false, executed: true, charged: 0 }
