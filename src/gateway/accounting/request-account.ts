@@ -105,14 +105,14 @@ export class RequestAccount implements LoopAccount {
     let isOpen = true
     return {
       settle: (spent) => {
-        if (!isOpen) return
+        if (!isOpen) return 0
         isOpen = false
-        this.#settle(row, spent, held)
+        return this.#settle(row, spent, held)
       },
     }
   }
 
-  #settle(row: ToolRow, spent: ToolSpending, held: HeldPermits): void {
+  #settle(row: ToolRow, spent: ToolSpending, held: HeldPermits): number {
     const asked = spent.executed && spent.charged > 0 ? Math.ceil(spent.charged) : 0
     const charged = Math.min(asked, row.fee)
     void this.#ports.bookings.end(
@@ -127,6 +127,7 @@ export class RequestAccount implements LoopAccount {
         ...(webFetches > 0 && { webFetches }),
       }),
     )
+    return charged
   }
 
   close(outcome: InferenceOutcome): Promise<void> | null {
@@ -134,7 +135,8 @@ export class RequestAccount implements LoopAccount {
     const was = this.#state
     this.#state = 'closed'
     if (was === 'begun') return bookings.end(closedRootEntry(this.#root, outcome, clock.monotonicMs()), place)
-    if (was === 'new') bookings.giveBack(place.permits)
+    // Plugins may have read and judged for it, though nothing was admitted.
+    if (was === 'new') bookings.release(place)
     return null
   }
 }

@@ -152,8 +152,7 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     const permit = await call.account.reserve(row)
     if (permit instanceof Fault) return false
     const durationMs = call.clock.monotonicMs() - startedAt
-    permit.settle({ ...more, charged, executed: true, isError: false, durationMs })
-    meter.addFee(charged)
+    meter.addFee(permit.settle({ ...more, charged, executed: true, isError: false, durationMs }))
     return true
   }
 

@@ -78,8 +78,8 @@ export interface ToolRow {
 }
 
 export interface ToolPermit {
-  /** Once. Never throws. */
-  settle(spent: ToolSpending): void
+  /** Once. Gives the whole nano-dollars that were charged. Never throws. */
+  settle(spent: ToolSpending): number
 }
 
 /** What a call of a tool came to. */

@@ -3,7 +3,7 @@ import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import { asObject, countJsonValues, type JsonObject, parseJson } from '../formats/json-values.js'
 import type { PipelineEntry } from '../plugins/port/plugin.js'
-import type { PreparedTool, ToolOutcome } from '../tools/port/tool.js'
+import type { NestedAnswer, NestedRun, PreparedTool, ToolOutcome } from '../tools/port/tool.js'
 import { CallGuard } from './call-guard.js'
 import type { LoopSite } from './loop-call.js'
 import type { LoopTools, ReadyFunction } from './loop-tools.js'
@@ -130,18 +130,17 @@ export class ToolCalls {
     const step = ++this.#begun
     const startedAt = site.call.clock.monotonicMs()
     this.#tell('started', call, name, step, { arguments: call.arguments })
-    const outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller)), fee)
-    const { charged, executed } = outcome
+    const outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller, fee)))
     const durationMs = site.call.clock.monotonicMs() - startedAt
     const wrote = outcome.files?.map((file) => file.id)
-    permit.settle({ ...outcome, ...(wrote !== undefined && { wrote }), durationMs })
-    site.meter.addFee(executed ? charged : 0)
-    this.#record(ready, call, outcome)
+    const charged = permit.settle({ ...outcome, ...(wrote !== undefined && { wrote }), durationMs })
+    site.meter.addFee(charged)
+    this.#record(ready, call, outcome.executed, charged)
     this.#tell(outcome.isError ? 'failed' : 'completed', call, name, step, { cost: charged })
     return { result: toResult(ready, call, outcome), outcome }
   }
 
-  #record({ offered, prepared }: ReadyFunction, call: TurnCall, { executed, charged }: ToolOutcome): void {
+  #record({ offered, prepared }: ReadyFunction, call: TurnCall, executed: boolean, charged: number): void {
     const { name } = offered.tool
     this.#context.stop.recordCall([call.name, name], executed)
     if (!executed) return
@@ -164,6 +163,7 @@ export class ToolCalls {
     { prepared, offered }: ReadyFunction,
     input: Parameters<PreparedTool['run']>[0],
     caller: Principal,
+    fee: number,
   ): Promise<ToolOutcome> {
     const { site, tools, conversation } = this.#context
     const { call } = site
@@ -172,6 +172,13 @@ export class ToolCalls {
       prepared.wallClockMs ?? call.ports.wallClockMs(offered.tool.name),
       Math.max(0, call.timeLeft),
     )
+    /** Runs beneath the call. They end with it, and what they came to is known before it is over. */
+    const beneath: Promise<NestedAnswer>[] = []
+    const runBeneath = (signal: AbortSignal, run: NestedRun): Promise<NestedAnswer> => {
+      const answer = tools.runNested({ ...site, signal }, run)
+      beneath.push(answer)
+      return answer
+    }
     const started = (signal: AbortSignal): Promise<ToolOutcome> =>
       prepared.run(input, {
         caller,
@@ -182,21 +189,22 @@ export class ToolCalls {
         request: conversation.asChat(),
         ...(deferred !== undefined && { deferred }),
         files: call.files,
-        nested: (run) => tools.runNested(site, run),
+        nested: (run) => runBeneath(signal, run),
       })
-    return runWithin(started, { ms, clock: call.clock, signal: site.signal, onDefect: call.ports.onDefect })
+    const bounds = { ms, clock: call.clock, signal: site.signal, fee, onDefect: call.ports.onDefect }
+    const outcome = await runWithin(started, bounds)
+    await Promise.all(beneath)
+    return outcome
   }
 
-  /** Neither a fee beyond what was set aside nor a result beyond what a conversation may hold. */
-  #bound(outcome: ToolOutcome, fee: number): ToolOutcome {
-    // Whole nano-dollars, as the row has them.
-    const charged = Math.min(Math.max(0, Math.ceil(outcome.charged) || 0), fee)
+  /** No result beyond what a conversation may hold. */
+  #bound(outcome: ToolOutcome): ToolOutcome {
     const length = JSON.stringify(outcome.content ?? null).length
     if (length <= LONGEST_RESULT && this.#resultChars + length <= LONGEST_RESULTS) {
       this.#resultChars += length
-      return { ...outcome, charged }
+      return outcome
     }
-    return { ...outcome, charged, content: { error: 'the result is too long to be shown' }, isError: true }
+    return { ...outcome, content: { error: 'the result is too long to be shown' }, isError: true }
   }
 
   #tell(

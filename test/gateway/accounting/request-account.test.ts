@@ -161,6 +161,14 @@ test('a loop is one call at a time and one request, however many turns it has', 
   t.match(await refusalOf(made, made.root), { metadata: { limited: 'requests' } })
 })
 
+test('a request that is refused before its first turn is one of the minute: plugins have worked for it', async (t) => {
+  const made = world(LIMITED)
+  for (const _ of [1, 2])
+    (await made.accounting.openAccount(made.root)).close({ kind: 'failed', fault: new Fault('forbidden') })
+  t.match(await refusalOf(made, made.root), { metadata: { limited: 'requests' } })
+  t.strictSame(made.lines, [])
+})
+
 test('calls of a tool are limited for each key and each organization, by the clock', async (t) => {
   const made = world()
   const limits = { tool: 'web_search', callsPerMinutePerKey: 2, callsPerMinutePerOrganization: 3 }

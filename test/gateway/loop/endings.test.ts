@@ -75,7 +75,7 @@ test('the caller leaves while a tool runs: it is cancelled, and what it took is 
   t.match([bench.ledger.held, bench.model.calls.length, ear.ends], [0, 1, 0])
 })
 
-test('a tool that does not end when it is told to is let go after a second', async (t) => {
+test('a tool that does not end when it is told to is let go after a second, and pays what was set aside', async (t) => {
   const clock = new FakeClock()
   const { tool, runs } = patientTool(clock, 5_000)
   const bench = new LoopBench([{ calls: [['look']] }], [tool], { clock })
@@ -88,7 +88,46 @@ test('a tool that does not end when it is told to is let go after a second', asy
   t.equal(bench.ledger.closed.length, 0)
   clock.advance(1)
   await until(() => bench.ledger.closed.length === 1)
-  t.match([bench.ledger.held, bench.ledger.spendings], [0, [{ executed: false, charged: 0 }]])
+  t.match([bench.ledger.held, bench.ledger.spendings], [0, [{ executed: true, charged: 9 }]])
+  t.equal(bench.ledger.charged, 20_009, 'its backend may have been asked')
+})
+
+test('what runs beneath a tool that takes too long ends with it, whatever signal it was given', async (t) => {
+  const clock = new FakeClock()
+  let counted = (): void => {}
+  const counting = new Promise<void>((resolve) => {
+    counted = resolve
+  })
+  const tool = scriptedTool(
+    'look',
+    (_, run) => {
+      const request = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'inner' }] }
+      const { signal } = new AbortController()
+      void run.nested({ purpose: 'advisor', request, budget: Number.POSITIVE_INFINITY, signal })
+      return new Promise(() => {})
+    },
+    { feeNanos: 9 },
+  )
+  const bench = new LoopBench([{ calls: [['look']] }, { say: 'Some', hangs: true }, { say: 'ok' }], [tool], {
+    clock,
+    counting,
+  })
+  const loop = await bench.prepare(ASKED)
+  const ear = new LoopEar()
+  loop.run('whole', ear)
+  await until(() => bench.model.calls.length === 2)
+  await turnOfLoop()
+  clock.advance(31_000)
+  for (let round = 0; round < 10; round++) await turnOfLoop()
+  t.equal(bench.model.calls.length, 2, 'what it came to is known before the loop goes on')
+  counted()
+  const { fault } = await ear.over
+  t.equal(fault, null)
+  t.strictSame(
+    bench.ledger.rows.map(({ kind, name }) => `${kind} ${name}`),
+    ['turn turn', 'turn advisor', 'tool look', 'turn turn'],
+  )
+  t.equal(loop.root.consumption!.cost.total, bench.ledger.charged)
 })
 
 test('the caller leaves before anything has begun', async (t) => {

@@ -11,6 +11,7 @@ import {
   FATES,
   type LoopRunResult,
   type LoopScript,
+  MISHAPS,
   playLoop,
   type ToolScript,
   type TurnScript,
@@ -43,6 +44,7 @@ const loopScript: fc.Arbitrary<LoopScript> = fc.record({
   leavesAt: often(fc.nat(14)),
   disabledAt: often(fc.nat(20)),
   pluginFee: often(fc.nat(2_000)),
+  mishap: often(fc.constantFrom(...MISHAPS)),
 })
 
 const seen = { charged: 0, left: 0, refused: 0, crossed: 0, nested: 0, fees: 0, rows: 0, uncharged: 0 }

@@ -1,5 +1,5 @@
 /** One request with server tools over scripted turns, scripted tools and real limits, in a time that stands still. */
-import type { Fault } from '../../../src/base/fault.js'
+import { Fault } from '../../../src/base/fault.js'
 import type { Principal } from '../../../src/base/principal.js'
 import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import type { StopCondition, Tooling } from '../../../src/gateway/formats/tooling.js'
@@ -26,7 +26,25 @@ import { accountWorld } from './account-world.js'
 /** What becomes of a call of the provider. */
 export const FATES = ['served', 'uncounted', 'refused', 'lost', 'broken', 'silent'] as const
 /** What a tool does when it is called. */
-export const DEEDS = ['answer', 'fail', 'refuse', 'throw', 'hang', 'deaf', 'nest', 'overcharge'] as const
+export const DEEDS = [
+  'answer',
+  'fail',
+  'refuse',
+  'throw',
+  'hang',
+  'deaf',
+  'nest',
+  'desert',
+  'overcharge',
+] as const
+/** What goes wrong in a plugin, and when. */
+export const MISHAPS = [
+  'refuse before',
+  'refuse after',
+  'throw before',
+  'throw after',
+  'fail before',
+] as const
 
 export interface ToolScript {
   readonly tool: 'free' | 'paid' | 'unknown'
@@ -53,12 +71,16 @@ export interface LoopScript {
   readonly leavesAt: number | null
   readonly disabledAt: number | null
   readonly pluginFee: number | null
+  readonly mishap: (typeof MISHAPS)[number] | null
 }
 
 const FEES: Readonly<Record<string, number>> = { free: 0, paid: 900 }
 const PLAIN: TurnScript = { fate: 'served', calls: [], prompt: 2, completion: 3 }
+const DEFECT = 'a defect of a tool or a plugin'
 const PERMITTED_TOKENS = 50
 const NESTED_BUDGET = 120_000
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** So few that no answer is longer than it may be. */
 const countTokens: CountTokens = async (texts) => ({
@@ -81,19 +103,22 @@ class ScriptedTurns extends ScriptedProvider {
     const handle = super.stream(call, receiver)
     const { told } = this.last
     const script = this.#turns[this.calls.length - 1] ?? PLAIN
+    let isOpen = true
     this.open++
+    const close = (): void => {
+      if (isOpen) this.open--
+      isOpen = false
+    }
     setImmediate(() => {
       if (told.includes('cancel')) return
-      if (script.fate !== 'silent') this.open--
+      if (script.fate !== 'silent') close()
       this.#play(script, call, receiver)
     })
-    return { ...handle, cancel: () => this.#cancel(handle, told, script) }
-  }
-
-  #cancel(handle: CallHandle, told: readonly string[], script: TurnScript): void {
-    const isNew = !told.includes('cancel')
-    handle.cancel()
-    if (isNew && (script.fate === 'silent' || this.open > 0)) this.open--
+    const cancel = (): void => {
+      handle.cancel()
+      close()
+    }
+    return { ...handle, cancel }
   }
 
   #play({ fate, calls, prompt, completion }: TurnScript, call: ProviderCall, receiver: StreamReceiver): void {
@@ -157,7 +182,7 @@ async function perform(
     case 'refuse':
       return { ...outcome, isError: true, executed: false }
     case 'throw':
-      throw new Error('a defect of a tool')
+      throw new Error(DEFECT)
     case 'overcharge':
       return { ...outcome, charged: fee * 3 }
     case 'hang':
@@ -165,12 +190,15 @@ async function perform(
       return { ...outcome, isError: true }
     case 'deaf':
       // Longer than anybody waits for a tool that was called off.
-      await new Promise<void>((resolve) => workshop.clock.runAfter(1_500, resolve))
+      await new Promise<void>((resolve) => workshop.clock.runAfter(2_500, resolve))
+      return outcome
+    case 'desert':
+      // Neither waits for the model that it has asked nor ends it.
+      void askBeneath(run, new AbortController().signal)
+      await new Promise<void>((resolve) => workshop.clock.runAfter(2_500, resolve))
       return outcome
     case 'nest': {
-      const request = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'help' }] }
-      const asked = { purpose: 'advisor', request, budget: Math.min(NESTED_BUDGET, run.budget) }
-      const answer = await run.nested({ ...asked, signal: run.signal })
+      const answer = await askBeneath(run, run.signal)
       return { ...outcome, content: answer.ok ? answer.text : answer.reason, isError: !answer.ok }
     }
     default:
@@ -178,14 +206,26 @@ async function perform(
   }
 }
 
-function feePlugin(fee: number): Plugin {
+function askBeneath(run: ToolRun, signal: AbortSignal): ReturnType<ToolRun['nested']> {
+  const request = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'help' }] }
+  return run.nested({ purpose: 'advisor', request, budget: Math.min(NESTED_BUDGET, run.budget), signal })
+}
+
+function feePlugin(fee: number, mishap: LoopScript['mishap']): Plugin {
+  const fault = new Fault('forbidden')
+  const meet = (step: 'before' | 'after'): Fault | null => {
+    if (mishap === `throw ${step}`) throw fault
+    if (mishap === `fail ${step}`) throw new Error(DEFECT)
+    return mishap === `refuse ${step}` ? fault : null
+  }
   return {
     id: 'web',
     prepare: () => ({
       before: async ({ request }, run) => {
         await run.charge({ name: 'web', charged: fee })
-        return { request }
+        return meet('before') ?? { request }
       },
+      after: async () => meet('after') ?? {},
     }),
   }
 }
@@ -200,7 +240,6 @@ export interface LoopRunResult {
   readonly defects: readonly unknown[]
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 /** Rounds without anything new after which somebody has to act. */
 const IDLE_ROUNDS = 6
 const SEAL = new ReplaySeal(Buffer.alloc(32, 7))
@@ -277,7 +316,7 @@ function loopsOver({ clock, world, provider, workshop, script, defects }: LoopPa
   const { accounting } = world
   const catalog = catalogOf({ 'acme/one': [{ slug: 'a' }, { slug: 'b' }] }, () => provider)
   const onDefect = (error: unknown): void => {
-    if (!(error instanceof Error && error.message === 'a defect of a tool')) defects.push(error)
+    if (!(error instanceof Error && error.message === DEFECT)) defects.push(error)
   }
   const shared = { clock, deadlineMs: 60_000, countTokens, onDefect }
   const gateway = new Gateway({
@@ -293,13 +332,13 @@ function loopsOver({ clock, world, provider, workshop, script, defects }: LoopPa
   return new Loops(gateway, {
     ...shared,
     tools: new Map(tools.map((tool) => [tool.name, tool])),
-    plugins: new Map([['web', feePlugin(script.pluginFee ?? 0)]]),
+    plugins: new Map([['web', feePlugin(script.pluginFee ?? 0, script.mishap)]]),
     seal: SEAL,
     filesOf: () => NO_FILES,
     admitTooling: (_, asked) => asked,
     defaultTooling: () => null,
     isCompressedUnasked: () => false,
-    wallClockMs: () => 30_000,
+    wallClockMs: () => 1_000,
     mostCalls: () => 12,
     openAccount: (root) => accounting.openAccount(root),
   })

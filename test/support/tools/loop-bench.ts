@@ -33,7 +33,7 @@ import type { Consumption, Generation } from '../../../src/gateway/run/generatio
 import type { PreparedTool, ServerTool, ToolOutcome, ToolRun } from '../../../src/gateway/tools/port/tool.js'
 import { NO_FILE_PORTS, NO_FILES } from '../data/no-files.js'
 import { routingState } from '../providers/routing.js'
-import { CALLER, catalogOf, ScriptedProvider, usage } from '../providers/scripted-provider.js'
+import { CALLER, catalogOf, ScriptedProvider, text, usage } from '../providers/scripted-provider.js'
 import { requested } from './tool-call.js'
 
 export { CALLER }
@@ -48,7 +48,7 @@ export interface ScriptedTurn {
   readonly failure?: ProviderFailure
   /** Events before the calls, as they are. */
   readonly events?: readonly ChatEvent[]
-  /** Nothing comes until the test says so. */
+  /** Nothing comes, or nothing more than the text, until the test says so. */
   readonly hangs?: true
 }
 
@@ -100,7 +100,9 @@ export class ScriptedModel extends ScriptedProvider {
     const { told } = this.last
     setImmediate(() => {
       this.#onTurn?.(at)
-      if (turn.hangs === true || told.includes('cancel')) return
+      if (told.includes('cancel')) return
+      if (turn.hangs === true && turn.say !== undefined) receiver.onEvent(text(turn.say))
+      if (turn.hangs === true) return
       const events = turn.failure !== undefined && turn.say === undefined ? [] : eventsOf(turn)
       for (const event of events) {
         if (turn.failure !== undefined && event.type === 'finish') break
@@ -196,6 +198,8 @@ export interface LoopBenchOptions {
   readonly clock?: Clock
   readonly deadlineMs?: number
   readonly mostCalls?: number
+  /** Before tokens are counted. */
+  readonly counting?: Promise<void>
   readonly plugins?: readonly Plugin[]
   readonly catalog?: (model: ScriptedModel) => Catalog
   readonly recheck?: () => Principal | Fault
@@ -242,10 +246,10 @@ export class LoopBench {
     const catalog =
       options.catalog?.(this.model) ?? catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => this.model)
     const onDefect = (error: unknown): void => void this.defects.push(error)
-    const countTokens: LoopPorts['countTokens'] = async (texts) => ({
-      counts: texts.map(({ length }) => length),
-      areGuessed: false,
-    })
+    const countTokens: LoopPorts['countTokens'] = async (texts) => {
+      await options.counting
+      return { counts: texts.map(({ length }) => length), areGuessed: false }
+    }
     this.gateway = new Gateway({
       catalog: () => catalog,
       ...routingState(clock),
@@ -298,8 +302,9 @@ export class LoopBench {
           settle: (spent) => {
             ledger.held--
             ledger.spendings.push(spent)
-            const charged = spent.executed ? spent.charged : 0
+            const charged = spent.executed ? Math.min(spent.charged, row.fee) : 0
             ledger.rows.push({ id: row.id, kind: row.kind, name: row.name, charged })
+            return charged
           },
         }
       },

@@ -167,20 +167,26 @@ class PreparedBash implements PreparedTool {
       const error = `command must be a text of at most ${LONGEST_COMMAND} bytes without NUL`
       return Promise.resolve({ content: { error }, isError: true, executed: false, charged: 0 })
     }
+    let wasAsked = false
+    const asked = (): void => {
+      wasAsked = true
+    }
     const outcome = this.#turn
-      .then(() => this.#runCommand(command, run))
-      .catch((error) => this.#failed(error))
+      .then(() => this.#runCommand(command, run, asked))
+      .catch((error) => this.#failed(error, wasAsked))
     this.#turn = outcome
     return outcome
   }
 
-  async #runCommand(command: string, run: ToolRun): Promise<ToolOutcome> {
+  /** `asked` hears when the sandbox has the command. */
+  async #runCommand(command: string, run: ToolRun, asked: () => void): Promise<ToolOutcome> {
     run.signal.throwIfAborted()
     const { maxOutputBytes } = this.#parts.settings()
     this.#containerId ??= (await this.#sandbox.create(this.#owner)).id
     const missing = await this.#fill(this.#containerId, run)
     if (missing !== null) return { content: { error: missing }, isError: true, executed: false, charged: 0 }
     const { allowedDomains } = this.#environment
+    asked()
     const result = await this.#sandbox.run(
       this.#owner,
       this.#containerId,
@@ -236,16 +242,20 @@ class PreparedBash implements PreparedTool {
     return { created, left }
   }
 
-  #failed(error: unknown): ToolOutcome {
+  #failed(error: unknown, wasAsked: boolean): ToolOutcome {
     const known = error instanceof SandboxFailure
     const isAbort = error instanceof Error && error.name === 'AbortError'
     if (!known && !isAbort) this.#parts.onDefect(error)
     const content = known
       ? { error: error.code, message: error.message }
       : { error: isAbort ? 'The command was cancelled.' : 'The sandbox failed.' }
-    return { content, isError: true, executed: false, charged: 0 }
+    const executed = wasAsked && !(known && NOT_RUN.has(error.code))
+    return { content, isError: true, executed, charged: 0 }
   }
 }
+
+/** The sandbox says that it has not begun the command. */
+const NOT_RUN: ReadonlySet<string> = new Set<SandboxFailure['code']>(['busy', 'container_expired'])
 
 /** For the audit: `example.com:443, 812 bytes sent, 4096 received`. */
 function told({ host, sentBytes, receivedBytes, refused }: Egress): string {
