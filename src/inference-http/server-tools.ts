@@ -237,7 +237,10 @@ export interface LoopBody {
   readonly max_tool_calls?: number
 }
 
-/** What a body asks of the gateway itself, as a member to be spread; none where that is nothing. */
+/** Of a body that asks nothing of the gateway itself: most do, and need no copy for it. */
+export const NOTHING_ASKED: Pick<RoutedRequest, 'tooling' | 'idle'> = Object.freeze({})
+
+/** What a body asks of the gateway itself, as a member to be spread; `NOTHING_ASKED` where that is nothing. */
 export function toolingMember(
   body: LoopBody,
   tools: readonly RequestedTool[],
@@ -247,7 +250,7 @@ export function toolingMember(
   const isUntransformed = body.transforms?.length === 0
   const limits = LOOP_LIMITS.filter((name) => body[name] !== undefined)
   if (tools.length + plugins.length + implied.length === 0 && !isUntransformed)
-    return limits.length === 0 ? {} : { idle: limits }
+    return limits.length === 0 ? NOTHING_ASKED : { idle: limits }
   const wanted: RequestedPlugin[] = []
   const disabled: string[] = []
   plugins.forEach(({ id, enabled, ...options }, at) => {

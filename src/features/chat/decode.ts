@@ -12,7 +12,7 @@ import {
   routingContradiction,
   withoutMembers,
 } from '../../inference-http/request-members.js'
-import { toolingMember, toolNamedTwice } from '../../inference-http/server-tools.js'
+import { NOTHING_ASKED, toolingMember, toolNamedTwice } from '../../inference-http/server-tools.js'
 import { memberNames, sortMembers } from '../../inference-http/sort-members.js'
 import { type ChatBody, chatMembers } from './schema.js'
 
@@ -29,7 +29,9 @@ export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   const twice = toolNamedTwice(server)
   if (twice !== null) throw new Fault('invalid-input', { issues: [twice] })
   const sorted = pruneRequest(sortMembers(body, MEMBERS), server.length > 0)
-  const request: DecodedChat = { ...sorted, ...withParsedFiles(toolingMember(body, server), body) }
+  const asked = toolingMember(body, server)
+  const request: DecodedChat =
+    asked === NOTHING_ASKED ? sorted : { ...sorted, ...withParsedFiles(asked, body) }
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
 }
 
