@@ -131,6 +131,17 @@ test('searxng: 403 says which setting is missing', async (t) => {
   t.match(await ask(engines.get('searxng')!), { ok: false, error: /403; its settings have to list json/ })
 })
 
+test('searxng: no word of a question chooses engines, languages or times', async (t) => {
+  let asked: string | null = null
+  mock.script = (peer, request) => {
+    asked = new URL(request.path, 'http://engine').searchParams.get('q')
+    playEngine('searxng', FOUND)(peer, request)
+  }
+  const text = '!ddg ferry !!g\u00a0:de <3\x1f!images <!:wp a!b C: x<y !!'
+  await ask(engines.get('searxng')!, { text, allowed: ['a.example'] })
+  t.equal(asked, 'ddg ferry g\u00a0de 3\x1fimages wp a!b C: x<y  site:a.example')
+})
+
 test('searxng: engines that are blocked are no sign that nothing is to be found', async (t) => {
   const silent = [['google', 'CAPTCHA'], ['bing', 'timeout'], 'odd', [7]]
   mock.script = (peer) => peer.json({ results: [], unresponsive_engines: silent })

@@ -16,11 +16,18 @@ export function searxng(ask: AskEngine, { baseUrl }: { readonly baseUrl: string 
   }
 }
 
+/**
+ * What makes a word a command to it: `!engine`, `!!elsewhere`, `:language`, `<seconds`. Whoever searches has no say in
+ * which engines are asked, not even in those that are switched off there, nor in how long.
+ */
+const COMMANDS = /(?<=^|[\s\x1c-\x1f\x85])[!:<]+/g
+
 /** Most of the engines behind it know `site:`; whoever asks filters once more. */
 function queryText({ text, allowed, excluded }: SearchQuery): string {
+  const words = text.replace(COMMANDS, '')
   const [only] = allowed
-  if (allowed.length === 1 && only !== undefined) return `${text} site:${only}`
-  return [text, ...excluded.slice(0, 5).map((host) => `-site:${host}`)].join(' ')
+  if (allowed.length === 1 && only !== undefined) return `${words} site:${only}`
+  return [words, ...excluded.slice(0, 5).map((host) => `-site:${host}`)].join(' ')
 }
 
 function outcome(reply: EngineReply, query: SearchQuery): SearchOutcome {
