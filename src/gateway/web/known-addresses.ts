@@ -18,6 +18,8 @@ export function addressesIn(text: string, most = MOST_ADDRESSES): readonly strin
 
 export class AddressBook {
   readonly #known: Set<string>
+  /** Messages that were looked through: a conversation only grows. */
+  #read = 0
 
   /** `texts`: the conversation as the caller sent it. */
   constructor(texts: readonly string[]) {
@@ -28,7 +30,9 @@ export class AddressBook {
   has(url: string, { messages }: ChatRequest): boolean {
     const wanted = normalised(url)
     if (wanted === null || this.#known.has(wanted)) return wanted !== null
-    for (const { role, content } of messages)
+    const fresh = messages.slice(this.#read)
+    this.#read = messages.length
+    for (const { role, content } of fresh)
       if (role === 'tool') for (const address of addressesIn(contentText(content))) this.#known.add(address)
     return this.#known.has(wanted)
   }

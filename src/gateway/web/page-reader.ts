@@ -136,7 +136,8 @@ function textOf(
   const charset = /charset\s*=\s*"?([\w:-]{1,40})/i.exec(contentType)?.[1] ?? null
   const reading = { organizationId: call.organizationId, caller: cancellationOf(call.signal) }
   const head = bytes.subarray(0, 1024).toString('latin1')
-  if (head.includes('%PDF-'))
+  // Some have bytes in front of it, and some pages and texts speak of it.
+  if (/^\s*%PDF-/.test(head) || (head.includes('%PDF-') && !type.startsWith('text/')))
     return documents
       .readPdf({ bytes, maxPages: MOST_PDF_PAGES, maxChars }, reading)
       .then((pdf) => (pdf.readable ? pdfText(pdf) : unread(pdf.reason)))

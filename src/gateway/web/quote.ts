@@ -9,7 +9,8 @@ interface Quotation {
 /** `> ` before each line, whatever it ends with. */
 export function quoteSources(introduction: string, sources: readonly Quotation[]): string {
   const quoted = sources.map(
-    ({ url, title, content }, at) => `[${at + 1}] ${oneLine(title) || url}\n${url}\n${quoteLines(content)}`,
+    ({ url, title, content }, at) =>
+      `[${at + 1}] ${url}\n${quoteLines(title === '' ? content : `${title}\n\n${content}`)}`,
   )
   return [introduction, ...quoted].join('\n\n')
 }
@@ -19,8 +20,4 @@ function quoteLines(text: string): string {
     .split(/\r\n|[\n\r\u0085\u2028\u2029\v\f]/)
     .map((line) => `> ${line}`)
     .join('\n')
-}
-
-function oneLine(text: string): string {
-  return text.replace(/[\s\u0085]+/g, ' ').trim()
 }

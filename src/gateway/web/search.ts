@@ -1,6 +1,6 @@
 /** One search, whichever engine answers it: what it is asked, and what of its answer is shown. */
 import { asObject, type JsonObject } from '../formats/json-values.js'
-import type { UrlCitation } from '../tools/port/tool.js'
+import type { ToolRefusal, UrlCitation } from '../tools/port/tool.js'
 import type { DomainFilter } from './domains.js'
 import { cut } from './engines/results.js'
 import type { SearchEngine, SearchEngines, SearchOutcome, SearchResult, WebCall } from './port.js'
@@ -37,22 +37,28 @@ export function placeOf(userLocation: unknown): JsonObject | null {
   return asObject(place?.approximate) ?? place
 }
 
-/** The engine of that name; `auto` takes the configured one. Else why there is none, after "engine" or the tool's name. */
+/** The engine that is asked for; `auto` takes the configured one. Else why there is none, after the member's name. */
 export function chooseEngine(
   { configured, simulated }: SearchEngines,
-  name: string,
+  { engine = 'auto', x_search: posts }: JsonObject,
   isSimulated: boolean,
-): SearchEngine | { readonly missing: string } {
-  if (name === 'native') return { missing: 'native: the provider of the model has no search of its own' }
+): SearchEngine | ToolRefusal {
+  const refused = (why: string): ToolRefusal => ({ refused: why, member: ['engine'] })
+  if (posts !== undefined)
+    return {
+      refused: 'is for providers that search posts themselves: no engine here does',
+      member: ['x_search'],
+    }
+  const name = String(engine)
+  if (name === 'native') return refused('native: the provider of the model has no search of its own')
   if (name !== 'auto')
-    return configured.get(name) ?? { missing: `${name} is not configured: set tools.web_search.${name}` }
+    return configured.get(name) ?? refused(`${name} is not configured: set tools.web_search.${name}`)
   const [first] = configured.values()
   if (first !== undefined) return first
   if (isSimulated) return simulated
-  return {
-    missing:
-      'auto finds no search engine configured: set tools.web_search, for example tools.web_search.searxng',
-  }
+  return refused(
+    'auto finds no search engine configured: set tools.web_search, for example tools.web_search.searxng',
+  )
 }
 
 /** Asks for more than is wanted where results are filtered, and filters whatever comes. Never rejects. */

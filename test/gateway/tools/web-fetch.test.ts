@@ -49,12 +49,10 @@ test('what goes wrong is a result that says so', async (t) => {
     charged: 7_000,
     reached: ['a.example'],
   })
-  for (const url of [undefined, '', 7, {}])
-    t.match(await run(await prepared(tool), url), {
-      content: { status: 'failed' },
-      executed: false,
-      charged: 0,
-    })
+  const nothing = { content: { status: 'failed' }, isError: true, executed: false, charged: 0 }
+  for (const url of [undefined, '', 7, {}]) t.match(await run(await prepared(tool), url), nothing)
+  const elsewhere = await prepared(tool, { allowed_domains: ['b.example'] })
+  t.match(await run(elsewhere, 'https://a.example/'), nothing, 'whoever is not asked is not paid')
 })
 
 test('it is on by one setting, and always for pages of the simulated web', async (t) => {
@@ -124,8 +122,9 @@ test('where the operator wants it, only addresses of the conversation or of resu
   const refused = await asked(secret)
   t.match(refused, { executed: false, charged: 0, content: { error: /only addresses that stand/ } })
   t.notMatch(JSON.stringify(refused.content), 'stolen', 'what is refused does not become known by that')
-  t.match(await asked(secret, [{ role: 'assistant', content: `I will read ${secret}` }]), { executed: false })
+  const said = { role: 'assistant', content: `I will read ${secret}` }
+  t.match(await asked(secret, [said]), { executed: false })
   const result = { role: 'tool', tool_call_id: 'c', content: `{"results":[{"url":"${secret}"}]}` }
-  t.match(await asked(secret, [result]), { isError: false }, 'a result has named it')
+  t.match(await asked(secret, [said, result]), { isError: false }, 'a result has named it')
   t.equal(reader.asked.length, 4)
 })

@@ -71,6 +71,10 @@ test('which engine searches', async (t) => {
   t.match(await refusalOf(tool, { engine: 'native' }), { ...of, refused: /native: the provider/ })
   const { tool: bare } = searching()
   t.match(await refusalOf(bare, {}), { refused: /set tools\.web_search/ })
+  t.match(await refusalOf(tool, { x_search: { from_date: '2026-01-01' } }), {
+    refused: /search posts themselves/,
+    member: ['parameters', 'x_search'],
+  })
   t.equal((await prepared(bare, {}, { isSimulated: true })).backend, 'simulated')
   t.match(await refusalOf(bare, { engine: 'exa' }, { isSimulated: true }), {
     refused: /exa is not configured/,

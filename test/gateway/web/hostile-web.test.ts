@@ -318,6 +318,7 @@ const BODIES: readonly [name: string, play: Play, outcome: object][] = [
   ],
   ['a PDF of ten bytes', page('%PDF-1.4\n!', 'application/pdf'), { ok: false, error: 'it is no PDF' }],
   ['a PDF that is called a page', page('%PDF-1.4\n!', 'text/html'), { ok: false, error: 'it is no PDF' }],
+  ['a page that speaks of PDFs', page('<p>They begin with %PDF-1.4.'), { ok: true, text: /begin with %PDF/ }],
   ['a picture', page('\x89PNG\r\n\x1a\n\0\0\0', 'image/png'), { ok: false, error: /neither a page/ }],
   [
     'a picture that is called a page',

@@ -186,7 +186,7 @@ function joinPages({ pages, isCut }: { readonly pages: readonly string[]; readon
 const NO_TEXT = '(There is no text in it: it may be a scan.)'
 const UNREAD = '(It was not read: the files before it are too long.)'
 
-/** What is read is data of the caller's: it stands in the place of the file, under its name. */
+/** What is read stands in the place of the file, under its name. No word of it can end the file and go on as the user. */
 function quoted({ name, text }: ParsedFile): string {
-  return `<file name=${JSON.stringify(name)}>\n${text}\n</file>`
+  return `<file name=${JSON.stringify(name)}>\n${text.replace(/<(?=\/?file\b)/gi, '&lt;')}\n</file>`
 }

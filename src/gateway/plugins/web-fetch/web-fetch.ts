@@ -63,6 +63,8 @@ function prepared(
       )
       const charged = price()
       const read = async (url: string): Promise<Visit> => {
+        const why = run.signal.aborted ? 'nobody waits for it any more' : refusal(new URL(url))
+        if (why !== null) return { ok: false, error: why, cost: 0 }
         const reached = [new URL(url).host]
         if (!(await run.charge({ name: 'web-fetch', charged, units: { web_fetches: 1 }, reached })))
           return { ok: false, error: 'limits or credit do not allow it', cost: 0 }

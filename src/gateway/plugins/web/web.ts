@@ -39,8 +39,8 @@ export function createWebPlugin(parts: WebPluginParts): Plugin {
         const list = domains.list === 'allowed' ? 'include_domains' : 'exclude_domains'
         return { refused: domains.problem, member: [list, domains.index] }
       }
-      const engine = chooseEngine(parts.engines(), String(options.engine ?? 'auto'), isSimulated)
-      if ('missing' in engine) return { refused: engine.missing, member: ['engine'] }
+      const engine = chooseEngine(parts.engines(), options, isSimulated)
+      if ('refused' in engine) return engine
       return prepared(engine, options, domains, parts)
     },
   }

@@ -121,6 +121,8 @@ class WebFetch implements PreparedTool {
     }
     const wish = { url, isSimulated: this.#isSimulated, maxTokens: this.#maxTokens, refusal }
     const page = await this.#reader.read(wish, { organizationId: caller.organizationId, signal, deadlineAt })
+    // No host was asked: it is no address of the web, its domain is not allowed, or there was no turn for it.
+    if (!page.ok && hosts.size === 0) return refused(page.error)
     const reached = [...hosts]
     const ran = { executed: true, charged: this.#price, units: { web_fetches: 1 }, reached }
     if (!page.ok) return { ...ran, content: failed(page.error), isError: true }

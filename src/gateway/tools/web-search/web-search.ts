@@ -48,9 +48,8 @@ export function createWebSearchTool({ engines, price }: WebSearchParts): ServerT
     prepare({ parameters }, { isSimulated }) {
       const domains = domainsOf(parameters)
       if ('refused' in domains) return domains
-      const { engine: named = 'auto' } = parameters
-      const engine = chooseEngine(engines(), String(named), isSimulated)
-      if ('missing' in engine) return { refused: engine.missing, member: ['parameters', 'engine'] }
+      const engine = chooseEngine(engines(), parameters, isSimulated)
+      if ('refused' in engine) return { ...engine, member: ['parameters', ...(engine.member ?? [])] }
       return new WebSearch(engine, parameters, domains, price())
     },
   }
