@@ -20,7 +20,7 @@ export function searxng(ask: AskEngine, { baseUrl }: { readonly baseUrl: string 
  * What makes a word a command to it: `!engine`, `!!elsewhere`, `:language`, `<seconds`. Whoever searches has no say in
  * which engines are asked, not even in those that are switched off there, nor in how long.
  */
-const COMMANDS = /(?<=^|[\s\x1c-\x1f\x85])[!:<]+/g
+const COMMANDS = /(?<=^|[\s\p{Cc}])[!:<]+/gu
 
 /** Most of the engines behind it know `site:`; whoever asks filters once more. */
 function queryText({ text, allowed, excluded }: SearchQuery): string {
