@@ -5,7 +5,7 @@ import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
-import { withKeptPictures } from '../gateway/files/kept-pictures.js'
+import { withKeptMedia } from '../gateway/files/kept-media.js'
 import type { ChatRequest, RoutedRequest } from '../gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import type { ToolRow, ToolSpending } from '../gateway/loop/ports.js'
@@ -59,7 +59,7 @@ export function composeInference(
   }
   const parts = {
     createProvider: providerFactory({ upstream, store, sealedIds, fetchFile, ...files }),
-    messagesOver: (chat: ChatApi) => messagesOverChat(withKeptPictures(chat, files.filesOf)),
+    messagesOver: (chat: ChatApi) => messagesOverChat(withKeptMedia(chat, files)),
   }
   let settings = config.gateway
   let catalog = buildCatalog(settings, parts)

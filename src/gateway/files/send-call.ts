@@ -1,6 +1,6 @@
 /**
  * Sends one attempt, with what it has to do with files. Those that the request names are read for it, held as long as it
- * lasts, and counted among what the organization has on its way to providers. Pictures of the answer are kept.
+ * lasts, and counted among what the organization has on its way to providers. Pictures and sound of the answer are kept.
  */
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
@@ -17,7 +17,7 @@ import type {
   StreamReceiver,
 } from '../providers/port/provider.js'
 import type { ToolFiles } from '../tools/port/tool.js'
-import { makesPictures, withKeptPictures } from './kept-pictures.js'
+import { makesMedia, withKeptMedia } from './kept-media.js'
 import { fileIdsIn, inlineNamedFiles, unknownFile } from './named-files.js'
 
 /** What calls that have to do with files need of the house. */
@@ -32,7 +32,7 @@ export interface FilePorts {
 type Receiver<E, A> = StreamReceiver<E> & CompletionReceiver<A>
 type Begin<R extends RoutedRequest, T> = (call: ProviderCall<R>, receiver: T) => CallHandle
 
-/** Hot: a call that names no files, of a model that makes no pictures, is begun at once. */
+/** Hot: a call that names no files, whose answer is words alone, is begun at once. */
 export function sendCall<R extends RoutedRequest, E, A>(
   format: InferenceFormat<R, E, A>,
   mode: 'stream' | 'complete',
@@ -42,10 +42,10 @@ export function sendCall<R extends RoutedRequest, E, A>(
   ports: FilePorts,
 ): CallHandle {
   const served = format.apiOf(endpoint.provider)
-  // The chat of such a model; over messages its pictures are kept beneath the translation.
+  // In chat; over messages pictures are kept beneath the translation.
   const api =
-    format.name === 'chat' && makesPictures(endpoint)
-      ? (withKeptPictures(served as unknown as ChatApi, ports.filesOf) as unknown as typeof served)
+    format.name === 'chat' && makesMedia(endpoint, call.request)
+      ? (withKeptMedia(served as unknown as ChatApi, ports) as unknown as typeof served)
       : served
   const begin = (ready: ProviderCall<R>, to: Receiver<E, A>): CallHandle =>
     mode === 'stream' ? api.stream(ready, to) : api.complete(ready, to)

@@ -68,6 +68,12 @@ test('a conversation goes on with the id of a spoken answer, whole and streamed'
     const audio: Json = Object.assign({}, ...pieces)
     t.equal(new Set(pieces.map(({ id }) => id)).size, 1, 'one answer has one id')
     t.match(audio, { id: /^audio_/, data: 'AAAA', transcript: 'Hello' })
+    const [{ file }] = stream
+      ? answer.events().flatMap((chunk: Json) => chunk.choices?.[0]?.delta.annotations ?? [])
+      : answer.json().choices[0].message.annotations
+    t.match(file, { filename: 'audio.wav', size_bytes: 3 })
+    const content = await server.get(`/files/${file.file_id}/content`, MANAGEMENT_KEY)
+    t.same(Buffer.from(await content.arrayBuffer()), Buffer.alloc(3), 'and can be downloaded')
     const next = await ask({ ...SOUND, messages: afterwards({ id: audio.id }) })
     t.equal(next.status, 200)
     t.strictSame(sentTo(openAi).messages[1], {

@@ -207,3 +207,47 @@ test('what a stream says before it fails behind its finish is heard', (t) => {
   t.equal(ear.failure, failure)
   t.end()
 })
+
+test('a spoken answer is kept as one file, as far as there is room for it', async (t) => {
+  const request: ChatRequest = {
+    ...WORDS,
+    modalities: ['text', 'audio'],
+    audio: { voice: 'x', format: 'mp3' },
+  }
+  for (const room of [new MediaRoom(), new MediaRoom(8 * 4), new MediaRoom(7 * 4)]) {
+    const created: string[] = []
+    const create = async (filename: string, bytes: Uint8Array): Promise<CreatedFile> => {
+      created.push(`${filename} ${Buffer.from(bytes)}`)
+      return { id: 'file_1', filename, mimeType: 'audio/mpeg', sizeBytes: bytes.length }
+    }
+    const { provider, ear, call } = send(request, { mode: 'stream', files: { create }, room })
+    const { stream } = provider.last
+    for (const data of ['aGk=', 'aG8='])
+      stream!.onEvent({ type: 'delta', choice: 0, delta: { audio: { data } } })
+    stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
+    stream!.onEnd()
+    await eventually(() => ear.answer)
+    const hasRoom = created.length === 1
+    t.same(created, hasRoom ? ['audio.mp3 hiho'] : [])
+    t.same(call.droppedFields, hasRoom ? [] : ['audio.file'])
+    t.equal(ear.events.at(-1)!.type, 'finish')
+    t.ok(room.begin(CALLER.organizationId).take(7), 'what it took is given back')
+  }
+})
+
+test('the room for pictures is given back however the answer ends', (t) => {
+  const room = new MediaRoom(4 * PICTURE.image_url.url.length)
+  const whole = PICTURE.image_url.url.length
+  for (const end of ['cancel', 'failure'] as const) {
+    const { provider, handle } = send(WORDS, { mode: 'stream', paints: true, room })
+    provider.last.stream!.onEvent({ type: 'delta', choice: 0, delta: { images: [PICTURE] } })
+    t.notOk(room.begin(CALLER.organizationId).take(1))
+    const fault = new Fault('provider-failed')
+    if (end === 'cancel') handle.cancel()
+    else provider.last.stream!.onFailure({ fault, class: 'maybe-processed', status: 0 })
+    const held = room.begin(CALLER.organizationId)
+    t.ok(held.take(whole), end)
+    held.release()
+  }
+  t.end()
+})
