@@ -4,6 +4,7 @@ import { Fault, type ValidationIssue } from '../base/fault.js'
 import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { JsonObject } from '../gateway/formats/json-values.js'
+import { nativeToolName } from '../gateway/formats/native-tools.js'
 import { type RequestedTool, serverToolName } from '../gateway/formats/tooling.js'
 import { producesText } from '../gateway/metering/format.js'
 import { boundedString, optional } from '../http/fields.js'
@@ -54,7 +55,7 @@ export function checkRoutedRequest(body: BodyToExplain): RoutedRequest {
   return providers == null ? request : { ...request, provider: providers }
 }
 
-/** Tools that name the gateway; those in a vendor's own vocabulary go to a provider that runs them, where there is one. */
+/** Tools that name the gateway, and those with a date of the messages format, which may come to be run here. */
 function serverTools({ tools = [] }: BodyToExplain): readonly RequestedTool[] {
   return tools.flatMap((tool, at): RequestedTool[] => {
     const {
@@ -65,9 +66,13 @@ function serverTools({ tools = [] }: BodyToExplain): readonly RequestedTool[] {
       readonly type?: string
       readonly parameters?: JsonObject
     }
-    const name = serverToolName(type)
+    const own = serverToolName(type)
+    const name = own ?? nativeToolName(type)
     if (name === null) return []
-    return [{ name, parameters: { ...members, ...parameters }, type, place: ['tools', at], isNative: false }]
+    // A tool with a date says its own name once more.
+    const { name: _, ...said } = members as JsonObject
+    const given = own === null ? said : { ...members, ...parameters }
+    return [{ name, parameters: given, type, place: ['tools', at], isNative: own === null }]
   })
 }
 

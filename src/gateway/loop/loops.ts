@@ -2,7 +2,7 @@
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
-import { NO_TOOLING, type Tooling } from '../formats/tooling.js'
+import { NO_TOOLING, type RequestedTool, type Tooling } from '../formats/tooling.js'
 import type { Gateway, Inference } from '../gateway.js'
 import { withCompression } from '../plugins/context-compression/context-compression.js'
 import type { PipelineEntry } from '../plugins/port/plugin.js'
@@ -161,8 +161,10 @@ export class Loops {
     const chosen = await chooseRoute(plugins, routingRun(this.#ports, caller))
     const request = chosen === null ? admitted : withModels(admitted, chosen.choice.models)
     const plan = this.#gateway.planOf(chatTurns.format, request, caller)
+    const ours = tooling.tools.filter((tool) => !isLeft(tool, plan))
+    if (!isForUs({ ...tooling, tools: ours }, plugins)) return null
     const about = toolRequestFor(plan, caller, () => [])
-    const tools = await prepareTools(this.#sources, addedTools(plugins, tooling.tools), about, new Set())
+    const tools = await prepareTools(this.#sources, addedTools(plugins, ours), about, new Set())
     try {
       const route = chosen && { id: chosen.id, reason: chosen.choice.reason }
       const named = new Set((asked.tooling?.plugins ?? []).map(({ id }) => id))
@@ -246,6 +248,12 @@ function isForUs(tooling: Tooling | undefined, plugins: readonly ReadyPlugin[]):
 function withIdleLimits<R extends RoutedRequest>(request: R): R {
   const idle = request.tooling?.limits
   return idle === undefined ? request : { ...request, idle }
+}
+
+/** Whether a tool with a date is left to the provider that is planned first. */
+function isLeft({ isNative, parameters: { engine } }: RequestedTool, { endpoints }: Plan): boolean {
+  const runsNative = endpoints[0]!.provider.provider.runsNativeTools === true
+  return isNative && runsNative && (engine === undefined || engine === 'auto' || engine === 'native')
 }
 
 const NO_ARRIVAL = { simulate: '', traceparent: '' }

@@ -8,7 +8,11 @@ const TOOLS = {
   memory: { enabled: false },
   web_search: { price: 0.005, limits: { calls_per_minute_per_key: 2 } },
 }
-const server = await startGateway({ config: { tools: TOOLS } })
+const NATIVE = {
+  providers: { native: { kind: 'anthropic', base_url: 'http://127.0.0.1:9' } },
+  models: { 'acme/native': { endpoints: [{ provider: 'native' }] } },
+}
+const server = await startGateway({ config: { tools: TOOLS, ...NATIVE } })
 tap.teardown(() => server.stop())
 
 const TWO_CALLS =
@@ -238,6 +242,19 @@ test('explaining tells the tools, what runs them, and what they may cost', async
     { key: MANAGEMENT_KEY },
   )
   t.equal(off.status, 400, 'as the request itself would be')
+})
+
+test('explaining tells a tool with a date as ours where its provider does not run it', async (t) => {
+  const type = 'web_search_20250305'
+  const explain = async (model: string, more: object = {}): Promise<Json> => {
+    const asked = { model, messages: [], tools: [{ type, name: 'web_search', ...more }] }
+    const response = await server.post('/routing/explain', asked, { key: MANAGEMENT_KEY })
+    const said = (await response.json()) as Json
+    return said.data?.loop === undefined ? said : said.data.loop
+  }
+  const ours = [{ type, name: 'web_search', backend: 'simulated', functions: ['web_search'], fee: 0.005 }]
+  t.match(await explain('sim/agent', { max_uses: 2 }), { tools: ours })
+  t.equal(await explain('acme/native'), null)
 })
 
 test('prices and switches count from a reload on', async (t) => {
