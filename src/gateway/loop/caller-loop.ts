@@ -200,7 +200,10 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
   #handleDefect(cause: unknown): void {
     this.#call.ports.onDefect(cause)
     const fault = new Fault('internal', { detail: 'a defect in a loop of server tools' })
+    const wasLeft = this.#call.isLeft
+    // Nobody waits any more for what may still be under way.
+    this.#call.leave()
     this.#close(fault).catch((error: unknown) => this.#call.ports.onDefect(error))
-    if (!this.#call.isLeft) this.#listener.onFailure(fault, this.#ready.root)
+    if (!wasLeft) this.#listener.onFailure(fault, this.#ready.root)
   }
 }

@@ -1,15 +1,12 @@
 /** When a loop of server tools has come to its end (contract/tools 1.2). */
 import { dollarsToNanos } from '../../base/money.js'
-import type { StopCondition, Tooling } from '../formats/tooling.js'
+import { callerToolName, nativeToolName } from '../formats/native-tools.js'
+import { type StopCondition, serverToolName, type Tooling } from '../formats/tooling.js'
 import type { LoopMeter } from './loop-meter.js'
 import type { TurnEnd } from './turn-format.js'
 
 /** Turns in a row whose calls were all refused. */
 const MOST_REFUSED_TURNS = 3
-
-/** Spellings of a tool's name in a condition (contract/gateway 2.4). */
-const PREFIX = /^(?:service|openrouter):/
-const SHORTHAND = /^(web_search|web_fetch)_.+$/
 
 export class StopConditions {
   readonly #conditions: readonly StopCondition[]
@@ -83,8 +80,7 @@ export class StopConditions {
   }
 
   #wasCalled(wanted: string): boolean {
-    if (this.#called.has(wanted)) return true
-    const bare = wanted.replace(PREFIX, '')
-    return this.#called.has(bare) || this.#called.has(bare.replace(SHORTHAND, '$1'))
+    const spelled = [wanted, serverToolName(wanted), nativeToolName(wanted), callerToolName(wanted)]
+    return spelled.some((name) => name !== null && this.#called.has(name))
   }
 }

@@ -71,7 +71,7 @@ export class ToolCalls {
         const at = next++
         const one = judged[at]!
         const done =
-          one.refused === null ? await this.#runOne(one) : this.#refuse(one.call, one.ready, one.refused)
+          one.refused === null ? await this.#runWhole(one) : this.#refuse(one.call, one.ready, one.refused)
         if (done instanceof Fault) ending = done
         else {
           ran[at] = done
@@ -113,6 +113,14 @@ export class ToolCalls {
     return { result: { call, offered, content: { error: why }, isError: true, citations: [] }, outcome: null }
   }
 
+  /** A defect of a tool is a result like any other, and the calls beside it go on. */
+  #runWhole(one: JudgedCall & { readonly refused: null }): Promise<RanCall | Fault> {
+    return this.#runOne(one).catch((error: unknown) => {
+      this.#context.site.call.ports.onDefect(error)
+      return this.#refuse(one.call, one.ready, 'the tool has failed')
+    })
+  }
+
   async #runOne(one: JudgedCall & { readonly refused: null }): Promise<RanCall | Fault> {
     const { call, ready, given } = one
     const { site } = this.#context
@@ -129,11 +137,16 @@ export class ToolCalls {
     if (permit instanceof Fault) return this.#refuse(call, ready, `its fee cannot be paid: ${permit.kind}`)
     const step = ++this.#begun
     const startedAt = site.call.clock.monotonicMs()
-    this.#tell('started', call, name, step, { arguments: call.arguments })
-    const outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller, fee)))
-    const durationMs = site.call.clock.monotonicMs() - startedAt
-    const wrote = outcome.files?.map((file) => file.id)
-    const charged = permit.settle({ ...outcome, ...(wrote !== undefined && { wrote }), durationMs })
+    let outcome: ToolOutcome = BROKEN
+    let charged = 0
+    try {
+      this.#tell('started', call, name, step, { arguments: call.arguments })
+      outcome = this.#bound(this.#guard.judge(await this.#ask(ready, input, caller, fee)))
+    } finally {
+      const durationMs = site.call.clock.monotonicMs() - startedAt
+      const wrote = outcome.files?.map((file) => file.id)
+      charged = permit.settle({ ...outcome, ...(wrote !== undefined && { wrote }), durationMs })
+    }
     site.meter.addFee(charged)
     this.#record(ready, call, outcome.executed, charged)
     this.#tell(outcome.isError ? 'failed' : 'completed', call, name, step, { cost: charged })
@@ -220,6 +233,9 @@ export class ToolCalls {
     onProgress({ state, name, callId, step, most, ...more })
   }
 }
+
+/** Of a call that a defect has kept from ending. */
+const BROKEN: ToolOutcome = { content: null, isError: true, executed: false, charged: 0 }
 
 function readArguments(text: string): JsonObject | null {
   if (text.trim() === '') return {}

@@ -59,7 +59,7 @@ export class Turn<R extends RoutedRequest, E> implements StreamListener<R, E>, C
 
   /** Plans and begins it. What refuses is told by `ended`. `servedBy`: the endpoint of the turn before. */
   async start<A>(
-    { call, meter, purpose, depth }: LoopSite,
+    { call, meter, purpose, depth, signal }: LoopSite,
     format: InferenceFormat<R, E, A>,
     request: R,
     servedBy: string | null,
@@ -67,6 +67,7 @@ export class Turn<R extends RoutedRequest, E> implements StreamListener<R, E>, C
     try {
       const caller = await call.recheck()
       if (caller instanceof Fault) return this.#fail(caller)
+      if (signal.aborted) return this.#fail(LEFT)
       const deadlineMs = call.timeLeft
       if (deadlineMs <= 0) return this.#fail(LATE)
       const id = call.newRowId()

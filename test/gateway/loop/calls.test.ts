@@ -63,6 +63,58 @@ test('a call that goes wrong is a result for the model', async (t) => {
   t.equal(bench.defects.length, 1, 'the log hears of the defect')
 })
 
+test('a defect of one tool is its result alone: the calls beside it run, and every permit comes back', async (t) => {
+  const circular: Record<string, unknown> = {}
+  circular.itself = circular
+  const fails = (what: string) => (): never => {
+    throw new Error(`a defect in ${what}`)
+  }
+  const made = [
+    scriptedTool('dear', undefined, { fee: fails('fee') }),
+    scriptedTool('endless', () => said(circular, { charged: 5 }), { feeNanos: 5 }),
+    scriptedTool('look', () => said('seen', { charged: 7 }), { feeNanos: 7, close: fails('close') }),
+  ]
+  const names = ['dear', 'endless', 'look'] as const
+  const { bench, fault, root } = await run(
+    [{ calls: names.map((name) => [name] as const) }, { say: 'ok' }],
+    names,
+    made,
+  )
+  t.equal(fault, null)
+  t.match(results(bench.model.requests[1]), [/the tool has failed/, /the tool has failed/, /"seen"/])
+  t.equal(bench.ledger.held, 0)
+  t.match([root.loop!.requested, root.loop!.executed], [3, 1])
+  t.equal(root.consumption!.cost.total, 40_007)
+  t.strictSame(bench.ledger.closed, [{ kind: 'completed' }])
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(bench.defects.length, 3, 'the log hears of each')
+})
+
+test('a defect beside the loop fails the call once, and ends what is under way', async (t) => {
+  const broken = {
+    id: 'broken',
+    prepare: () => ({
+      after: () => {
+        throw new Error('a defect')
+      },
+    }),
+  }
+  let closed = 0
+  const look = scriptedTool('look', undefined, { close: () => void closed++ })
+  const { bench, fault, ear } = await run(
+    [{ say: 'ok' }],
+    ['look'],
+    [look],
+    { tooling: { ...tooling(['look']), plugins: [{ id: 'broken', options: {}, place: [] }] } },
+    { plugins: [broken] },
+  )
+  t.equal(fault?.kind, 'internal')
+  t.equal(ear.ends, 1)
+  t.equal(closed, 1)
+  t.match(bench.ledger.closed, [{ kind: 'failed' }])
+  t.equal(bench.ledger.held, 0)
+})
+
 test('the third call with equal arguments is refused, in whatever order they are written', async (t) => {
   let ran = 0
   const look = scriptedTool('look', () => said(++ran))

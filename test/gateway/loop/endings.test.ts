@@ -1,8 +1,10 @@
 import { test } from 'tap'
+import type { Principal } from '../../../src/base/principal.js'
 import type { ToolRun } from '../../../src/gateway/tools/port/tool.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 import {
+  CALLER,
   LoopBench,
   LoopEar,
   ScriptedModel,
@@ -54,6 +56,21 @@ test('the caller leaves while a turn is under way: it ends, and its row is settl
   t.strictSame(bench.model.last.told, ['cancel'])
   t.strictSame(bench.ledger.closed, [{ kind: 'aborted' }])
   t.match([bench.ledger.held, bench.ledger.rows.length, ear.ends], [0, 1, 0])
+})
+
+test('the caller leaves while its key is being read again: no turn is begun', async (t) => {
+  let answerKey: (() => void) | null = null
+  const recheck = () =>
+    new Promise<Principal>((resolve) => {
+      answerKey = () => resolve(CALLER)
+    })
+  const bench = new LoopBench([], [LOOK], { recheck })
+  const handle = (await bench.prepare(ASKED)).run('stream', new LoopEar())
+  await until(() => answerKey !== null)
+  handle.cancel()
+  answerKey!()
+  await until(() => bench.ledger.closed.length === 1)
+  t.strictSame([bench.model.calls.length, bench.ledger.held], [0, 0])
 })
 
 test('the caller leaves while a tool runs: it is cancelled, and what it took is settled', async (t) => {
@@ -218,6 +235,24 @@ test('with text a whole answer ends with the reason error and what was run', asy
   t.equal(root.consumption!.cost.total, bench.ledger.charged)
   t.equal(bench.ledger.rows.length, 3)
   t.ok(root.failed)
+})
+
+test('what turns say is parted by a blank line where no white space parts it, whole and streamed alike', async (t) => {
+  const turns = (...said: string[]) =>
+    said.map((say, at) => (at < said.length - 1 ? { say, calls: [['look', { at }]] as const } : { say }))
+  const cases = [
+    [turns('Looking.', 'Done.'), 'Looking.\n\nDone.'],
+    [turns('Looking.', '', 'Found it.', '# Done'), 'Looking.\n\nFound it.\n\n# Done'],
+    [turns('', 'Done.'), 'Done.'],
+    [turns('Looking. ', 'Done.'), 'Looking. Done.'],
+    [turns('Looking:\n', 'Done.'), 'Looking:\nDone.'],
+  ] as const
+  for (const [script, text] of cases) {
+    const streamed = await new LoopBench(script, [LOOK]).run(ASKED)
+    t.equal(streamed.ear.text, text)
+    const whole = await new LoopBench(script, [LOOK]).run(ASKED, 'whole')
+    t.equal(whole.answer!.choices[0]!.message.content, text)
+  }
 })
 
 test('a loop stays on the endpoint that served, unless that fails', async (t) => {

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import type { StopCondition } from '../../../src/gateway/formats/tooling.js'
+import { StopConditions } from '../../../src/gateway/loop/stop-conditions.js'
 import { usage } from '../../support/providers/scripted-provider.js'
 import { LoopBench, type ScriptedTurn, said, scriptedTool, tooling } from '../../support/tools/loop-bench.js'
 
@@ -58,6 +59,26 @@ const ALONE: readonly Row[] = [
   { name: 'cost of pending fees', stopWhen: [COST(100_000)], fee: 50_000, width: 3, executed: 3, turns: 2 },
   { name: 'a finish reason', stopWhen: [FINISH('tool_calls')], width: 2, executed: 2, turns: 2 },
 ]
+
+test('a condition takes every spelling of a tool that a request may have', async (t) => {
+  for (const [name, spelled] of [
+    ['web_search', 'web_search_preview_2025_03_11'],
+    ['web_search', 'web_search_20260209'],
+    ['bash', 'code_execution_20250825'],
+    ['memory', 'memory_20250818'],
+    ['text_editor', 'text_editor_20250728'],
+    ['tool_search', 'tool_search_tool_bm25'],
+  ] as const) {
+    const stop = new StopConditions(
+      { stopWhen: [CALLED(spelled)], maxToolCalls: 30 },
+      { spent: 0, tokens: 0 },
+    )
+    stop.recordCall(['datetime'], true)
+    t.notOk(stop.fire(), spelled)
+    stop.recordCall([name], true)
+    t.ok(stop.fire(), spelled)
+  }
+})
 
 async function runRow({ stopWhen, width = 1, finish, fee = 0 }: Row) {
   const tool = scriptedTool('look', () => said('seen', { charged: fee }), { feeNanos: fee })

@@ -2,7 +2,6 @@
 import type { Clock } from '../../../src/base/clock.js'
 import { systemClock } from '../../../src/base/clock.js'
 import type { Fault } from '../../../src/base/fault.js'
-import type { Principal } from '../../../src/base/principal.js'
 import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import type {
   ChatEvent,
@@ -16,6 +15,7 @@ import { Gateway, type InferenceOutcome } from '../../../src/gateway/gateway.js'
 import { chatTurns } from '../../../src/gateway/loop/chat/chat-conversation.js'
 import { Loops, type PreparedLoop } from '../../../src/gateway/loop/loops.js'
 import type {
+  LoopAccount,
   LoopListener,
   LoopPorts,
   ToolProgress,
@@ -202,7 +202,7 @@ export interface LoopBenchOptions {
   readonly counting?: Promise<void>
   readonly plugins?: readonly Plugin[]
   readonly catalog?: (model: ScriptedModel) => Catalog
-  readonly recheck?: () => Principal | Fault
+  readonly recheck?: LoopAccount['recheck']
   readonly reserve?: (row: ToolRow) => Fault | null
   readonly onTurn?: (turn: number) => void
 }

@@ -20,6 +20,9 @@ interface GrowingCall {
   arguments: string
 }
 
+type Growing<T> = T extends readonly (infer V)[] ? V[] : T
+type GrowingLogprobs = { -readonly [K in keyof Logprobs]: Growing<Logprobs[K]> }
+
 export class ChatAssembly {
   #content: string | null = null
   #reasoning: string | null = null
@@ -29,7 +32,7 @@ export class ChatAssembly {
   readonly #images: JsonObject[] = []
   readonly #annotations: JsonObject[] = []
   readonly #calls = new Map<number, GrowingCall>()
-  #logprobs: Logprobs | null = null
+  #logprobs: GrowingLogprobs | null = null
   #fingerprint: string | undefined
   finish: ChatFinish | null = null
   /** Why it broke off. */
@@ -107,8 +110,9 @@ export class ChatAssembly {
   }
 
   #addLogprobs({ content, refusal }: Logprobs): void {
-    const { content: before = null, refusal: refused = null } = this.#logprobs ?? {}
-    this.#logprobs = { content: joinLists(before, content), refusal: joinLists(refused, refusal) }
+    const all = (this.#logprobs ??= { content: null, refusal: null })
+    for (const each of content ?? []) (all.content ??= []).push(each)
+    for (const each of refusal ?? []) (all.refusal ??= []).push(each)
   }
 
   /** In the order of their indices. */
@@ -163,9 +167,4 @@ const GROWING_SOUND: ReadonlySet<string> = new Set(['data', 'transcript'])
 function isWhole({ type, signature, id }: ReasoningDetail): boolean {
   if (type === 'reasoning.server_tool_call') return true
   return typeof signature === 'string' && signature !== '' && id === undefined
-}
-
-function joinLists<T>(one: readonly T[] | null, other: readonly T[] | null): readonly T[] | null {
-  if (one === null || other === null) return one ?? other
-  return [...one, ...other]
 }

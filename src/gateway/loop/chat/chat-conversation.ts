@@ -75,6 +75,7 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
     this.#turn = new ChatTurn({
       callerFunctions: this.#callerFunctions,
       hidesCalls: tools !== 'on',
+      textBefore: this.#shown.text,
       detailsBefore: this.#details,
       emit: (event) => this.#emit(event),
     })
@@ -164,10 +165,11 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
 
   restate(text: string): void {
     this.#shown.replaceText(text)
-    const { role: _, content: __, tool_calls: ___, refusal, reasoning, ...extras } = this.#shown.message
+    const { role: _, content: __, tool_calls: calls, refusal, reasoning, ...extras } = this.#shown.message
     const told = {
       ...(typeof reasoning === 'string' && { reasoning }),
       ...(refusal !== null && { refusal }),
+      ...(calls !== undefined && { tool_calls: calls.map((call, index) => ({ ...call, index })) }),
     }
     this.#loop.emit({ type: 'delta', choice: 0, delta: { ...extras, ...told, content: text } })
   }

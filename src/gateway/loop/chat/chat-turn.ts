@@ -22,6 +22,8 @@ interface TurnView {
   readonly callerFunctions: ReadonlySet<string>
   /** No call may be shown: tools are off. */
   readonly hidesCalls: boolean
+  /** What the turns before have said. */
+  readonly textBefore: string
   /** Details of reasoning in the turns before. */
   readonly detailsBefore: number
   readonly emit: (event: ChatEvent) => void
@@ -33,6 +35,7 @@ export class ChatTurn {
   readonly #view: TurnView
   readonly #calls = new Map<number, OpenCall>()
   #shown = 0
+  #hasSpoken = false
 
   constructor(view: TurnView) {
     this.#view = view
@@ -47,7 +50,8 @@ export class ChatTurn {
   }
 
   #show(event: ChatEvent & { readonly type: 'delta' }): void {
-    const { tool_calls: calls, reasoning_details: details } = event.delta
+    const { content, tool_calls: calls, reasoning_details: details } = event.delta
+    if (!this.#hasSpoken && content) this.#beginText(content)
     if (calls === undefined && details === undefined) {
       this.#view.emit(event)
       return
@@ -60,6 +64,14 @@ export class ChatTurn {
     const visible = calls === undefined ? [] : calls.flatMap((call) => this.#visible(call))
     const delta = visible.length > 0 ? { ...shown, tool_calls: visible } : shown
     if (Object.keys(delta).length > 0) this.#view.emit({ ...event, delta })
+  }
+
+  /** What turns say is one text: where no white space parts them, a blank line does. */
+  #beginText(piece: string): void {
+    this.#hasSpoken = true
+    const { textBefore, emit } = this.#view
+    if (/\S$/.test(textBefore.slice(-1)) && /^\S/.test(piece))
+      emit({ type: 'delta', choice: 0, delta: { content: '\n\n' } })
   }
 
   /** Clients join details of the same index: those of another turn get others. */
