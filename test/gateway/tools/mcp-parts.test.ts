@@ -3,6 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { functionNames } from '../../../src/gateway/tools/mcp/function-names.js'
+import { Pace } from '../../../src/gateway/tools/mcp/pace.js'
 import { showResult } from '../../../src/gateway/tools/mcp/result-content.js'
 
 test('whatever a server calls its tools, each has a name of its own that providers take', (t) => {
@@ -63,5 +64,15 @@ test('pictures go along, four at most, and only what is a picture', (t) => {
 test('what is too long is cut, never within a character, and says so', (t) => {
   const { text } = shown([{ type: 'text', text: `${'x'.repeat(9)}😀${'y'.repeat(100)}` }], 10)
   t.equal(text, `${'x'.repeat(9)}\n[cut: 111 characters in all]`)
+  t.end()
+})
+
+test('of a server that says much nothing is read until the second is over', (t) => {
+  const pace = new Pace()
+  const lines = (count: number) => Buffer.from('{}\n'.repeat(count))
+  t.equal(pace.take(lines(2_000), 10), 0)
+  t.equal(pace.take(Buffer.alloc(1_000_000, 'x'), 200), 0, 'one long line is one message')
+  t.equal(pace.take(lines(1), 410), 600)
+  t.equal(pace.take(lines(2_000), 1_010), 0, 'the next second is another one')
   t.end()
 })

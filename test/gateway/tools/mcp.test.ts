@@ -70,6 +70,11 @@ test('lines that are no messages harm nobody', async (t) => {
   t.match((await ask('garbage')).content, { text: 'after the garbage' })
 })
 
+test('what a server says too fast is read all the same, later', async (t) => {
+  const { ask } = await faulty(t)
+  t.match((await ask('chatter')).content, { text: 'all said' })
+})
+
 test('what is nested too deep to be written is not shown, and a tool with such a schema is refused', async (t) => {
   const { tool, ask } = await faulty(t)
   t.match(await ask('deep'), { content: { text: '[a structure that is nested too deep]' }, isError: false })

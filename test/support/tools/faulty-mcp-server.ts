@@ -2,13 +2,14 @@
  * The text of a program that is an MCP server over its standard input and output, and misbehaves as its tools are called:
  * `hang` never answers and `heard` tells which calls were cancelled; `large` answers with 5 MB, `die` ends it, `garbage`
  * writes lines that are no messages and then answers, `grow` adds a tool and tells so, `ask` wants an answer of a model,
+ * `chatter` says 5,000 notifications and then answers,
  * `child` starts a process that outlives it, `deep` answers with a structure of 100,000 levels, and `sink` adds a tool
  * whose schema has as many.
  */
 export const FAULTY_SERVER = `
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-const names = ['hang', 'heard', 'large', 'die', 'garbage', 'grow', 'ask', 'child', 'pid', 'deep', 'sink']
+const names = ['hang', 'heard', 'large', 'die', 'garbage', 'grow', 'ask', 'child', 'pid', 'deep', 'sink', 'chatter']
 const cancelled = []
 const abyss = '['.repeat(1e5) + ']'.repeat(1e5)
 const say = (message) =>
@@ -35,6 +36,10 @@ const call = {
     say({ id: 'mine', method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } })
   },
   deep: (id) => say({ id, result: { content: [], structuredContent: { x: 'ABYSS' } } }),
+  chatter: (id) => {
+    for (let at = 0; at < 5_000; at++) say({ method: 'notifications/message', params: { level: 'info', data: at } })
+    say({ id, result: text('all said') })
+  },
   sink: (id) => {
     names.push('bottomless')
     say({ method: 'notifications/tools/list_changed' })

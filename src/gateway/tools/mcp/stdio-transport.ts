@@ -1,6 +1,7 @@
 /** The transport of a server that is a command: JSON lines over its standard input and output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { Pace } from './pace.js'
 
 interface CommandOptions {
   readonly command: string
@@ -31,6 +32,7 @@ export class StdioTransport implements Transport {
   #child: ChildProcess | null = null
   #pieces: Buffer[] = []
   #size = 0
+  readonly #pace = new Pace()
   #ended: Promise<void> = Promise.resolve()
 
   constructor(options: CommandOptions) {
@@ -50,7 +52,13 @@ export class StdioTransport implements Transport {
     this.#child = child
     child.stdin.on('error', () => {})
     child.stdout.on('error', () => {})
-    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk))
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#take(chunk)
+      const heldMs = this.#pace.take(chunk, performance.now())
+      if (heldMs === 0) return
+      child.stdout.pause()
+      setTimeout(() => child.stdout.resume(), heldMs).unref()
+    })
     return new Promise((resolve, reject) => {
       child.once('error', (error) => {
         this.#child = null

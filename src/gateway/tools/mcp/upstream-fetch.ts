@@ -3,6 +3,7 @@
  * `src/upstream` are the owner's. Redirects arrive as answers.
  */
 import type { UpstreamCall, UpstreamClient, UpstreamRequest } from '../../../upstream/port.js'
+import { Pace } from './pace.js'
 
 interface UpstreamFetchOptions {
   readonly upstream: UpstreamClient
@@ -83,6 +84,9 @@ class FetchedAnswer {
   /** The last bytes of a stream of events, between which and the next ones an event may end. */
   #tail: Buffer | null = null
   #isOver = false
+  readonly #pace = new Pace()
+  /** Where it says too much: nothing is read until its second is over. */
+  #isHeld = false
 
   constructor(maxBytes: number, receiver: AnswerReceiver) {
     this.#maxBytes = maxBytes
@@ -124,7 +128,9 @@ class FetchedAnswer {
       start: (controller) => {
         this.#body = controller
       },
-      pull: () => this.#call?.resume(),
+      pull: () => {
+        if (!this.#isHeld) this.#call?.resume()
+      },
       cancel: () => {
         this.#finish()
         this.#call?.cancel()
@@ -141,7 +147,17 @@ class FetchedAnswer {
       return
     }
     this.#body.enqueue(bytes)
-    if ((this.#body.desiredSize ?? 1) <= 0) this.#call?.pause()
+    if (this.#tail !== null) this.#holdFor(this.#pace.take(bytes, performance.now()))
+    if (this.#isHeld || (this.#body.desiredSize ?? 1) <= 0) this.#call?.pause()
+  }
+
+  #holdFor(ms: number): void {
+    if (ms === 0 || this.#isHeld) return
+    this.#isHeld = true
+    setTimeout(() => {
+      this.#isHeld = false
+      if (!this.#isOver && (this.#body?.desiredSize ?? 0) > 0) this.#call?.resume()
+    }, ms).unref()
   }
 
   /** An empty line ends an event. */
