@@ -1,11 +1,24 @@
 /** Lists of domains: which addresses they let through, and where they contradict themselves. */
 import { isIP } from 'node:net'
+import { asList, type JsonObject } from '../formats/json-values.js'
+import type { ToolRefusal } from '../tools/port/tool.js'
 
 /** A list names no domain, or contradicts the other one. Goes on from the list's member. */
 export interface DomainFault {
   readonly list: 'allowed' | 'denied'
   readonly index: number
   readonly problem: string
+}
+
+/** The lists of a tool or plugin; a fault of theirs names the member. `members`: the allowed one, the denied one. */
+export function domainsOf(
+  options: JsonObject,
+  members: { readonly allowed: string; readonly denied: string },
+): DomainFilter | ToolRefusal {
+  const listOf = (member: string): readonly string[] => asList(options[member]) as readonly string[]
+  const filter = domainFilter(listOf(members.allowed), listOf(members.denied))
+  if (!('problem' in filter)) return filter
+  return { refused: filter.problem, member: [members[filter.list], filter.index] }
 }
 
 /** One entry of a list. */

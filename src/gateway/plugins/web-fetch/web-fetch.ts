@@ -1,6 +1,6 @@
 /** `web-fetch`: reads the addresses in the latest message of the user before the model does (contract/tools 4.1). */
 import type { JsonObject } from '../../formats/json-values.js'
-import { type DomainFilter, domainFilter } from '../../web/domains.js'
+import { type DomainFilter, domainsOf } from '../../web/domains.js'
 import { addressesIn } from '../../web/known-addresses.js'
 import type { PageReader, WebCall, WebPage } from '../../web/port.js'
 import { quoteSources } from '../../web/quote.js'
@@ -27,20 +27,13 @@ export function createWebFetchPlugin(parts: WebFetchPluginParts): Plugin {
     id: 'web-fetch',
     prepare({ options }, { isSimulated }) {
       if (parts.isOff()) return { refused: 'names a plugin that is switched off here', member: ['id'] }
-      const domains = domainFilter(listOf(options.allowed_domains), listOf(options.blocked_domains))
-      if ('problem' in domains) {
-        const list = domains.list === 'allowed' ? 'allowed_domains' : 'blocked_domains'
-        return { refused: domains.problem, member: [list, domains.index] }
-      }
+      const domains = domainsOf(options, { allowed: 'allowed_domains', denied: 'blocked_domains' })
+      if ('refused' in domains) return domains
       if (!parts.reader().isOn && !isSimulated)
         return { refused: 'is not enabled: set tools.web_fetch.enabled to true' }
       return prepared(options, isSimulated, domains, parts)
     },
   }
-}
-
-function listOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : []
 }
 
 function prepared(

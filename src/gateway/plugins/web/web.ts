@@ -1,7 +1,7 @@
 /** `web`: searches once before the model, and puts what it finds into the prompt (contract/tools 4.1). */
 import { type JsonObject, nonEmptyText } from '../../formats/json-values.js'
 import type { RequestedPlugin } from '../../formats/tooling.js'
-import { type DomainFilter, domainFilter } from '../../web/domains.js'
+import { type DomainFilter, domainsOf } from '../../web/domains.js'
 import type { SearchEngine, SearchEngines, SearchResult } from '../../web/port.js'
 import { quoteSources } from '../../web/quote.js'
 import {
@@ -34,20 +34,13 @@ export function createWebPlugin(parts: WebPluginParts): Plugin {
     id: 'web',
     prepare({ options }: RequestedPlugin, { isSimulated }) {
       if (parts.isOff()) return { refused: 'names a plugin that is switched off here', member: ['id'] }
-      const domains = domainFilter(listOf(options.include_domains), listOf(options.exclude_domains))
-      if ('problem' in domains) {
-        const list = domains.list === 'allowed' ? 'include_domains' : 'exclude_domains'
-        return { refused: domains.problem, member: [list, domains.index] }
-      }
+      const domains = domainsOf(options, { allowed: 'include_domains', denied: 'exclude_domains' })
+      if ('refused' in domains) return domains
       const engine = chooseEngine(parts.engines(), options, isSimulated)
       if ('refused' in engine) return engine
       return prepared(engine, options, domains, parts)
     },
   }
-}
-
-function listOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : []
 }
 
 function prepared(

@@ -1,6 +1,6 @@
 /** Reads a page or a PDF of the web (contract/tools 3.3). */
 import type { JsonObject } from '../../formats/json-values.js'
-import { type DomainFilter, domainFilter } from '../../web/domains.js'
+import { type DomainFilter, domainsOf } from '../../web/domains.js'
 import { AddressBook } from '../../web/known-addresses.js'
 import type { PageReader, WebPage } from '../../web/port.js'
 import type {
@@ -9,7 +9,6 @@ import type {
   ToolCallInput,
   ToolFunction,
   ToolOutcome,
-  ToolRefusal,
   ToolRequest,
   ToolRun,
 } from '../port/tool.js'
@@ -33,6 +32,7 @@ const FUNCTION: ToolFunction = {
   },
 }
 
+const LISTS = { allowed: 'allowed_domains', denied: 'blocked_domains' }
 /** Of one request. */
 const MOST_USES = 50
 /** Of an answer's citation. */
@@ -43,17 +43,14 @@ export function createWebFetchTool({ reader, knownOnly, price }: WebFetchParts):
   return {
     name: 'web_fetch',
     prepare({ parameters }, request) {
-      const { engine, allowed_domains: allowed, blocked_domains: blocked } = parameters
+      const { engine } = parameters
       if (!OUR_ENGINES.has(engine))
         return { refused: missingEngine(engine), member: ['parameters', 'engine'] }
       const pages = reader()
       if (!pages.isOn && !request.isSimulated)
         return { refused: 'is not enabled: set tools.web_fetch.enabled to true' }
-      const domains = domainFilter(listOf(allowed), listOf(blocked))
-      if ('problem' in domains) {
-        const list = domains.list === 'allowed' ? 'allowed_domains' : 'blocked_domains'
-        return { refused: domains.problem, member: ['parameters', list, domains.index] } satisfies ToolRefusal
-      }
+      const domains = domainsOf(parameters, LISTS)
+      if ('refused' in domains) return { ...domains, member: ['parameters', ...(domains.member ?? [])] }
       const known = knownOnly() ? new AddressBook(request.conversationTexts()) : null
       return new WebFetch(pages, parameters, domains, request, known, price())
     },
@@ -63,10 +60,6 @@ export function createWebFetchTool({ reader, knownOnly, price }: WebFetchParts):
 function missingEngine(engine: unknown): string {
   if (engine === 'native') return 'native: the provider of the model fetches no pages itself'
   return `${engine} is not configured: pages are fetched by this gateway itself`
-}
-
-function listOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : []
 }
 
 /** The fetches of one request. */

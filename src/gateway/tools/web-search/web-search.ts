@@ -1,6 +1,6 @@
 /** Searches the web (contract/tools 3.2). */
 import type { JsonObject } from '../../formats/json-values.js'
-import { type DomainFilter, domainFilter } from '../../web/domains.js'
+import { type DomainFilter, domainsOf } from '../../web/domains.js'
 import type { SearchEngine, SearchEngines, SearchResult } from '../../web/port.js'
 import {
   charactersPerResult,
@@ -46,25 +46,18 @@ export function createWebSearchTool({ engines, price }: WebSearchParts): ServerT
   return {
     name: 'web_search',
     prepare({ parameters }, { isSimulated }) {
-      const domains = domainsOf(parameters)
-      if ('refused' in domains) return domains
+      const denied = parameters.excluded_domains === undefined ? 'blocked_domains' : 'excluded_domains'
+      const domains = domainsOf(parameters, { allowed: 'allowed_domains', denied })
+      if ('refused' in domains) return inParameters(domains)
       const engine = chooseEngine(engines(), parameters, isSimulated)
-      if ('refused' in engine) return { ...engine, member: ['parameters', ...(engine.member ?? [])] }
+      if ('refused' in engine) return inParameters(engine)
       return new WebSearch(engine, parameters, domains, price())
     },
   }
 }
 
-function domainsOf(parameters: JsonObject): DomainFilter | ToolRefusal {
-  const denied = parameters.excluded_domains === undefined ? 'blocked_domains' : 'excluded_domains'
-  const lists = { allowed: 'allowed_domains', denied }
-  const filter = domainFilter(listOf(parameters.allowed_domains), listOf(parameters[denied]))
-  if (!('problem' in filter)) return filter
-  return { refused: filter.problem, member: ['parameters', lists[filter.list], filter.index] }
-}
-
-function listOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : []
+function inParameters({ refused, member = [] }: ToolRefusal): ToolRefusal {
+  return { refused, member: ['parameters', ...member] }
 }
 
 /** The searches of one request. */
