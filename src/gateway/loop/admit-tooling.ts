@@ -36,14 +36,27 @@ function defaultsOf({ defaults }: PluginsConfig, { organizationId }: Principal):
   )
 }
 
-/** Those that may not be overridden run as configured, whatever the request says of them. */
+/**
+ * Those that may not be overridden run as configured, whatever the request says of them, and stand first: of two routers
+ * the first one chooses. One that the request only implies (`service/auto`) has the options of the default.
+ */
 function mergePlugins(
   { plugins, disabled }: Pick<Tooling, 'plugins' | 'disabled'>,
   defaults: readonly DefaultPlugin[],
 ): readonly RequestedPlugin[] {
-  const fixed = new Set(defaults.filter(({ overridable }) => !overridable).map(({ id }) => id))
-  const asked = plugins.filter(({ id }) => !fixed.has(id))
-  const spoken = new Set([...disabled, ...asked.map(({ id }) => id)])
-  const added = defaults.filter(({ id }) => fixed.has(id) || !spoken.has(id))
-  return [...asked, ...added.map(({ id, options }) => ({ id, options, place: ['plugins'] }))]
+  const ready = defaults.map(({ id, options, overridable }) => ({
+    overridable,
+    plugin: { id, options, place: ['plugins'] },
+  }))
+  const fixed = ready.filter(({ overridable }) => !overridable).map(({ plugin }) => plugin)
+  const open = ready.filter(({ overridable }) => overridable).map(({ plugin }) => plugin)
+  const isOf = (list: readonly RequestedPlugin[], id: string): boolean => list.some((each) => each.id === id)
+  const asked = plugins.filter((each) => !isOf(fixed, each.id) && !(isImplied(each) && isOf(open, each.id)))
+  const added = open.filter(({ id }) => !disabled.includes(id) && !isOf(asked, id))
+  return [...fixed, ...asked, ...added]
+}
+
+/** It follows from another member of the request, which says nothing of how. */
+function isImplied({ place, options }: RequestedPlugin): boolean {
+  return place[0] !== 'plugins' && Object.keys(options).length === 0
 }

@@ -72,6 +72,24 @@ function judgeSection(about: string) {
     .describe(about)
 }
 
+/** Two defaults of one plugin for one organization would refuse all of its requests. */
+function refuseTwins({ value, issues }: z.core.ParsePayload<DefaultPlugin[]>): void {
+  value.forEach(({ id, organizations }, at) => {
+    const isTwin = value
+      .slice(0, at)
+      .some(
+        (other) =>
+          other.id === id &&
+          (organizations === null ||
+            other.organizations === null ||
+            organizations.some((each) => other.organizations!.includes(each))),
+      )
+    if (!isTwin) return
+    const message = 'is a default of the same organization already'
+    issues.push({ code: 'custom', input: id, path: [at, 'plugin', 'id'], message })
+  })
+}
+
 /** `plugin`: schema of a plugin in a request; its ids and options are the same here. */
 export function pluginsSchema(plugin: z.ZodType) {
   const defaults = z
@@ -97,6 +115,7 @@ export function pluginsSchema(plugin: z.ZodType) {
       defaults: z
         .array(defaults)
         .max(100)
+        .check(refuseTwins)
         .default([])
         .describe('Plugins for requests that do not name them.'),
       alignment: judgeSection(

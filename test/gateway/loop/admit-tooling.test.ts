@@ -76,3 +76,42 @@ test('a default that may not be overridden runs as configured, whatever the requ
     })
   }
 })
+
+test('a router that may not be overridden chooses before any that the request names', async (t) => {
+  const plugin = { id: 'auto-router', allowed_models: ['a/*'] }
+  const operator = config({ plugins: { defaults: [{ plugin, overridable: false }] } })
+  const pareto = { id: 'pareto-router', options: {}, place: ['plugins', 0] }
+  const admitted = admitTooling(operator, caller, asking({ plugins: [pareto] })) as Tooling
+  t.match(admitted.plugins, [{ id: 'auto-router', options: { allowed_models: ['a/*'] } }, pareto])
+})
+
+test('what a request only implies has the options of the default', async (t) => {
+  const plugin = { id: 'auto-router', allowed_models: ['a/*'] }
+  const operator = config({ plugins: { defaults: [{ plugin }] } })
+  const optionsOf = (asked: Tooling['plugins'][number]) => {
+    const { plugins } = admitTooling(operator, caller, asking({ plugins: [asked] })) as Tooling
+    return plugins.map(({ options }) => options)
+  }
+  const implied = { id: 'auto-router', options: {}, place: ['model'] }
+  t.strictSame(optionsOf(implied), [{ allowed_models: ['a/*'] }])
+  t.strictSame(
+    optionsOf({ ...implied, place: ['plugins', 0] }),
+    [{}],
+    'named, it has the options of the request',
+  )
+})
+
+test('two defaults of one plugin for one organization are a fault of the configuration', async (t) => {
+  const healing = { plugin: { id: 'response-healing' } }
+  const STRANGERS = '0198f000-0000-7000-8000-000000000002'
+  const faultsOf = (...defaults: readonly object[]) => readGateway({ plugins: { defaults } }, {}).faults
+  t.match(
+    JSON.stringify(faultsOf(healing, { ...healing, organizations: [ACME] })),
+    /same organization already/,
+  )
+  const apart = [
+    { ...healing, organizations: [ACME] },
+    { ...healing, organizations: [STRANGERS] },
+  ]
+  t.strictSame(faultsOf(...apart), [])
+})
