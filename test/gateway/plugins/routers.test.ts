@@ -70,7 +70,8 @@ async function route(
   const ready = preparedPlugin(routers(of, pins).get(id)!, request, options)
   const choice = await ready.route!(pluginRun())
   if (choice instanceof Fault || ready.before === undefined) return choice
-  const change = await ready.before(chatQuestion(request), pluginRun(run))
+  const routed = { ...request, model: choice.models[0]! }
+  const change = await ready.before(chatQuestion(routed), pluginRun(run))
   if (change instanceof Fault || change.pipeline === undefined)
     return change instanceof Fault ? change : choice
   const { model, models = [] } = change.request
@@ -255,6 +256,13 @@ test('a pinned model stays, by an echoed answer or by the session', async (t) =>
     { session: 'org-1 s', model: 'b/dear' },
     { session: 'org-1 other', model: 'a/cheap' },
   ])
+  const asking = preparedPlugin(
+    routers(CATALOG, pins).get('auto-router')!,
+    say('x', { session_id: 'new' }),
+    best,
+  )
+  await asking.route!(pluginRun())
+  t.equal(told.length, 2, 'nothing is pinned for whoever only asks where it would go')
   const peer = new ModelPins()
   peer.applyPeerPin({ session: 'org-1 s', model: 'a/middle' })
   t.equal(await chosen('auto-router', best, inSession, { pins: peer }), 'a/middle')

@@ -15,7 +15,7 @@ import {
   qualityOf,
   type RoutableRequest,
 } from './candidates.js'
-import { keepPinned, type OpenChoice } from './pinned-model.js'
+import { keepPinned, type OpenChoice, pinModel } from './pinned-model.js'
 import { taskOf } from './task.js'
 
 /** How a request asks for it (contract/gateway 2.10); checked by its schema. */
@@ -55,13 +55,22 @@ interface AutoPorts {
 export function createAutoRouters({ catalog, pins }: AutoPorts): readonly Plugin[] {
   return KINDS.map((kind) => ({
     id: kind.id,
-    prepare: (asked, { caller, request }) => ({
-      route: () => {
-        const choice = chooseModel(kind, asked, catalog(), request as RoutableRequest)
-        if (!('models' in choice) || asked.options.pin_model !== true) return choice
-        return keepPinned(pins, choice, request as RoutableRequest, caller.organizationId)
-      },
-    }),
+    prepare: (asked, { caller: { organizationId }, request }) => {
+      const routable = request as RoutableRequest
+      const choose = () => chooseModel(kind, asked, catalog(), routable)
+      if (asked.options.pin_model !== true) return { route: choose }
+      return {
+        route: () => {
+          const choice = choose()
+          return 'models' in choice ? keepPinned(pins, choice, routable, organizationId) : choice
+        },
+        // Not before the call is admitted: whoever only wants to know where it would go changes nothing.
+        before: async (question) => {
+          pinModel(pins, question.request.model!, routable, organizationId)
+          return { request: question.request }
+        },
+      }
+    },
   }))
 }
 

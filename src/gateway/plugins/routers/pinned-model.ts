@@ -22,10 +22,7 @@ export function pinnedModel(
   return session === null ? null : pins.find(session)
 }
 
-/**
- * The choice with the model that the conversation has had so far first, as long as it could still be chosen. What was
- * chosen anew becomes the session's.
- */
+/** The choice with the model that the conversation has had so far first, as long as it could still be chosen. */
 export function keepPinned(
   pins: ModelPins,
   { eligible, ...choice }: OpenChoice,
@@ -33,10 +30,7 @@ export function keepPinned(
   organizationId: string,
 ): RouteChoice {
   const pinned = pinnedModel(pins, request, organizationId)
-  if (pinned === null || !eligible.has(pinned)) {
-    pinModel(pins, choice.models[0]!, request, organizationId)
-    return choice
-  }
+  if (pinned === null || !eligible.has(pinned)) return choice
   const others = choice.models.filter((model) => model !== pinned)
   return { ...choice, models: [pinned, ...others], reason: `${pinned} has answered before and is pinned` }
 }
