@@ -6,5 +6,15 @@ export interface Cancellation {
   onAbort(abort: () => void): void
 }
 
+/** The same, of somebody who has a signal. */
+export function cancellationOf(signal: AbortSignal): Cancellation {
+  return {
+    onAbort: (abort) => {
+      if (signal.aborted) abort()
+      else signal.addEventListener('abort', abort, { once: true })
+    },
+  }
+}
+
 /** A caller that never stops waiting. */
 export const NEVER_ABORTED: Cancellation = Object.freeze({ onAbort: () => {} })

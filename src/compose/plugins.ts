@@ -1,4 +1,5 @@
 /** The plugins of a worker. What they need of the configuration is read when a request asks for them. */
+import { cancellationOf } from '../base/cancellation.js'
 import type { DocumentReader } from '../base/document-reader.js'
 import type { FetchFile } from '../base/file-fetch.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
@@ -62,10 +63,7 @@ function pooledRepair(pool: CpuPool): RepairJson {
   return async (text, { caller, signal }) => {
     try {
       const cost = Math.max(MIN_COST, COST_PER_CHARACTER * text.length)
-      const cancellation = {
-        onAbort: (abort: () => void) => signal.addEventListener('abort', abort, { once: true }),
-      }
-      const order = { cost, caller: caller.organizationId, cancellation }
+      const order = { cost, caller: caller.organizationId, cancellation: cancellationOf(signal) }
       return (await pool.run('repair-json', { text }, order)).value.candidates
     } catch {
       return []

@@ -191,7 +191,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/web/',
     'search engines, pages, lists of domains: what tools and plugins of the web share',
-    `type:src/base/ src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/tools/port/
+    `src/base/ src/gateway/formats/ type:src/gateway/metering/ type:src/gateway/tools/port/
      type:src/upstream/`,
   ),
   rule(

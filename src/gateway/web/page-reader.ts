@@ -1,5 +1,5 @@
 /** Reads what lies at an address: a page as markdown, a PDF as text, anything else that is text as it is. */
-import type { Cancellation } from '../../base/cancellation.js'
+import { cancellationOf } from '../../base/cancellation.js'
 import type { Clock } from '../../base/clock.js'
 import type { DocumentReader } from '../../base/document-reader.js'
 import type { FetchFile, FileFetchOutcome } from '../../base/file-fetch.js'
@@ -99,15 +99,6 @@ async function fetchBytes(
   })
   if (!outcome.ok) return { ok: false, error: outcome.reason }
   return { bytes: Buffer.concat(pieces), contentType: outcome.contentType, url: outcome.url }
-}
-
-function cancellationOf(signal: AbortSignal): Cancellation {
-  return {
-    onAbort: (abort) => {
-      if (signal.aborted) abort()
-      else signal.addEventListener('abort', () => abort(), { once: true })
-    },
-  }
 }
 
 async function readBytes(

@@ -215,10 +215,39 @@ test('models that read files are given them, unless the request says how', async
   t.match(contents(await read(DATA, { options: { pdf: { engine: 'native' } } })), [{}, { type: 'file' }])
 })
 
+test('whoever has left has nothing more fetched', async (t) => {
+  let fetches = 0
+  const left = new AbortController()
+  const leaving: FetchFile = async ({ sink, caller, url }) => {
+    fetches++
+    caller.onAbort(() => {})
+    left.abort()
+    await sink.write(PDF)
+    return { ok: true, contentType: 'application/pdf', size: PDF.length, url }
+  }
+  const part = { type: 'file', file: { file_data: 'https://a.example/rain.pdf' } }
+  const talk = { messages: [{ role: 'user', content: [part, part, part] }] }
+  await parse(talk, { fetchFile: leaving, run: { signal: left.signal } })
+  t.equal(fetches, 1)
+})
+
 test('files of a request have bounds together', async (t) => {
   const parts = Array.from({ length: 33 }, () => ({ type: 'file', file: { file_data: fileData(PDF) } }))
   const many = await faultOf({ messages: [{ role: 'user', content: parts }] })
   t.match(many.issues[0], { loc: ['body', 'messages'], note: /more than 32/ })
+  let fetches = 0
+  const text: FetchFile = async ({ sink }) => {
+    fetches++
+    await sink.write(Buffer.from('no PDF'))
+    return { ok: true, contentType: 'text/plain', size: 6, url: 'https://a.example/text' }
+  }
+  const texts = Array.from({ length: 70 }, () => ({
+    type: 'file',
+    file: { file_data: 'https://a.example/text' },
+  }))
+  const fetched = await faultOf({ messages: [{ role: 'user', content: texts }] }, { fetchFile: text })
+  t.match(fetched.issues[0], { loc: ['body', 'messages'], note: /more than 64/ })
+  t.equal(fetches, 64)
   const address = { type: 'file', file: { file_data: 'https://a.example/rain.pdf' } }
   const two = { messages: [{ role: 'user', content: [address, address] }] }
   const large = await faultOf(two, { maxBytes: PDF.length })

@@ -1,4 +1,5 @@
 /** `file-parser`: PDFs become text before the model sees them (contract/tools 4.2). */
+import { cancellationOf } from '../../../base/cancellation.js'
 import type { DocumentReader } from '../../../base/document-reader.js'
 import { Fault, invalidInput } from '../../../base/fault.js'
 import type { FetchFile } from '../../../base/file-fetch.js'
@@ -58,6 +59,8 @@ function readsFiles(catalog: Catalog, { model }: RoutedRequest): boolean {
 
 /** Most files that one request has read. */
 const MOST_FILES = 32
+/** Most that are got from elsewhere to see what they are. */
+const MOST_GOT = 64
 /** Most pages of one. */
 const MOST_PAGES = 2_000
 /** Most characters of text that all files of a request give together. */
@@ -85,7 +88,12 @@ async function readFiles(
   const talk = request as RoutedRequest & { readonly messages: readonly { readonly content?: unknown }[] }
   const texts = new Map<string, string>()
   const read: ReadFile[] = []
+  let got = 0
   for (const part of findFiles(talk)) {
+    if (!mayBePdf(part)) continue
+    if (part.data === undefined && ++got > MOST_GOT)
+      return invalidInput(['body', 'messages'], `has more than ${MOST_GOT} files to be fetched`)
+    if (reading.run.signal.aborted) return busy()
     const file = await readPart(part, reading, known)
     if (file instanceof Fault) return withFileAnnotations(file, read.map(fileAnnotation))
     if (file === null) continue
@@ -111,6 +119,10 @@ async function readFiles(
   }
 }
 
+function mayBePdf(part: FilePart): boolean {
+  return part.mimeType === null || isCalledPdf(part)
+}
+
 /** Null for what is no PDF and is not called one. */
 async function readPart(
   part: FilePart,
@@ -119,7 +131,6 @@ async function readPart(
 ): Promise<ReadFile | Fault | null> {
   const [message, at, inner] = part.place
   const loc = ['body', 'messages', message, 'content', at, ...(inner === undefined ? [] : ['content', inner])]
-  if (part.mimeType !== null && part.mimeType !== 'application/pdf' && !isCalledPdf(part)) return null
   const loaded = await loadFile(part, { ...reading, maxBytes: reading.left.bytes })
   if ('problem' in loaded) return invalidInput(loc, loaded.problem)
   if ('fault' in loaded) return loaded.fault
@@ -140,10 +151,8 @@ async function readPart(
 
 function readPdf(bytes: Buffer, { documents, run, left }: Reading): ReturnType<DocumentReader['readPdf']> {
   const pdf = { bytes, maxPages: MOST_PAGES, maxChars: Math.max(0, left.chars) }
-  const caller = {
-    onAbort: (abort: () => void) => run.signal.addEventListener('abort', abort, { once: true }),
-  }
-  return documents.readPdf(pdf, { organizationId: run.caller.organizationId, caller })
+  const { caller, signal } = run
+  return documents.readPdf(pdf, { organizationId: caller.organizationId, caller: cancellationOf(signal) })
 }
 
 function busy(): Fault {

@@ -1,4 +1,5 @@
 /** The bytes of a file that a request names in one of three ways. */
+import { cancellationOf } from '../../../base/cancellation.js'
 import { Fault } from '../../../base/fault.js'
 import type { FetchFile } from '../../../base/file-fetch.js'
 import type { PluginRun } from '../port/plugin.js'
@@ -43,7 +44,7 @@ async function fetchBytes(
     maxBytes,
     timeoutMs: FETCH_MS,
     organizationId: caller.organizationId,
-    caller: { onAbort: (abort) => signal.addEventListener('abort', abort, { once: true }) },
+    caller: cancellationOf(signal),
   })
   if (outcome.ok) return { bytes: Buffer.concat(pieces), name: name || 'document.pdf' }
   if (!outcome.isBusy) return { problem: outcome.reason }
