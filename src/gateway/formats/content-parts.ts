@@ -8,7 +8,7 @@ import { asObject, type JsonObject } from './json-values.js'
 const MOST_PARTS = 500_000
 
 /** Kinds whose text is their name and their input, whatever else they hold. */
-const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use'])
+const TOOL_USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
 
 /** A text in the place of parts, or a part that holds no further ones. */
 export type ContentLeaf = string | JsonObject

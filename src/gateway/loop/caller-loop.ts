@@ -68,6 +68,7 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
       await this.#close(error)
       if (!this.#call.isLeft) this.#listener.onFailure(error, root)
     } finally {
+      this.#steps?.end()
       await tools.close()
     }
   }
@@ -96,7 +97,7 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
     this.#tellFigures()
     if (refused !== null) return refused
     if (call.isLeft) return LEFT
-    loop.conversation.end(outcome.how)
+    loop.conversation.end(steps.isAnsweredAnew ? 'answered' : outcome.how)
     this.#release()
     return null
   }
@@ -109,12 +110,16 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
     }
   }
 
-  /** A later turn has failed: what there is of a whole answer is told, with why it goes no further (contract/tools 1.6). */
+  /**
+   * A later turn has failed: what there is of a whole answer is told, with why it goes no further (contract/tools 1.6);
+   * not where it had to be judged first.
+   */
   #breakOff({ conversation }: LoopRun<R, E, A>, { fault }: LoopOutcome): Fault | null {
     const { root } = this.#ready
     root.failed = root.served !== null
     this.#tellFigures()
-    if (!this.#isWhole || fault === LEFT || conversation.text() === '') return fault
+    const isShown = this.#isWhole && this.#held === null
+    if (!isShown || fault === LEFT || conversation.text() === '') return fault
     conversation.end('broken', fault!)
     root.finish = { reason: 'error', native: null }
     return null
@@ -170,7 +175,9 @@ export class CallerLoop<R extends RoutedRequest, E, A> implements CallHandle, Lo
 
   onProgress(progress: ToolProgress): void {
     if (this.#isWhole || this.#call.isLeft) return
-    this.#listener.onToolProgress?.(progress)
+    // What the model writes to a tool is not shown either before it is judged.
+    const { arguments: _, ...told } = progress
+    this.#listener.onToolProgress?.(this.#held === null ? progress : told)
   }
 
   #release(): void {

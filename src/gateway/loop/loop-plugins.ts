@@ -1,6 +1,6 @@
 /** The plugins of one request, readied for it, and their steps before the first turn and after the last. */
 
-import { NEVER_ABORTED } from '../../base/cancellation.js'
+import { cancellationOf } from '../../base/cancellation.js'
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { RoutedRequest } from '../formats/canonical.js'
@@ -18,6 +18,7 @@ import type { NestedAnswer, NestedRun } from '../tools/port/tool.js'
 import type { LoopSite } from './loop-call.js'
 import { refuse } from './loop-tools.js'
 import type { LoopPorts } from './ports.js'
+import { LATE } from './turn.js'
 import type { AnswerExtras, Conversation, TurnFormat } from './turn-format.js'
 
 export interface ReadyPlugin {
@@ -26,10 +27,12 @@ export interface ReadyPlugin {
 }
 
 /**
- * Whichever order a request has: words are judged before anything is made of them, a prompt is cut when it is complete,
- * and an answer is mended once it is the one that is shown. All others stand between, as they come.
+ * Whichever order a request has: files are read so that their words are judged as well, before anything else is made of
+ * them, a prompt is cut when it is complete, and an answer is mended once it is the one that is shown. All others stand
+ * between, as they come.
  */
 const RANKS: Readonly<Record<string, number>> = {
+  'file-parser': -2,
   moderation: -1,
   alignment: 1,
   'response-healing': 2,
@@ -74,13 +77,15 @@ export function addedTools(
 export function routingRun(
   { filesOf, countTokens }: Pick<LoopPorts, 'filesOf' | 'countTokens'>,
   caller: Principal,
+  signal: AbortSignal = new AbortController().signal,
 ): PluginRun {
   return {
     caller,
-    signal: new AbortController().signal,
+    signal,
     files: filesOf(caller),
     contextLength: 0,
-    countTokens: async (texts) => (await countTokens(texts, caller.organizationId, NEVER_ABORTED)).counts,
+    countTokens: async (texts) =>
+      (await countTokens(texts, caller.organizationId, cancellationOf(signal))).counts,
     nested: async () => ({
       ok: false,
       reason: 'unavailable',
@@ -117,8 +122,13 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
   readonly #plugins: readonly ReadyPlugin[]
   readonly #site: LoopSite
   readonly #run: PluginRun
+  /** Aborted when the time of the call is over. */
+  readonly #late = new AbortController()
+  readonly #stopClock: () => void
   /** What they add to the answer, as long as there is no conversation. */
   readonly extras: AnswerExtras[] = []
+  /** What is shown is not what the last turn has said: nothing it called is handed over. */
+  isAnsweredAnew = false
 
   constructor(
     plugins: readonly ReadyPlugin[],
@@ -130,14 +140,20 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     this.#plugins = plugins
     this.#site = site
     const { call } = site
+    // The time of the call is theirs as well: what they ask may be silent for ever.
+    this.#stopClock = call.clock.runAfter(Math.max(0, call.timeLeft), () => this.#late.abort())
     this.#run = {
-      ...routingRun(call.ports, caller),
-      signal: site.signal,
+      ...routingRun(call.ports, caller, AbortSignal.any([site.signal, this.#late.signal])),
       files: call.files,
       contextLength,
       nested: (run) => runNested(site, run),
       charge: (row) => this.#charge(row),
     }
+  }
+
+  /** They are over, whatever came of them. */
+  end(): void {
+    this.#stopClock()
   }
 
   get holdAnswer(): boolean {
@@ -172,7 +188,7 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
     for (const { prepared } of this.#plugins) {
       if (prepared.before === undefined || this.#site.signal.aborted) continue
       const change = await prepared.before({ ...format.question(asked), latestText }, this.#run)
-      if (change instanceof Fault) return change
+      if (change instanceof Fault) return this.#late.signal.aborted ? LATE : change
       asked = change.request as R
       const { pipeline, ...extras } = change
       this.extras.push(extras)
@@ -196,33 +212,40 @@ export class PluginSteps<R extends RoutedRequest, E, A> {
       const answer = {
         request,
         text: conversation.text(),
+        words: conversation.words(),
         finish,
         isStreamed: forget === null,
-        retry: (instruction: string) => this.#retry(conversation, instruction),
+        retry: (said: string, instruction: string) => this.#retry(conversation, said, instruction),
       }
       const change = await prepared.after(answer, this.#run)
-      if (change instanceof Fault) return change
+      if (change instanceof Fault) return this.#late.signal.aborted ? LATE : change
       this.#apply(conversation, change, forget)
     }
     return null
   }
 
   #apply(conversation: Conversation<R, E, A>, change: AnswerChange, forget: (() => void) | null): void {
-    const { text, append, annotations, pipeline } = change
+    const { text, isAnew = false, append, annotations, pipeline } = change
     if (text !== undefined && forget !== null) {
       forget()
-      conversation.restate(text)
+      conversation.restate(text, isAnew)
+      this.isAnsweredAnew ||= isAnew
     } else if (append !== undefined && append !== '') conversation.append(append)
     if (annotations !== undefined) conversation.annotate({ annotations })
     if (pipeline !== undefined) this.#site.call.loop.pipeline.push(pipeline)
   }
 
   /** What the model says when it is told to answer once more. */
-  async #retry(conversation: Conversation<R, E, A>, instruction: string): Promise<string | Fault> {
+  async #retry(
+    conversation: Conversation<R, E, A>,
+    said: string,
+    instruction: string,
+  ): Promise<string | Fault> {
     const { tooling: _, ...asked } = conversation.asChat()
     const messages = [
       ...asked.messages,
-      { role: 'assistant' as const, content: conversation.text() },
+      // Where it has only called something there is no text, and providers refuse an empty one.
+      ...(said === '' ? [] : [{ role: 'assistant' as const, content: said }]),
       { role: 'user' as const, content: instruction },
     ]
     const run = { purpose: 'retry', request: { ...asked, messages }, budget: Number.POSITIVE_INFINITY }

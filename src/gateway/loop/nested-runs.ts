@@ -1,7 +1,7 @@
 /** Models that run beneath a call of a tool or a step of a plugin, whole, as rows of the same generation. */
 import { Fault } from '../../base/fault.js'
 import { filesOf } from '../files/file-annotation.js'
-import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
+import type { ChatEvent, ChatRequest, Completion, RoutedRequest } from '../formats/canonical.js'
 import { contentText } from '../formats/content-parts.js'
 import { asObject, nonEmptyText } from '../formats/json-values.js'
 import { NO_TOOLING } from '../formats/tooling.js'
@@ -56,15 +56,15 @@ async function runWhole(
   const { call, meter } = site
   const caller = await call.recheck()
   if (caller instanceof Fault) throw caller
-  const { tooling = NO_TOOLING, ...request } = asked
+  const { tooling = NO_TOOLING, ...own } = asked
+  const request = { ...providerRules(call.root.request), ...own }
   const allowed = site.depth < DEEPEST ? tooling : NO_TOOLING
-  const own = functionNames(request)
   const plan = call.gateway.planOf(chatTurns.format, request, caller)
   const tools = await prepareTools(
     sources,
     allowed.tools,
     toolRequestFor(plan, caller, () => textsOf(request)),
-    own,
+    functionNames(request),
   )
   try {
     const loop = new LoopRun<ChatRequest, ChatEvent, Completion>(
@@ -98,6 +98,15 @@ async function runWhole(
   } finally {
     await tools.close()
   }
+}
+
+/** Of what a caller wants of providers only that what holds for any model; the rest was said of another one. */
+function providerRules({ provider }: RoutedRequest): Pick<RoutedRequest, 'provider'> {
+  const { data_collection, zdr, enforce_distillable_text, ignore } = provider ?? {}
+  const rules = Object.entries({ data_collection, zdr, enforce_distillable_text, ignore }).filter(
+    ([, value]) => value !== undefined,
+  )
+  return rules.length === 0 ? {} : { provider: Object.fromEntries(rules) }
 }
 
 /** Nobody watches a nested run; only the model that has answered is of interest, and whether one was asked. */

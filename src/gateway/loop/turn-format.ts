@@ -89,14 +89,19 @@ export interface Conversation<R extends RoutedRequest, E, A> extends CallView {
   endTurn(): TurnEnd
   /** All results of the turn, in the order of its calls. */
   addResults(results: readonly CallResult[]): void
-  /** Nothing of the answer has been shown yet: emits all of it anew, with this text. */
-  restate(text: string): void
+  /**
+   * Nothing of the answer has been shown yet: emits all of it anew, with this text. `alone`: the text is of another
+   * answer, and what else the model has said and called is left out.
+   */
+  restate(text: string, alone: boolean): void
   /** A last piece of text. */
   append(text: string): void
   /** No further turn: emits what was kept for the end, and why it ended. `fault`: what broke it. */
   end(how: LoopEnd, fault?: Fault): void
   /** Text of all turns that the caller has been shown. */
   text(): string
+  /** The same with the calls that are shown, whose arguments are words as well. */
+  words(): string
   /** The whole answer, of everything that was emitted. */
   answer(): A
 }

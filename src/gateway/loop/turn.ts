@@ -23,7 +23,7 @@ interface TurnResult {
   readonly fault: Fault | null
 }
 
-const LATE = new Fault('provider-timeout', {
+export const LATE = new Fault('provider-timeout', {
   metadata: { error_type: 'timeout' },
   detail: 'the time of the call was used up by the turns and tools before',
 })

@@ -2,6 +2,8 @@ import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { Plugin, PreparedPlugin } from '../../../src/gateway/plugins/port/plugin.js'
+import { failure } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 import {
   LoopBench,
   type LoopBenchOptions,
@@ -98,12 +100,91 @@ test('an answer that a plugin refuses is not shown where it was held', async (t)
   t.equal(ear.text, '')
 })
 
+const HELD = plugin('a', { after: async () => ({}), holdsAnswer: true })
+const LOOKING = { tooling: tooling(['look'], { plugins: [{ id: 'a', options: {}, place: ['plugins', 0] }] }) }
+
+test('what had to be judged is not shown where a later turn fails', async (t) => {
+  const script = [
+    { say: 'Unjudged.', calls: [['look']] as const },
+    { failure: failure('provider-failed', 'refused', 500) },
+  ]
+  for (const mode of ['whole', 'stream'] as const) {
+    const { fault, answer, ear } = await run([HELD], script, mode, {}, LOOKING)
+    t.equal(fault?.kind, 'provider-failed', mode)
+    t.equal(answer, null)
+    t.equal(ear.text, '')
+  }
+})
+
+test('nor what a model writes to a tool, while its answer is held', async (t) => {
+  const script = [{ calls: [['look', { secret: 1 }]] as const }, { say: 'ok' }]
+  const { ear } = await run([HELD], script, 'stream', {}, LOOKING)
+  t.ok(ear.progress.length > 0)
+  t.notMatch(JSON.stringify(ear.progress), /secret/)
+  const shown = await run([plugin('a', {})], script, 'stream', {}, LOOKING)
+  t.match(JSON.stringify(shown.ear.progress), /secret/)
+})
+
+test('calls of a held answer are handed over with the text that was mended, and not with another answer', async (t) => {
+  const own = { tools: [{ type: 'function' as const, function: { name: 'mine' } }] }
+  const words: string[] = []
+  const restating = (isAnew: boolean) =>
+    plugin('a', {
+      holdsAnswer: true,
+      after: async (answer) => {
+        words.push(answer.words)
+        return { text: 'Mended.', isAnew }
+      },
+    })
+  for (const isAnew of [false, true])
+    for (const mode of ['whole', 'stream'] as const) {
+      const script = [{ say: 'Said.', calls: [['mine', { a: 1 }]] as const }]
+      const { ear, answer } = await run([restating(isAnew)], script, mode, {}, own)
+      const deltas = ear.events.flatMap((event) => (event.type === 'delta' ? [event.delta] : []))
+      const [choice] = answer?.choices ?? []
+      const calls = choice?.message.tool_calls ?? deltas.flatMap(({ tool_calls }) => tool_calls ?? [])
+      t.strictSame(
+        calls.map(({ function: { name } }) => name),
+        isAnew ? [] : ['mine'],
+      )
+      t.equal(choice?.message.content ?? ear.text, 'Mended.')
+      t.equal(choice?.finishReason ?? ear.finishes[0], isAnew ? 'stop' : 'tool_calls')
+    }
+  t.equal(words[0], 'Said.\nmine({"a":1})')
+})
+
+test('a plugin that waits ends with the time of the call', async (t) => {
+  const clock = new FakeClock()
+  const waits = plugin('a', {
+    before: (_, { signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(new Fault('unavailable')))
+        clock.advance(1_000)
+      }),
+  })
+  const { fault } = await run([waits], [], 'stream', { clock, deadlineMs: 1_000 })
+  t.equal(fault?.kind, 'provider-timeout')
+})
+
+test('models beneath a plugin keep the rules that the request has for providers', async (t) => {
+  const asks = plugin('a', {
+    before: async ({ request }, run) => {
+      const inner = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'judge' }] }
+      await run.nested({ purpose: 'judge', request: inner, budget: 1e9, signal: run.signal })
+      return { request }
+    },
+  })
+  const provider = { ignore: ['nobody'], order: ['first'] }
+  const { bench } = await run([asks], [{ say: '1' }, { say: '2' }], 'whole', {}, { provider })
+  t.strictSame(bench.model.requests[0]!.provider, { ignore: ['nobody'] })
+})
+
 test('a plugin has an answer given once more, as a row of its own', async (t) => {
   const judge = plugin('a', {
     holdsAnswer: true,
     after: async (answer) => {
-      const again = await answer.retry('Politely.')
-      return again instanceof Fault ? again : { text: again }
+      const again = await answer.retry(answer.text, 'Politely.')
+      return again instanceof Fault ? again : { text: again, isAnew: true }
     },
   })
   const { ear, bench } = await run([judge], [{ say: 'Rude.' }, { say: 'Polite.' }])

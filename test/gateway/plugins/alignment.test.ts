@@ -20,16 +20,18 @@ async function align(
   answers: readonly string[],
   options = {},
   run = judge(),
+  words?: string,
 ): Promise<{ readonly change: AnswerChange | Fault; readonly told: string[] }> {
   const told: string[] = []
   const [text, ...later] = answers
   const answer: FinalAnswer = {
     request: REQUEST,
     text: text!,
+    words: words ?? text!,
     finish: 'stop',
     isStreamed: false,
-    retry: async (instruction) => {
-      told.push(instruction)
+    retry: async (said, instruction) => {
+      told.push(`${said}: ${instruction}`)
       return later.shift() ?? new Fault('provider-failed')
     },
   }
@@ -62,6 +64,16 @@ test('threshold and retries are those of the request', async (t) => {
   t.ok(never.change instanceof Fault && never.told.length === 0)
   const third = await align(['[1, 1]', '[1, 1]', '[1, 1]', '[0, 0]'], { max_retries: 3 })
   t.match(third.change, { text: '[0, 0]' })
+})
+
+test('each retry stands behind the answer that it is to better', async (t) => {
+  const { told } = await align(['[1, 0] first', '[0, 1] second', '[0, 0]'], { max_retries: 2 })
+  t.match(told, [/^\[1, 0\] first: .*no fruit/s, /^\[0, 1\] second: .*no haste/s])
+})
+
+test('what an answer calls is judged as well, and none of it stands beside another answer', async (t) => {
+  const { change } = await align(['', '[0, 0]'], {}, judge(), 'eat({"scores":[1, 0]})')
+  t.match(change, { text: '[0, 0]', isAnew: true })
 })
 
 test('a retry that fails ends the call with its fault', async (t) => {

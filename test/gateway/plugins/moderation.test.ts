@@ -1,7 +1,7 @@
-/** Harmful words of the user reach no model, and nothing passes that nobody has judged. */
+/** Harmful words of a request reach no model, and nothing passes that nobody has judged. */
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { ChatMessage } from '../../../src/gateway/formats/canonical.js'
+import type { ChatMessage, ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { endpointModerator } from '../../../src/gateway/plugins/moderation/endpoint-moderator.js'
 import { createModeration } from '../../../src/gateway/plugins/moderation/moderation.js'
 import { judgeModerator, type Moderator } from '../../../src/gateway/plugins/moderation/verdict.js'
@@ -15,7 +15,7 @@ function talk(...said: readonly ChatMessage[]) {
 
 const USER = talk({ role: 'user', content: 'harmless' })
 
-async function moderate(moderator: Moderator, request = USER, run = {}) {
+async function moderate(moderator: Moderator, request: ChatRequest = USER, run = {}) {
   const { before } = preparedPlugin(
     createModeration(() => moderator),
     request,
@@ -56,18 +56,37 @@ function faultOf(change: unknown): Fault {
   throw new Error('it passed')
 }
 
-test('all words of the user are sent to the endpoint, with its credential', async (t) => {
-  const { calls, moderator } = endpoint(results(false, false), { model: 'omni', headers: { 'X-Team': 'a' } })
+const CALL = { id: 'c', type: 'function' as const, function: { name: 'look', arguments: '{}' } }
+const ALL = Array.from({ length: 8 }, () => false)
+
+test('all words of a request are sent to the endpoint, with its credential', async (t) => {
+  const { calls, moderator } = endpoint(results(...ALL), { model: 'omni', headers: { 'X-Team': 'a' } })
   const request = talk(
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'one' },
     { role: 'assistant', content: 'two' },
     { role: 'user', content: [{ type: 'text', text: 'three' }] },
+    { role: 'assistant', content: null, tool_calls: [CALL] },
+    { role: 'tool', tool_call_id: 'c', content: 'four' },
   )
-  t.strictSame(await moderate(moderator, request), { request })
+  const parameters = { instructions: 'five' }
+  const advisor = { name: 'advisor', type: 'service:advisor', place: ['tools', 0], isNative: false }
+  const tools = [{ ...advisor, parameters }]
+  const whole = {
+    ...request,
+    tools: [{ type: 'function' as const, function: { name: 'six' } }],
+    tooling: { tools, plugins: [], disabled: [], stopWhen: null, maxToolCalls: 30 },
+  }
+  t.strictSame(await moderate(moderator, whole), { request: whole })
   const [call] = calls
   t.equal(call!.url, 'http://acme/v1/moderations')
-  t.strictSame(call!.body, { input: ['one', 'three'], model: 'omni' })
+  t.strictSame(call!.body, {
+    input: [
+      ...['rules', 'one', 'two', 'three', 'four', JSON.stringify([CALL])],
+      ...[JSON.stringify(whole.tools), JSON.stringify(parameters)],
+    ],
+    model: 'omni',
+  })
   t.strictSame(call!.headers, [
     ['authorization', 'Bearer secret-key'],
     ['x-team', 'a'],

@@ -25,7 +25,8 @@ async function heal(
     request,
   )
   if (after === undefined) return {}
-  const final = { request, text, finish: 'stop', isStreamed: false, retry: async () => '', ...answer }
+  const said = { request, text, words: text, finish: 'stop', isStreamed: false }
+  const final: FinalAnswer = { ...said, retry: async () => '', ...answer }
   return (await after(final, pluginRun())) as AnswerChange
 }
 
@@ -72,6 +73,10 @@ test('what is mended has to be what the request wants', async (t) => {
     '{"a": 1}',
     'in the messages format too',
   )
+})
+
+test('an answer that has only called something is no broken JSON', async (t) => {
+  t.strictSame(await heal('', { finish: 'length' }), {})
 })
 
 test('words that are no JSON are left, and told', async (t) => {

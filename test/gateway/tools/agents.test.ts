@@ -55,7 +55,6 @@ test('an advisor sees the prompt alone, and gives advice', async (t) => {
       { role: 'system', content: 'Be decisive.' },
       { role: 'user', content: 'And now?' },
     ],
-    provider: { data_collection: 'deny', zdr: true, ignore: ['b'] },
     user: 'anna',
     max_completion_tokens: 100,
     temperature: 0.5,

@@ -42,10 +42,16 @@ export class ChatAssembly {
     return this.#content ?? ''
   }
 
-  /** Everything so far is forgotten but this text and what is no text. */
-  replaceText(text: string): void {
+  /** `alone`: what else the model has said and called is forgotten; pictures and annotations stay. */
+  replaceText(text: string, alone: boolean): void {
     this.#content = text
     this.#logprobs = null
+    if (!alone) return
+    this.#reasoning = null
+    this.#refusal = null
+    this.#audio = null
+    this.#details.length = 0
+    this.#calls.clear()
   }
 
   /** How many details there are of what was thought. */

@@ -163,13 +163,13 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
     return { type: 'url_citation', url_citation: body }
   }
 
-  restate(text: string): void {
-    this.#shown.replaceText(text)
+  restate(text: string, alone: boolean): void {
+    this.#shown.replaceText(text, alone)
     const { role: _, content: __, tool_calls: calls, refusal, reasoning, ...extras } = this.#shown.message
     const told = {
       ...(typeof reasoning === 'string' && { reasoning }),
       ...(refusal !== null && { refusal }),
-      ...(calls !== undefined && { tool_calls: calls.map((call, index) => ({ ...call, index })) }),
+      ...(calls !== undefined && { tool_calls: calls.map((call, index) => ({ index, ...call })) }),
     }
     this.#loop.emit({ type: 'delta', choice: 0, delta: { ...extras, ...told, content: text } })
   }
@@ -203,6 +203,11 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
 
   text(): string {
     return this.#shown.text
+  }
+
+  words(): string {
+    const calls = this.#shown.calls.map(({ function: { name, arguments: given } }) => `${name}(${given})`)
+    return [this.#shown.text, ...calls].join('\n')
   }
 
   answer(): Completion {

@@ -15,13 +15,6 @@ export function chatQuestion(request: ChatRequest): Question {
       )
       return latest < 0 ? request : ({ ...request, messages } as ChatRequest)
     },
-    mapTexts: (replace) => {
-      const messages = request.messages.flatMap((message, at) => {
-        const replaced = mapMessage(message, (text) => replace(text, { role: message.role, message: at }))
-        return replaced === null ? [] : [replaced]
-      })
-      return { ...request, messages } as ChatRequest
-    },
   }
 }
 
@@ -32,21 +25,4 @@ function withPart(message: ChatMessage, text: string): ChatMessage {
   const said: readonly ContentPart[] =
     typeof content === 'string' ? [{ type: 'text', text: content }] : content
   return { ...message, content: [{ type: 'text', text }, ...said] }
-}
-
-/** Null where one of its texts is dropped. */
-function mapMessage(message: ChatMessage, replace: (text: string) => string | null): ChatMessage | null {
-  const { content } = message
-  if (typeof content === 'string') {
-    const text = replace(content)
-    return text === null ? null : text === content ? message : ({ ...message, content: text } as ChatMessage)
-  }
-  if (!Array.isArray(content)) return message
-  const parts: ContentPart[] = []
-  for (const part of content as readonly ContentPart[]) {
-    const text = part.type === 'text' ? replace(part.text) : ''
-    if (text === null) return null
-    parts.push(part.type === 'text' && text !== part.text ? { ...part, text } : part)
-  }
-  return { ...message, content: parts } as ChatMessage
 }

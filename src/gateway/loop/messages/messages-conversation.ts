@@ -1,6 +1,7 @@
 /** A loop of server tools in the messages format (contract/tools 1): what each turn is asked, and what the caller sees. */
 import { hash } from 'node:crypto'
 import { type ChatRequest, NO_USAGE } from '../../formats/canonical.js'
+import { contentText } from '../../formats/content-parts.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import type {
   ContentBlock,
@@ -50,6 +51,9 @@ const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details
 const NONCE_CHARS = 16
 
 const MOST_CITED = 100
+
+/** Blocks that say something of the model's own. */
+const WORDS: ReadonlySet<string> = new Set(['text', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
 
 class MessagesConversation implements Conversation<MessagesRequest, MessagesEvent, MessagesAnswer> {
   readonly pausesAtLimit: boolean
@@ -225,8 +229,8 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     this.#files.push(...files)
   }
 
-  restate(text: string): void {
-    this.#shown.restate(text)
+  restate(text: string, alone: boolean): void {
+    this.#shown.restate(text, alone)
   }
 
   append(text: string): void {
@@ -261,6 +265,10 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
 
   text(): string {
     return this.#shown.text
+  }
+
+  words(): string {
+    return contentText(this.#shown.blocks().filter(({ type }) => WORDS.has(type)))
   }
 
   answer(): MessagesAnswer {

@@ -84,9 +84,9 @@ export class ShownBlocks {
     this.stop()
   }
 
-  /** All of it anew, with one text in the place of the last. */
-  restate(text: string): void {
-    const blocks = this.blocks()
+  /** All of it anew, with one text in the place of the last; `alone`: that text and nothing else. */
+  restate(text: string, alone: boolean): void {
+    const blocks = alone ? [] : this.blocks()
     const last = blocks.findLastIndex(({ type }) => type === 'text')
     this.#assembly = new BlockAssembly()
     this.#begun = 0

@@ -75,19 +75,22 @@ async function align(
   answer: FinalAnswer,
   run: PluginRun,
 ): Promise<AnswerChange | Fault> {
-  let { text } = answer
-  if (text.trim() === '') return {}
+  let { text, words } = answer
+  if (words.trim() === '') return {}
   for (let retries = 0; ; retries++) {
-    const finding = await judge(alignment, text, run)
+    const finding = await judge(alignment, words, run)
     if ('reason' in finding) return unjudged(alignment, finding.reason)
     const { broken } = finding
     if (broken.length === 0)
-      return retries === 0 ? {} : { text, pipeline: told(`Answered anew ${retries} times`, finding, retries) }
+      return retries === 0
+        ? {}
+        : { text, isAnew: true, pipeline: told(`Answered anew ${retries} times`, finding, retries) }
     if (!alignment.enforces) return { pipeline: told(`The answer breaks ${broken.length} rules`, finding, 0) }
     if (retries === alignment.maxRetries) return refusal(finding, retries)
-    const next = await answer.retry(instructionFor(broken))
+    const next = await answer.retry(text, instructionFor(broken))
     if (next instanceof Fault) return next
     text = next
+    words = next
   }
 }
 

@@ -1,5 +1,6 @@
-/** `moderation`: words of the user that are harmful reach no model (contract/tools 4.7). */
+/** `moderation`: harmful words of a request reach no model (contract/tools 4.7). */
 import { Fault } from '../../../base/fault.js'
+import type { RoutedRequest } from '../../formats/canonical.js'
 import { contentText } from '../../formats/content-parts.js'
 import { SIMULATED_JUDGE } from '../judge/judge.js'
 import type { Plugin, PluginRun, Question, QuestionChange } from '../port/plugin.js'
@@ -29,12 +30,37 @@ async function moderate(
   run: PluginRun,
 ): Promise<QuestionChange | Fault> {
   const { request } = question
-  const said = question.asChat().messages.filter(({ role }) => role === 'user')
-  const texts = said.map(({ content }) => contentText(content)).filter((text) => text.trim() !== '')
+  const texts = wordsOf(request)
   if (texts.length === 0) return { request }
   const verdict = await moderator(texts, run)
   if (!verdict.ok) return unmoderated(verdict.reason)
   return verdict.reasons.length === 0 ? { request } : flagged(verdict, request.model ?? null)
+}
+
+/** What is read of a request of either format. */
+interface Spoken extends RoutedRequest {
+  readonly messages?: readonly { readonly content?: unknown; readonly tool_calls?: unknown }[]
+  readonly system?: unknown
+  readonly tools?: unknown
+}
+
+/**
+ * All that a model would read, whoever is said to have said it: the caller has written it all, and could put into the
+ * mouth of a tool what may not be asked.
+ */
+function wordsOf({ messages = [], system, tools, tooling }: Spoken): readonly string[] {
+  const parameters = (tooling?.tools ?? []).map((tool) => tool.parameters)
+  const written = [...messages.map(({ tool_calls }) => tool_calls), tools, ...parameters]
+  const texts = [
+    contentText(system),
+    ...messages.map(({ content }) => contentText(content)),
+    ...written.map((value) => (isEmpty(value) ? '' : JSON.stringify(value))),
+  ]
+  return texts.filter((text) => text.trim() !== '')
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0
 }
 
 /** Where nobody has judged the words they are not let through. */

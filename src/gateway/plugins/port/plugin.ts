@@ -74,8 +74,6 @@ export interface RouteChoice {
   readonly strategy: string
   /** One sentence for the pipeline; `''` where `before` decides and tells. */
   readonly reason: string
-  /** Keeps the choice for the session. */
-  readonly pins?: boolean
 }
 
 /** The question in whichever format it was asked. */
@@ -87,13 +85,6 @@ export interface Question {
   readonly latestText: string
   /** The request with a text put before the latest message of the user, as quoted data. */
   withContext(text: string): RoutedRequest
-  /**
-   * The request with other messages: `replace` is called for each message, in order, with its role and its parts in chat
-   * form; null drops it.
-   */
-  mapTexts(
-    replace: (text: string, at: { readonly role: string; readonly message: number }) => string | null,
-  ): RoutedRequest
 }
 
 export interface QuestionChange {
@@ -109,15 +100,19 @@ export interface QuestionChange {
 export interface FinalAnswer {
   readonly request: RoutedRequest
   readonly text: string
+  /** The text, and the calls that the caller is shown. */
+  readonly words: string
   readonly finish: string
   readonly isStreamed: boolean
-  /** Runs the last turn once more with a further instruction; what it costs is a row. */
-  retry(instruction: string): Promise<string | Fault>
+  /** Asks once more, behind the text that was answered before, with a further instruction; what it costs is a row. */
+  retry(said: string, instruction: string): Promise<string | Fault>
 }
 
 export interface AnswerChange {
   /** The whole text anew; only where the answer was held or comes whole. */
   readonly text?: string
+  /** The text is of another answer: what the first one thought and called is not shown. */
+  readonly isAnew?: boolean
   /** A last piece for a stream. */
   readonly append?: string
   readonly annotations?: readonly JsonObject[]

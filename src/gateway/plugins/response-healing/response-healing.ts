@@ -37,7 +37,8 @@ async function heal(
   run: PluginRun,
   repair: RepairJson,
 ): Promise<AnswerChange> {
-  if (!MENDED_FINISHES.has(finish) || text.length > LONGEST || parseJson(text) !== undefined) return {}
+  const isMended = MENDED_FINISHES.has(finish) && text.trim() !== '' && text.length <= LONGEST
+  if (!isMended || parseJson(text) !== undefined) return {}
   const fits = (json: string): boolean => isWanted(wanted, parseJson(json))
   const tail = closingTail(text)
   if (tail !== null && fits(text + tail)) {

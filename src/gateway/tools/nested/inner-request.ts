@@ -1,4 +1,4 @@
-/** The request of a model beneath a tool: what it takes from the tool's parameters, and from the request around it. */
+/** The request of a model beneath a tool: what it takes from the tool's parameters, and whom the request around it is for. */
 import type { ChatMessage, ChatRequest, ReasoningEffort } from '../../formats/canonical.js'
 import { asObject, type JsonObject, objectsIn } from '../../formats/json-values.js'
 import { type RequestedTool, serverToolName, type Tooling } from '../../formats/tooling.js'
@@ -43,15 +43,6 @@ export function refuseInnerTools(
   return null
 }
 
-/** Of what a caller wants of providers only that what holds for any model; the rest was said of another one. */
-function providerRules({ provider }: ChatRequest): Pick<ChatRequest, 'provider'> {
-  const { data_collection, zdr, enforce_distillable_text, ignore } = provider ?? {}
-  const rules = Object.entries({ data_collection, zdr, enforce_distillable_text, ignore }).filter(
-    ([, value]) => value !== undefined,
-  )
-  return rules.length === 0 ? {} : { provider: Object.fromEntries(rules) }
-}
-
 /** The model of the request around it. */
 export function outerModel({ model, models }: ChatRequest): string {
   return model ?? models?.[0] ?? ''
@@ -70,7 +61,6 @@ export function innerRequest(
   return {
     model: own.model,
     messages: [...system, ...own.messages],
-    ...providerRules(outer),
     ...(user !== undefined && { user }),
     ...(account !== undefined && { account }),
     ...(trace !== undefined && { trace }),
