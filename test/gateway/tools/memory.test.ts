@@ -94,7 +94,8 @@ test('what cannot be done is told and changes nothing', async (t) => {
     [{ command: 'create', path: 'c', file_text: 'y'.repeat(LONGEST_TEXT + 1) }, /no room/],
   ]
   for (const [args, reason] of refused) {
-    const { content, isError } = await ask(args)
+    const { content, isError, executed } = await ask(args)
+    t.equal(executed, !reason.source.startsWith('command must be'), 'what is no command does not count')
     t.ok(isError && reason.test((content as { error: string }).error), JSON.stringify(args).slice(0, 80))
   }
   t.match(outputOf(await ask({ command: 'view', path: 'a/b' })), /1\tx x\n {5}2\tx$/)

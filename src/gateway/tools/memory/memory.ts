@@ -63,7 +63,9 @@ function toolOver(
       const work = (own: EditableTexts) => runCommand(own, args, root)
       try {
         const result = isReading(args) ? texts.read(caller, work) : await texts.change(caller, work)
-        return outcome(result, 'error' in result)
+        // Who names no command has asked nothing of the workspace.
+        const executed = root.commands.some((name) => name === args.command)
+        return { ...outcome(result, 'error' in result), executed }
       } catch {
         return outcome({ error: 'what is kept cannot be reached at the moment' }, true)
       }
