@@ -74,7 +74,7 @@ export interface Catalog {
 }
 
 /** Tokens that a model takes, its prompt and its answer together; null where neither it nor its first endpoint says. */
-export function contextOf({ contextLength, endpoints }: Model): number | null {
+function contextOf({ contextLength, endpoints }: Model): number | null {
   return contextLength ?? endpoints[0]?.contextLength ?? null
 }
 

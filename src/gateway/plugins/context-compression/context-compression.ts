@@ -1,5 +1,5 @@
 /** `context-compression`: a conversation that is too long for its model loses its middle (contract/tools 4.4). */
-import { type Catalog, contextOf } from '../../catalog/catalog.js'
+import type { Catalog } from '../../catalog/catalog.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
 import { contentText } from '../../formats/content-parts.js'
 import type { Tooling } from '../../formats/tooling.js'
@@ -21,7 +21,7 @@ export const contextCompression: Plugin = {
 export function isCompressedUnasked(catalog: Catalog, request: RoutedRequest): boolean {
   if (catalog.smallestContext > COMPRESSED_UNASKED || request.model === undefined) return false
   const model = catalog.model(request.model)
-  const length = model === null ? null : contextOf(model)
+  const length = model?.contextLength ?? model?.endpoints[0]?.contextLength ?? null
   if (length === null || length > COMPRESSED_UNASKED) return false
   const talk = request as Talk
   return mostTokens(talk.messages) + 3 * fixedText(talk).length > length - answerRoom(talk, length)
