@@ -36,8 +36,11 @@ export interface ToolSources {
   readonly onDefect: (error: unknown) => void
 }
 
+/** Server tools of one request: each may ask a server of its own what it offers. */
+const MOST_TOOLS = 64
+
 /**
- * Readies the tools that a request names. `taken`: names of the caller's own functions. Rejects with `invalid-input`
+ * Readies the tools that a request names, all at once. `taken`: names of the caller's own functions. Rejects with `invalid-input`
  * for the first one that cannot be had; then none is left open.
  */
 export async function prepareTools(
@@ -46,7 +49,11 @@ export async function prepareTools(
   request: ToolRequest,
   taken: ReadonlySet<string>,
 ): Promise<LoopTools> {
-  const ready: { tool: RequestedTool; prepared: PreparedTool }[] = []
+  const extra = wanted[MOST_TOOLS]
+  if (extra !== undefined)
+    throw refuse(extra, { refused: `is one too many: at most ${MOST_TOOLS} may be named`, member: ['type'] })
+  const asked = await Promise.allSettled(wanted.map((tool) => prepareTool(tools, tool, request)))
+  const ready = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const close = async (): Promise<void> => {
     for (const { prepared } of ready) {
       try {
@@ -56,18 +63,10 @@ export async function prepareTools(
       }
     }
   }
-  try {
-    for (const tool of wanted) {
-      const server = tools.get(tool.name)
-      if (server === undefined)
-        throw refuse(tool, { refused: 'is not supported by this gateway', member: ['type'] })
-      const prepared = await server.prepare(tool, request)
-      if ('refused' in prepared) throw refuse(tool, prepared)
-      ready.push({ tool, prepared })
-    }
-  } catch (error) {
+  const failed = asked.find((each) => each.status === 'rejected')
+  if (failed !== undefined) {
     await close()
-    throw error
+    throw failed.reason
   }
   const byName = new Map<string, ReadyFunction>()
   for (const { tool, prepared } of ready) {
@@ -77,6 +76,19 @@ export async function prepareTools(
     }
   }
   return { byName, offered: [...byName.values()].map(({ offered }) => offered), runNested, close }
+}
+
+async function prepareTool(
+  tools: ToolSources['tools'],
+  tool: RequestedTool,
+  request: ToolRequest,
+): Promise<{ readonly tool: RequestedTool; readonly prepared: PreparedTool }> {
+  const server = tools.get(tool.name)
+  if (server === undefined)
+    throw refuse(tool, { refused: 'is not supported by this gateway', member: ['type'] })
+  const prepared = await server.prepare(tool, request)
+  if ('refused' in prepared) throw refuse(tool, prepared)
+  return { tool, prepared }
 }
 
 /** Where neither endpoint nor model says how much it takes. */

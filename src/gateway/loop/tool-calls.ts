@@ -18,6 +18,8 @@ const MOST_ARGUMENT_VALUES = 20_000
 /** Characters of one result, and of all results of a loop: each turn sends all of them again. */
 const LONGEST_RESULT = 2_000_000
 const LONGEST_RESULTS = 8_000_000
+/** Characters of all pictures of a loop, which an answer has as data URLs. */
+const LONGEST_PICTURES = 32_000_000
 
 /** What a loop lets its tools see and tell. */
 interface CallContext {
@@ -49,6 +51,7 @@ export class ToolCalls {
   readonly #guard = new CallGuard()
   readonly #used = new Map<string, { calls: number; charged: number; backend: string }>()
   #resultChars = 0
+  #pictureChars = 0
   #begun = 0
 
   constructor(context: CallContext) {
@@ -213,11 +216,15 @@ export class ToolCalls {
   /** No result beyond what a conversation may hold. */
   #bound(outcome: ToolOutcome): ToolOutcome {
     const length = JSON.stringify(outcome.content ?? null).length
-    if (length <= LONGEST_RESULT && this.#resultChars + length <= LONGEST_RESULTS) {
+    const { images = [], ...rest } = outcome
+    const pictures = images.reduce((sum, { length: chars }) => sum + chars, 0)
+    const isShort = length <= LONGEST_RESULT && this.#resultChars + length <= LONGEST_RESULTS
+    if (isShort && this.#pictureChars + pictures <= LONGEST_PICTURES) {
       this.#resultChars += length
+      this.#pictureChars += pictures
       return outcome
     }
-    return { ...outcome, content: { error: 'the result is too long to be shown' }, isError: true }
+    return { ...rest, content: { error: 'the result is too long to be shown' }, isError: true }
   }
 
   #tell(

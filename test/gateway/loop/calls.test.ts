@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { ServerTool } from '../../../src/gateway/tools/port/tool.js'
 import { LoopBench, type Script, said, scriptedTool, tooling } from '../../support/tools/loop-bench.js'
 
 const results = (request: ChatRequest | undefined): string[] =>
@@ -250,6 +251,49 @@ test('a result that is too long for any conversation is not shown', async (t) =>
   const look = scriptedTool('look', () => said('x'.repeat(3_000_000)))
   const { bench } = await run([{ calls: [['look']] }, { say: 'ok' }], ['look'], [look])
   t.match(results(bench.model.requests[1]), [/too long to be shown/])
+})
+
+test('of pictures that are too large for one answer the first are shown', async (t) => {
+  const paint = scriptedTool('paint', () => said('painted', { images: ['x'.repeat(12_000_000)] }))
+  const calls = [1, 2, 3].map((at) => ['paint', { at }] as const)
+  const { bench, ear } = await run([{ calls }, { say: 'ok' }], ['paint'], [paint])
+  t.match(results(bench.model.requests[1]), ['"painted"', '"painted"', /too long to be shown/])
+  const shown = ear.events.flatMap((event) => (event.type === 'delta' ? (event.delta.images ?? []) : []))
+  t.equal(shown.length, 2)
+})
+
+test('tools are readied side by side; where one cannot be had the others are closed', async (t) => {
+  let begun = 0
+  const closed: string[] = []
+  let goOn: () => void = () => {}
+  const bothBegan = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const waits = (name: string, isRefused: boolean): ServerTool => ({
+    name,
+    prepare: async (asked, request) => {
+      if (++begun === 2) goOn()
+      await bothBegan
+      if (isRefused) return { refused: 'is not there' }
+      return scriptedTool(name, undefined, { close: () => void closed.push(name) }).prepare(asked, request)
+    },
+  })
+  const bench = new LoopBench([], [waits('one', true), waits('two', false)])
+  const refusal = await bench.prepare({ tooling: tooling(['one', 'two']) }).catch((fault: Fault) => fault)
+  t.match(refusal, { kind: 'invalid-input' })
+  t.strictSame(closed, ['two'])
+})
+
+test('a request names a bounded number of tools', async (t) => {
+  const names = Array.from({ length: 65 }, (_, at) => `look${at}`)
+  const bench = new LoopBench(
+    [{ say: 'ok' }],
+    names.map((name) => scriptedTool(name)),
+  )
+  const refusal = await bench.prepare({ tooling: tooling(names) }).catch((fault: Fault) => fault)
+  t.match(refusal, { issues: [{ note: 'is one too many: at most 64 may be named' }] })
+  const { fault } = await bench.run({ tooling: tooling(names.slice(1)) })
+  t.equal(fault, null)
 })
 
 test('progress is told as tools begin and end, of how many at most', async (t) => {
