@@ -136,7 +136,8 @@ function choiceIssue(
   if (kept.length === 0 && requested.length === 0) return bodyIssue(['tool_choice'], 'needs tools')
   if (choice.type !== 'tool' || requested.some(({ name }) => SOURCES.has(name))) return null
   const isKnown =
-    kept.some(({ name }) => name === choice.name) || requested.some(({ name }) => name === choice.name)
+    kept.some(({ name }) => name === choice.name) ||
+    requested.some(({ name, calledName }) => name === choice.name || calledName === choice.name)
   return isKnown ? null : bodyIssue(['tool_choice', 'name'], 'is the name of none of the tools')
 }
 

@@ -70,7 +70,9 @@ function tellTool(tool: MessagesTool, at: number, kept: MessagesTool[], requeste
   const isOurs = engine !== undefined && engine !== 'auto' && engine !== 'native'
   if (!isOurs) kept.push(engine === undefined ? tool : rest)
   if (name === null || (native === null && !isOurs)) return
-  requested.push({ name, parameters: parametersOf(tool, name), type, place, isNative: true })
+  const calledName = tool.name === undefined || tool.name === name ? {} : { calledName: tool.name }
+  const parameters = parametersOf(tool, name)
+  requested.push({ name, parameters, type, place, isNative: true, ...calledName })
 }
 
 // ── Native names ────────────────────────────────────────────────────────────
@@ -80,8 +82,8 @@ const PLAIN_ENGINES: ReadonlySet<unknown> = new Set(['service', 'openrouter'])
 
 /** What a tool with a date says, as parameters of the tool that runs it here. */
 function parametersOf(tool: MessagesTool, name: string): JsonObject {
-  const { engine, max_uses, allowed_domains, blocked_domains, user_location, max_content_tokens, model } =
-    tool
+  const { engine, max_uses, allowed_domains, blocked_domains, user_location } = tool
+  const { max_content_tokens, max_characters, model } = tool
   const variant = name === 'tool_search' ? (tool.type?.includes('bm25') ? 'bm25' : 'regex') : undefined
   const blocked = name === 'web_search' ? 'excluded_domains' : 'blocked_domains'
   const isNamed = name.startsWith('web_') || engine === 'native'
@@ -92,6 +94,7 @@ function parametersOf(tool: MessagesTool, name: string): JsonObject {
     [blocked]: blocked_domains,
     user_location,
     max_content_tokens,
+    max_characters,
     model,
     variant,
   })

@@ -14,6 +14,8 @@ export interface RequestedTool {
   readonly type: string
   /** Where it stands in the body, for refusals: `['tools', 2]`. */
   readonly place: readonly (string | number)[]
+  /** What the request calls it, where that is another name: `code_execution`, `str_replace_based_edit_tool`. */
+  readonly calledName?: string
   /** It came in the vocabulary of the third-party messages format (`web_search_20250305`). */
   readonly isNative: boolean
 }

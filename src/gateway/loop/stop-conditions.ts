@@ -48,7 +48,7 @@ export class StopConditions {
     for (const name of callerCalls) this.#called.add(name)
   }
 
-  /** A call of a tool: `names` are the tool's and the one that the model used. */
+  /** A call of a tool: `names` are all that the tool has, and the one that the model used. */
   recordCall(names: readonly string[], executed: boolean): void {
     for (const name of names) this.#called.add(name)
     if (executed) this.#steps++

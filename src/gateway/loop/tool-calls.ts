@@ -111,7 +111,7 @@ export class ToolCalls {
   }
 
   #refuse(call: TurnCall, ready: ReadyFunction | null, why: string): RanCall {
-    this.#context.stop.recordCall(ready === null ? [call.name] : [call.name, ready.offered.tool.name], false)
+    this.#context.stop.recordCall(namesOf(call, ready), false)
     const offered = ready?.offered ?? null
     return { result: { call, offered, content: { error: why }, isError: true, citations: [] }, outcome: null }
   }
@@ -156,9 +156,10 @@ export class ToolCalls {
     return { result: toResult(ready, call, outcome), outcome }
   }
 
-  #record({ offered, prepared }: ReadyFunction, call: TurnCall, executed: boolean, charged: number): void {
+  #record(ready: ReadyFunction, call: TurnCall, executed: boolean, charged: number): void {
+    const { offered, prepared } = ready
     const { name } = offered.tool
-    this.#context.stop.recordCall([call.name, name], executed)
+    this.#context.stop.recordCall(namesOf(call, ready), executed)
     if (!executed) return
     this.#context.site.call.loop.executed++
     const before = this.#used.get(name)
@@ -253,4 +254,11 @@ function readArguments(text: string): JsonObject | null {
 function toResult({ offered }: ReadyFunction, call: TurnCall, outcome: ToolOutcome): CallResult {
   const { content, isError, citations = [] } = outcome
   return { call, offered, content, isError, citations }
+}
+
+/** By which a condition may know a call. */
+function namesOf({ name }: TurnCall, ready: ReadyFunction | null): readonly string[] {
+  if (ready === null) return [name]
+  const { tool } = ready.offered
+  return [name, tool.name, tool.type, tool.calledName ?? tool.name]
 }

@@ -26,7 +26,38 @@ function requestOf({ tools, plugins, model = 'sim/agent', script, messagesMore, 
 const textOf = ({ content }: Anthropic.Message): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 
-for (const each of TOOL_CASES) {
+/** Tools that only this format has. */
+const MESSAGES_CASES: readonly ToolCase[] = [
+  {
+    name: 'text_editor',
+    tools: [
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', engine: 'service' },
+      { name: 'get_weather', input_schema: { type: 'object' } },
+    ],
+    script:
+      'call str_replace_based_edit_tool {"command":"create","path":"notes.txt","file_text":"Oats."}\nanswer Written.',
+    says: /Written/,
+    rows: ['tool text_editor'],
+    varies: true,
+  },
+  {
+    name: 'tool_search',
+    tools: [
+      { type: 'service:tool_search' },
+      {
+        name: 'get_weather',
+        description: 'Weather',
+        input_schema: { type: 'object' },
+        defer_loading: true,
+      },
+    ],
+    script: 'call tool_search {"query":"weath.r"}',
+    says: /get_weather/,
+    rows: ['tool tool_search'],
+  },
+]
+
+for (const each of [...TOOL_CASES, ...MESSAGES_CASES]) {
   if (each.chatOnly === true) continue
   test(`${each.name}: whole and streamed say and cost the same, row by row`, async (t) => {
     const whole = await client.messages.create(requestOf(each))

@@ -77,6 +77,28 @@ test('the text editor of the messages format runs here where it is asked to', as
   t.equal(answer.status, 200, answer.text)
   t.match(answer.text, /Created \/src\/a\.py/)
   t.match(answer.text, /5 bytes\\\\t\/src\/a\.py/)
+  const name = 'str_replace_based_edit_tool'
+  const dated = { type: 'text_editor_20250728', name, engine: 'service', max_characters: 2 }
+  const view = script(name, { command: 'view', path: '/src/a.py' })
+  const messages = [{ role: 'user', content: view }]
+  const forced = { ...body, messages, tools: [dated], tool_choice: { type: 'tool', name } }
+  const cut = await askMessages(server, forced)
+  t.equal(cut.status, 200, cut.text)
+  const [, { content: shown }] = cut.json().content
+  t.match(shown, { output: /cut after 2 characters/ })
+  const twice = script(name, { command: 'view', path: '/src' }, { command: 'view', path: '/src/a.py' })
+  const stopped = await askMessages(server, {
+    ...body,
+    messages: [{ role: 'user', content: twice }],
+    tools: [dated],
+    stop_server_tools_when: [{ type: 'has_tool_call', tool_name: dated.type }],
+  })
+  const results = stopped.json().content.filter(({ type }: Json) => type === 'text_editor_tool_result')
+  t.equal(
+    results.length,
+    stopped.json().content.filter(({ type }: Json) => type === 'server_tool_use').length,
+  )
+  t.equal(stopped.json().stop_reason, 'pause_turn', 'the type is a spelling of the tool')
 })
 
 test('a file that a model has written is named and can be downloaded, and be named in the next request', async (t) => {

@@ -109,6 +109,7 @@ test('a forced choice holds for the first turn, by any name of a tool', async (t
     ],
     [{ type: 'tool', name: 'mcp' }, { type: 'tool', name: 'sim__echo' }, { type: 'auto' }],
     [{ type: 'tool', name: 'lookup' }, { type: 'tool', name: 'lookup' }, { type: 'auto' }],
+    [{ type: 'tool', name: 'code_execution' }, { type: 'tool', name: 'bash' }, { type: 'auto' }],
     [
       { type: 'auto', ...one },
       { type: 'auto', ...one },
@@ -117,7 +118,10 @@ test('a forced choice holds for the first turn, by any name of a tool', async (t
     [undefined, undefined, undefined],
   ] as const) {
     const request = { ...ASKED, ...(tool_choice !== undefined && { tool_choice }) }
-    const { requests } = play([turns[0]!, turns[0]!, END], { request, isLastOff: false })
+    const offered = OFFERED.map((each) =>
+      each.name === 'bash' ? offer('bash', { calledName: 'code_execution' }) : each,
+    )
+    const { requests } = play([turns[0]!, turns[0]!, END], { request, offered, isLastOff: false })
     t.strictSame(
       requests.map((asked) => asked.tool_choice),
       [first, second, second],

@@ -5,6 +5,7 @@
 import type { Test } from 'tap'
 import { pdfOf } from '../data/pdf.js'
 import type { GatewayServer } from '../servers/gateway-server.js'
+import { whyNoSandbox } from '../tools/local-sandbox.js'
 
 export interface ToolCase {
   readonly name: string
@@ -37,7 +38,20 @@ export interface ToolCase {
 const PDF = pdfOf('Tides turn twice a day.')
 const OUTSIDE = 'https://waterworks.example/reports/2025.pdf'
 
+/** Where this machine has none, its absence has a test of its own (test/gateway/tools/bash). */
+const HAS_SANDBOX = (await whyNoSandbox()) === null
+
+const BASH: ToolCase = {
+  name: 'bash',
+  tools: [{ type: 'service:bash' }],
+  script: 'call service:bash {"command":"echo $((6 * 7))"}',
+  says: /42/,
+  rows: ['tool bash'],
+  varies: true,
+}
+
 export const TOOL_CASES: readonly ToolCase[] = [
+  ...(HAS_SANDBOX ? [BASH] : []),
   {
     name: 'datetime',
     tools: [{ type: 'service:datetime', parameters: { timezone: 'Europe/Oslo' } }],
@@ -228,7 +242,7 @@ export const TOOL_CASES: readonly ToolCase[] = [
 
 /** The configuration file of a server that runs them all. */
 export function toolServerConfig(): Readonly<Record<string, unknown>> {
-  return {}
+  return { tools: { bash: { enabled: HAS_SANDBOX } } }
 }
 
 /** What the user says, in the chat format. */

@@ -136,7 +136,9 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     const single = choice.disable_parallel_tool_use === true ? { disable_parallel_tool_use: true } : {}
     if (!isFirst) return { type: 'auto', ...single }
     if (choice.type !== 'tool' || this.#callerTools.has(choice.name)) return choice
-    const own = this.#loop.offered.find(({ name, tool }) => name === choice.name || tool.name === choice.name)
+    const own = this.#loop.offered.find(({ name, tool }) =>
+      [name, tool.name, tool.calledName].includes(choice.name),
+    )
     return own === undefined ? choice : { ...choice, name: own.name }
   }
 

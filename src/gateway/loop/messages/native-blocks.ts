@@ -225,6 +225,7 @@ export function recallCall(
 function functionName(shown: string, server: string | undefined): string {
   if (server !== undefined) return `${server}__${shown}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
   if (shown === 'bash_code_execution') return 'bash'
+  if (shown === 'text_editor') return 'str_replace_based_edit_tool'
   return shown.startsWith('tool_search_tool_') ? 'tool_search' : shown
 }
 
