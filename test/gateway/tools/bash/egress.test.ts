@@ -1,6 +1,11 @@
 /** What of the network a command reaches: by the proxy, what is allowed, at addresses that are guarded. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'tap'
+import { EgressProxy } from '../../../../src/gateway/tools/bash/local/egress-proxy.js'
 import type { DnsLookup } from '../../../../src/upstream/address-guard.js'
 import { listen } from '../../../support/servers/listen.js'
 import { openSandboxStage, whyNoSandbox } from '../../../support/tools/local-sandbox.js'
@@ -73,4 +78,57 @@ test('only allowed hosts are reached, at addresses that the guard lets through',
     'env | grep -i proxy; (exec 9<>/dev/tcp/127.0.0.1/3128) 2>/dev/null && echo open',
   )
   t.equal(closed.stdout, '', 'without a list there is neither proxy nor network')
+})
+
+/** Prints the number of the process that is the bridge to the proxy. */
+const BRIDGE = `grep -l '^/opt/egress/node' /proc/[0-9]*/cmdline | cut -d/ -f3`
+
+test('the bridge opens no debugger, and is in no group of processes with the server', {
+  skip: why ?? false,
+}, async (t) => {
+  const stage = await openSandboxStage({
+    egress: {
+      guard: () => false,
+      resolve,
+      bounds: { bytes: 100_000, connections: 4, connectMs: 2_000, ports: [80] },
+    },
+  })
+  t.teardown(() => stage.close())
+  const { stdout } = await stage.run(
+    `bridge=$(${BRIDGE}); kill -USR1 $bridge; sleep 0.5; (exec 9<>/dev/tcp/127.0.0.1/9229) 2>/dev/null && echo open
+    cut -d' ' -f5 /proc/$bridge/stat | grep -qx 0 && echo shared
+    ${ask(3128, 'CONNECT good.example:80 HTTP/1.1')}`,
+    { allowedDomains: ['good.example'] },
+  )
+  t.equal(stdout, 'HTTP/1.1 502 Bad Gateway\r\n')
+})
+
+test('what goes out is counted whole, and after a thousand connections nobody listens', async (t) => {
+  const port = await listen(
+    t,
+    createServer((_, response) => response.end('x')),
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-proxy-test-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const proxy = new EgressProxy({
+    ...{ allowedDomains: ['good.example'], guard: () => true, resolve },
+    bounds: { bytes: 100_000, connections: 1, connectMs: 2_000, ports: [port] },
+  })
+  const path = join(folder, 'proxy')
+  await proxy.listen(path)
+  t.teardown(() => proxy.close())
+  const exchange = async (said: string): Promise<string> => {
+    const socket = connect(path)
+    socket.end(said)
+    let answer = ''
+    for await (const piece of socket) answer += piece
+    return answer
+  }
+  const head = `GET http://GOOD.example.:${port}/a HTTP/1.1\r\nHost: other.example\r\nX-A: b\r\n\r\n`
+  t.match(await exchange(head), /^HTTP\/1\.1 200 OK/)
+  const sent = `GET /a HTTP/1.1\r\nHost: good.example.:${port}\r\nConnection: close\r\nX-A: b\r\n\r\n`
+  t.match(proxy.log(), [{ host: `good.example:${port}`, sentBytes: sent.length }])
+  let taken = 1
+  for (; taken < 2_000; taken++) if (!(await exchange('x\r\n\r\n').catch(() => null))) break
+  t.equal(taken, 1_000)
 })

@@ -42,6 +42,7 @@ interface Outside {
 const NEW_USER = 0x10000000
 const dialTcp = (host: string, port: number | string): string =>
   failing(`timeout 3 bash -c '</dev/tcp/${host}/${port}'`)
+const pairOf = (family: number): string => calling(number(53, 199), family, 1, 0, 0)
 const socketOf = (family: number): string => calling(number(41, 198), family, 1, 0)
 
 const ESCAPES: Readonly<Record<string, (outside: Outside) => string>> = {
@@ -121,6 +122,13 @@ const ESCAPES: Readonly<Record<string, (outside: Outside) => string>> = {
   'sockets of the machine, by name': ({ abstractName }) =>
     `perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); print connect(S, pack_sockaddr_un("\\0${abstractName}")) ? "open" : "held"'`,
   'sockets of other families': () => [40, 17, 16, 38, 44].map(socketOf).join('; '),
+  'pairs of sockets of other families': () => [40, 30, 16].map(pairOf).join('; '),
+  'sockets for which the kernel would load modules': () =>
+    [[2, 6, 0] as const, [10, 5, 132] as const, [2, 1, 262] as const, [2, 2, 136] as const]
+      .map((words) => calling(number(41, 198), ...words))
+      .join('; '),
+  'rings of the old kind': () => calling(number(206, 0), 1, 0),
+  'the group of processes that the server is in': () => `perl -e 'print getpgrp(0) ? "held" : "open"'`,
   'devices of the network': () => without('eth|ens|enp|wlan', 'cat /proc/net/dev'),
 }
 

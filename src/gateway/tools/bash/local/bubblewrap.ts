@@ -3,7 +3,9 @@
  * gives way to the server, and is what the kernel ends first when memory runs out; the second has one file system in memory, with
  * room for so many bytes and files, as all that is writable; the third leaves the machine. Its first process is a shell of
  * ours, which no process within can end: it unpacks the container, runs the command, ends what is left of it, and
- * packs the container again. The command itself is idle work: it gets what nobody else wants of the processor.
+ * packs the container again. The command itself, and the bridge to the proxy, are idle work: they get what nobody else
+ * wants of the processor. `timeout` also gives each a process group of its own: a signal to the one that they are born
+ * into would reach this server and all other sandboxes, past every namespace.
  */
 import { existsSync } from 'node:fs'
 
@@ -57,7 +59,7 @@ IFS= read -r -d '' command <&3 || exit 122
 tar -x -i --no-same-owner -f - -C / <&3 >/dev/null 2>&1 || exit 122
 exec 3<&-
 if [ -n "$relay" ]; then
-  exec 7< <(exec /opt/egress/node --jitless --max-old-space-size=64 /opt/egress/relay.cjs 4>&- 2>/dev/null)
+  exec 7< <(exec chrt --idle 0 timeout --signal=KILL "$limit" /opt/egress/node --jitless --max-old-space-size=64 /opt/egress/relay.cjs 4>&- 2>/dev/null)
   read -r _ <&7 || exit 123
 fi
 cd /work

@@ -25,6 +25,10 @@ interface EgressProxyOptions {
 const LARGEST_HEAD = 16 * 1024
 /** Entries of the log of one command; what comes after is refused. */
 const MOST_ENTRIES = 200
+/** Connections of one command, refused ones too: then nobody listens any more, and dialling costs this server nothing. */
+const MOST_TAKEN = 1_000
+/** A piece costs this server as much as so many bytes, and counts as them. */
+const PIECE_BYTES = 1024
 
 /** An `Egress` that grows. */
 type EgressEntry = { -readonly [K in keyof Egress]: Egress[K] }
@@ -42,6 +46,7 @@ export class EgressProxy {
   readonly #sockets = new Set<Socket>()
   readonly #log: EgressEntry[] = []
   #open = 0
+  #taken = 0
   #bytes = 0
 
   constructor(options: EgressProxyOptions) {
@@ -69,6 +74,7 @@ export class EgressProxy {
 
   #take(inner: Socket): void {
     this.#hold(inner)
+    if (++this.#taken === MOST_TAKEN) this.#server.close()
     if (this.#open >= this.#options.bounds.connections || this.#log.length >= MOST_ENTRIES) {
       inner.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n')
       return
@@ -127,16 +133,15 @@ export class EgressProxy {
     })
     outer.once('error', ({ message }) => {
       entry.refused ??= message
+      if (inner.bytesWritten > 0) inner.destroy()
     })
     outer.once('connect', () => {
       clearTimeout(late)
       inner.setTimeout(0)
       if (head === null) inner.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      else outer.write(head)
-      if (rest.length > 0) {
-        outer.write(rest)
-        this.#count(entry, 'sentBytes', (head?.length ?? 0) + rest.length)
-      }
+      const sent = Buffer.concat([head ?? Buffer.alloc(0), rest])
+      outer.write(sent)
+      this.#count(entry, 'sentBytes', sent.length)
       inner.on('data', (piece: Buffer) => this.#count(entry, 'sentBytes', piece.length))
       outer.on('data', (piece: Buffer) => this.#count(entry, 'receivedBytes', piece.length))
       inner.pipe(outer).pipe(inner)
@@ -145,7 +150,7 @@ export class EgressProxy {
 
   #count(entry: EgressEntry, way: 'sentBytes' | 'receivedBytes', bytes: number): void {
     entry[way] += bytes
-    this.#bytes += bytes
+    this.#bytes += Math.max(bytes, PIECE_BYTES)
     if (this.#bytes <= this.#options.bounds.bytes) return
     entry.refused ??= 'too many bytes'
     for (const socket of this.#sockets) socket.destroy()

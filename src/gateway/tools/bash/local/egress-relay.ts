@@ -1,7 +1,7 @@
 /**
  * The program that runs within a sandbox which may reach hosts: what comes to a port of its loopback goes to the socket
  * of the egress proxy and back. It is nothing but a bridge: the sandbox may end it or use the socket itself, and has
- * gained nothing.
+ * gained nothing. It takes SIGUSR1, upon which Node would open its debugger to the command.
  */
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { PROXY_PORT } from './bubblewrap.js'
 
 const SOURCE = `
+process.on('SIGUSR1', () => {})
 const { createServer, connect } = require('node:net')
 createServer({ allowHalfOpen: true }, (inner) => {
   const outer = connect({ path: '/opt/egress/socket', allowHalfOpen: true })

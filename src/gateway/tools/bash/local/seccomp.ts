@@ -9,13 +9,14 @@ interface Machine {
   readonly audit: number
   readonly clone: number
   readonly socket: number
+  readonly socketpair: number
   readonly ioctl: number
   readonly prlimit64: number
 }
 
 const MACHINES = {
-  x64: { audit: 0xc000003e, clone: 56, socket: 41, ioctl: 16, prlimit64: 302 },
-  arm64: { audit: 0xc00000b7, clone: 220, socket: 198, ioctl: 29, prlimit64: 261 },
+  x64: { audit: 0xc000003e, clone: 56, socket: 41, socketpair: 53, ioctl: 16, prlimit64: 302 },
+  arm64: { audit: 0xc00000b7, clone: 220, socket: 198, socketpair: 199, ioctl: 29, prlimit64: 261 },
 } as const satisfies Record<string, Machine>
 
 /** Numbers on x86_64 and on aarch64; null where a machine has no such call. */
@@ -75,6 +76,8 @@ const ABSENT: Readonly<Record<string, CallNumbers>> = {
   ...{ io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] },
   ...{ memfd_create: [319, 279], memfd_secret: [447, 447], shmget: [29, 194], shmat: [30, 196] },
   ...{ shmctl: [31, 195], shmdt: [67, 197], msgget: [68, 186], semget: [64, 190], mq_open: [240, 180] },
+  // Its rings count towards a number of the whole machine.
+  ...{ io_setup: [206, 0] },
   // Its flags lie in memory, where no filter sees them; libraries then use clone.
   ...{ clone3: [435, 435] },
 }
@@ -84,15 +87,20 @@ const LAST_KNOWN = 451
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACE = 0x7e020000
-/** AF_UNIX, AF_INET, AF_INET6: others reach the machine's own (vsock, netlink, crypto, packets). */
-const SOCKET_FAMILIES = [1, 2, 10]
+/** AF_UNIX; and AF_INET, AF_INET6: others reach the machine's own (vsock, netlink, crypto, packets). */
+const UNIX_SOCKETS = 1
+const INTERNET_SOCKETS = [2, 10]
+/** SOCK_STREAM and SOCK_DGRAM, beside flags; 0, TCP and UDP. For others the kernel would load modules. */
+const TYPE_BITS = 0xf
+const SOCKET_TYPES = [1, 2]
+const PROTOCOLS = [0, 6, 17]
 /** TIOCSTI and TIOCLINUX type into terminals. */
 const TERMINAL_INPUT = [0x5412, 0x541c]
 
-// linux/bpf_common.h: LD|W|ABS, JMP|JEQ|K, JMP|JGT|K, JMP|JSET|K, RET|K
-const [LOAD, EQUAL, GREATER, ANY_BIT, RETURN] = [0x20, 0x15, 0x25, 0x45, 0x06]
+// linux/bpf_common.h: LD|W|ABS, ALU|AND|K, JMP|JEQ|K, JMP|JGT|K, JMP|JSET|K, RET|K
+const [LOAD, AND, EQUAL, GREATER, ANY_BIT, RETURN] = [0x20, 0x54, 0x15, 0x25, 0x45, 0x06]
 // struct seccomp_data
-const [NUMBER_AT, MACHINE_AT, ARGUMENT_0, ARGUMENT_1] = [0, 4, 16, 24]
+const [NUMBER_AT, MACHINE_AT, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2] = [0, 4, 16, 24, 32]
 
 const ALLOW = 0x7fff0000
 const KILL_PROCESS = 0x80000000
@@ -109,6 +117,12 @@ class Program {
   /** Returns `answer` if the comparison holds, and goes on otherwise. */
   answerIf(comparison: number, k: number, answer: number): void {
     this.add(comparison, k, 0, 1)
+    this.add(RETURN, answer)
+  }
+
+  /** Goes on if what is loaded is one of these, and returns `answer` otherwise. */
+  oneOf(values: readonly number[], answer: number): void {
+    for (const [index, value] of values.entries()) this.add(EQUAL, value, values.length - index, 0)
     this.add(RETURN, answer)
   }
 
@@ -147,16 +161,27 @@ export function seccompProgram(arch: string): Buffer | null {
 }
 
 /** The lower halves of arguments: upper ones of flags, families and requests are not read by the kernel either. */
-function judgeArguments(program: Program, { clone, socket, ioctl, prlimit64 }: Machine): void {
+function judgeArguments(program: Program, { clone, socket, socketpair, ioctl, prlimit64 }: Machine): void {
   program.add(EQUAL, clone, 0, 4)
   program.add(LOAD, ARGUMENT_0)
   program.answerIf(ANY_BIT, NEW_NAMESPACE, answerWith(EPERM))
   program.add(RETURN, ALLOW)
 
-  program.add(EQUAL, socket, 0, SOCKET_FAMILIES.length * 2 + 2)
+  program.add(EQUAL, socketpair, 0, 4)
   program.add(LOAD, ARGUMENT_0)
-  for (const family of SOCKET_FAMILIES) program.answerIf(EQUAL, family, ALLOW)
+  program.answerIf(EQUAL, UNIX_SOCKETS, ALLOW)
   program.add(RETURN, answerWith(EAFNOSUPPORT))
+
+  program.add(EQUAL, socket, 0, 14 + PROTOCOLS.length)
+  program.add(LOAD, ARGUMENT_0)
+  program.answerIf(EQUAL, UNIX_SOCKETS, ALLOW)
+  program.oneOf(INTERNET_SOCKETS, answerWith(EAFNOSUPPORT))
+  program.add(LOAD, ARGUMENT_1)
+  program.add(AND, TYPE_BITS)
+  program.oneOf(SOCKET_TYPES, answerWith(EAFNOSUPPORT))
+  program.add(LOAD, ARGUMENT_2)
+  program.oneOf(PROTOCOLS, answerWith(EAFNOSUPPORT))
+  program.add(RETURN, ALLOW)
 
   program.add(EQUAL, prlimit64, 0, 4) // of the caller itself only
   program.add(LOAD, ARGUMENT_0)
