@@ -57,6 +57,19 @@ test('a plugin changes the question, adds to the answer, and is told in the pipe
   t.strictSame(root.loop!.pipeline, [entry])
 })
 
+test('an answer that is held and mended keeps the calls that it hands over', async (t) => {
+  const mends = plugin('mends', { holdsAnswer: true, after: async () => ({ text: 'Mended.' }) })
+  const tools = [{ type: 'function' as const, function: { name: 'mine' } }]
+  const plugins = [{ id: 'mends', options: {}, place: [] }]
+  const request = { tools, tooling: tooling([], { plugins }) }
+  const { ear } = await run([mends], [{ say: 'Broken.', calls: [['mine', { a: 1 }]] }], 'stream', {}, request)
+  t.equal(ear.text, 'Mended.')
+  const calls = ear.events.flatMap((event) => (event.type === 'delta' ? (event.delta.tool_calls ?? []) : []))
+  t.match(calls, [{ index: 0, function: { name: 'mine', arguments: '{"a":1}' } }])
+  t.equal(calls.length, 1)
+  t.strictSame(ear.finishes, ['tool_calls'])
+})
+
 test('a plugin can end the call before anything is asked', async (t) => {
   const moderation = plugin('moderation', { before: async () => new Fault('forbidden', { note: 'no' }) })
   const { fault, bench } = await run([moderation])
