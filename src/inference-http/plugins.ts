@@ -102,7 +102,7 @@ export const plugin = nameSchema(
       { ...autoRouter, pin_model: z.boolean() },
     ),
     pluginOf('auto-beta-router', 'As `auto-router`, by the figures of the task of the prompt.', autoRouter),
-    pluginOf('moderation', 'Words of the user that are flagged are a 403 and reach no model.', {}),
+    pluginOf('moderation', 'Words of the request that are flagged are a 403 and reach no model.', {}),
     pluginOf('web', 'Searches the web once, and puts what it finds beside the question.', {
       engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']),
       mode: searchMode,
