@@ -240,7 +240,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/plugins/*/',
     'the plugins, each in a folder of its own',
-    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ src/gateway/catalog/
+    `src/base/ src/gateway/formats/ type:src/gateway/plugins/port/ type:src/gateway/catalog/
      src/gateway/metering/ src/gateway/plugins/judge/ src/gateway/tools/fusion/
      src/gateway/tools/nested/ src/gateway/web/ type:src/upstream/`,
   ),
