@@ -173,7 +173,7 @@ class PreparedBash implements PreparedTool {
     }
     const outcome = this.#turn
       .then(() => this.#runCommand(command, run, asked))
-      .catch((error) => this.#failed(error, wasAsked))
+      .catch((error) => this.#failed(error, wasAsked, run.signal))
     this.#turn = outcome
     return outcome
   }
@@ -242,9 +242,9 @@ class PreparedBash implements PreparedTool {
     return { created, left }
   }
 
-  #failed(error: unknown, wasAsked: boolean): ToolOutcome {
+  #failed(error: unknown, wasAsked: boolean, signal: AbortSignal): ToolOutcome {
     const known = error instanceof SandboxFailure
-    const isAbort = error instanceof Error && error.name === 'AbortError'
+    const isAbort = signal.aborted || (error instanceof Error && error.name === 'AbortError')
     if (!known && !isAbort) this.#parts.onDefect(error)
     const content = known
       ? { error: error.code, message: error.message }

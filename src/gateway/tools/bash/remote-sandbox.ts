@@ -17,7 +17,8 @@ interface RemoteSandboxOptions {
   readonly upstream: UpstreamClient
 }
 
-const container = z.object({ id: z.string().regex(/^[\w-]{1,20}$/), expires_at: z.number() })
+const ID = /^[\w-]{1,20}$/
+const container = z.object({ id: z.string().regex(ID), expires_at: z.number() })
 const size = z.int().min(0)
 
 const runAnswer = z.object({
@@ -77,7 +78,7 @@ export class RemoteSandbox implements Sandbox {
       allowed_domains: command.allowedDomains,
     }
     const bytes = await this.#ask({
-      ...{ owner, path: `/containers/${containerId}/runs`, signal },
+      ...{ owner, path: `${pathOf(containerId)}/runs`, signal },
       ...{ body: JSON.stringify(body), waitMs: command.timeoutMs + ANSWER_MS },
       // Bytes that are no UTF-8, and escapes of JSON, make a text up to six times as long.
       mostBytes: command.maxOutputBytes * 12 + ANSWER_BYTES,
@@ -85,7 +86,7 @@ export class RemoteSandbox implements Sandbox {
     const answer = parse(runAnswer, bytes)
     const { stdout, stderr, exit_code: exitCode, ended, changed, egress, expires_at: expiresAt } = answer
     return {
-      ...{ stdout, stderr, exitCode, ...(ended && { ended }) },
+      ...{ stdout: cut(stdout, command), stderr: cut(stderr, command), exitCode, ...(ended && { ended }) },
       changed: changed.map(({ path, size_bytes: sizeBytes }) => ({ path, sizeBytes })),
       egress: egress.map(({ host, sent_bytes: sentBytes, received_bytes: receivedBytes, refused }) => ({
         ...{ host, sentBytes, receivedBytes },
@@ -98,17 +99,21 @@ export class RemoteSandbox implements Sandbox {
   async put(owner: ContainerOwner, containerId: string, path: string, bytes: Uint8Array): Promise<void> {
     const query = new URLSearchParams({ path })
     const type = 'application/octet-stream'
-    await this.#ask({ owner, path: `/containers/${containerId}/files?${query}`, body: bytes, type })
+    await this.#ask({ owner, path: `${pathOf(containerId)}/files?${query}`, body: bytes, type })
   }
 
   async get(owner: ContainerOwner, containerId: string, path: string, maxBytes: number): Promise<Buffer> {
     const query = new URLSearchParams({ path })
-    const at = `/containers/${containerId}/files?${query}`
-    return this.#ask({ owner, path: at, method: 'GET', mostBytes: maxBytes })
+    return this.#ask({
+      owner,
+      path: `${pathOf(containerId)}/files?${query}`,
+      method: 'GET',
+      mostBytes: maxBytes,
+    })
   }
 
   async delete(owner: ContainerOwner, containerId: string): Promise<void> {
-    await this.#ask({ owner, path: `/containers/${containerId}/delete` })
+    await this.#ask({ owner, path: `${pathOf(containerId)}/delete` })
   }
 
   async close(): Promise<void> {
@@ -199,6 +204,17 @@ interface RemoteCall {
   readonly signal?: AbortSignal
   readonly waitMs?: number
   readonly mostBytes?: number
+}
+
+/** Callers name containers: what is no id must not become a path. */
+function pathOf(containerId: string): string {
+  if (!ID.test(containerId)) throw new SandboxFailure('container_expired', 'There is no such container.')
+  return `/containers/${containerId}`
+}
+
+/** Of an output that is longer than was asked for. Each character is a byte or more; the rest is a line that says so. */
+function cut(output: string, { maxOutputBytes }: SandboxCommand): string {
+  return output.slice(0, maxOutputBytes + 100)
 }
 
 const UNREACHABLE = new SandboxFailure('unavailable', 'The sandbox could not be reached.')
