@@ -18,7 +18,7 @@ const PRICES = { prompt: '0.000001', completion: '0.000002' }
 const CONNECTIONS = { max: 4096 }
 
 /** The text of the configuration; JSON, which every reader of YAML takes too. */
-function gatewayConfig(upstream: string, extra: readonly ExtraProvider[] = []): string {
+function gatewayConfig(upstream: string, extra: readonly ExtraProvider[], tools: object): string {
   const mock: ExtraProvider = { name: 'bench', baseUrl: `${upstream}/v1`, models: MODEL_NAMES }
   const all = [mock, ...extra]
   const providers = [
@@ -35,7 +35,7 @@ function gatewayConfig(upstream: string, extra: readonly ExtraProvider[] = []): 
     ...all.flatMap(({ name, models: names }) => names.map((each) => [each, model(name, each)])),
     ...IN_MESSAGES.map((name) => [`messages/${name}`, model('messages', `bench/${name}`)]),
   ]
-  const config = { providers: Object.fromEntries(providers), models: Object.fromEntries(models) }
+  const config = { providers: Object.fromEntries(providers), models: Object.fromEntries(models), tools }
   return `${JSON.stringify(config, null, 2)}\n`
 }
 
@@ -44,8 +44,9 @@ export function gatewayEnvironment(
   folder: string,
   upstream: string,
   extra: readonly ExtraProvider[] = [],
+  tools: object = {},
 ): Record<string, string> {
   const file = join(folder, 'sluice.json')
-  writeFileSync(file, gatewayConfig(upstream, extra))
+  writeFileSync(file, gatewayConfig(upstream, extra, tools))
   return { SLUICE_CONFIG: file, ...ADMIN_ENVIRONMENT }
 }

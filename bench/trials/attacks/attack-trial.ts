@@ -80,7 +80,8 @@ async function restingMemory(workers: readonly number[], before: number): Promis
 }
 
 async function oneRound(context: TrialContext, attack: Attack) {
-  const stage = await stageGateway(context, { environment: { ...ENVIRONMENT, ...attack.environment } })
+  const environment = { ...ENVIRONMENT, ...attack.environment }
+  const stage = await stageGateway(context, { environment, ...(attack.tools && { tools: attack.tools }) })
   const issuer = await LocalIssuer.start([newIssuingKey('ES256', 'neighbour')])
   try {
     const { server } = stage
@@ -123,12 +124,12 @@ type AttackRound = Awaited<ReturnType<typeof oneRound>>
 
 const p99 = (load: LoadResult): number => load.latency.quantile(0.99)
 
-function barsOf(rounds: readonly AttackRound[], kind: keyof Neighbours) {
+function barsOf(rounds: readonly AttackRound[], kind: keyof Neighbours, mostTimes = 3) {
   const name = kind === 'chats' ? 'chat' : 'exchange'
   const refused = rounds.reduce((sum, { beside }) => sum + failedRequests(beside[kind]), 0)
   const quiet = Math.max(...rounds.map((round) => p99(round.quiet[kind])))
   const beside = Math.max(...rounds.map((round) => p99(round.beside[kind])))
-  const most = Math.min(MOST_P99_MS, 3 * Math.max(quiet, LEAST_QUIET_P99_MS))
+  const most = Math.min(MOST_P99_MS, mostTimes * Math.max(quiet, LEAST_QUIET_P99_MS))
   return {
     bars: [
       exactly(`${name}s of the neighbour without a good answer`, refused, 0),
@@ -168,7 +169,8 @@ export function attackTrial(attack: Attack): Trial {
         context.progress(`round ${rounds.length + 1}: the attack got ${told(round.report)}`)
         rounds.push(round)
       }
-      const [chat, exchange] = [barsOf(rounds, 'chats'), barsOf(rounds, 'exchanged')]
+      const chat = barsOf(rounds, 'chats', attack.mostTimes)
+      const exchange = barsOf(rounds, 'exchanged', attack.mostTimes)
       const kept = Math.max(...rounds.map((round) => round.kept)) / MIB
       const tried = rounds.map(({ report }) =>
         Object.values(report?.statuses ?? {}).reduce((a, b) => a + b, report?.lost ?? 0),

@@ -21,6 +21,10 @@ export interface Attack {
   readonly summary: string
   /** Settings of the server besides those of the stage. */
   readonly environment?: Readonly<Record<string, string>>
+  /** What the configuration says under `tools`. */
+  readonly tools?: object
+  /** How many times the quiet p99 the neighbours may have; 3 unless it says. */
+  readonly mostTimes?: number
   play(target: AttackTarget): Promise<AttackReport>
 }
 

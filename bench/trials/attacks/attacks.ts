@@ -8,6 +8,7 @@ import { hashFlood } from './hash-flood.js'
 import { denseJson, longEcho, manyMembers } from './heavy-requests.js'
 import { issuerFlood } from './issuer-flood.js'
 import { provokedFailures } from './provoked-failures.js'
+import { sandboxExhaustion } from './sandbox-exhaustion.js'
 import { sentAhead } from './sent-ahead.js'
 
 /** Every attack, in the order of a run. docs/attacks.md says what each of them once did. */
@@ -25,4 +26,5 @@ export const ATTACKS: readonly Attack[] = [
   fillStorage,
   halfSentBodies,
   largeHalfSentBodies,
+  sandboxExhaustion,
 ]

@@ -32,6 +32,8 @@ interface StageSettings {
   readonly mockBeside?: keyof CorePlan
   /** Folder of the store; a fresh one unless said otherwise. */
   readonly dataFolder?: string
+  /** What the configuration says under `tools`. */
+  readonly tools?: object
   /** Settings of the server besides those. */
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -55,13 +57,14 @@ export async function stageGateway(
     extra = [],
     mockBeside = 'generator',
     dataFolder,
+    tools = {},
     environment: more = {},
   }: StageSettings = {},
 ) {
   const mock = await staging.startHelper(mockBeside, MOCK)
   const { port } = mock
   const upstream = `http://127.0.0.1:${port}`
-  const environment = { ...gatewayEnvironment(staging.freshFolder(), upstream, extra), ...more }
+  const environment = { ...gatewayEnvironment(staging.freshFolder(), upstream, extra, tools), ...more }
   const server = await staging.start({
     workers,
     environment,
