@@ -88,6 +88,16 @@ test('a file that does not fit leaves the container as it was', async (t) => {
 
 const why = await whyNoSandbox()
 const hasSandbox = { skip: why ?? false }
+test('a file with the name of a folder is refused, and the container lives on', hasSandbox, async (t) => {
+  const stage = await openSandboxStage()
+  t.teardown(() => stage.close())
+  const id = await filled(stage.sandbox, OWNER)
+  await stage.run('mkdir data; echo kept >data/x; ln -s data link', { container: id })
+  t.equal(await codeOf(stage.sandbox.put(OWNER, id, 'data', Buffer.from('new'))), 'unavailable')
+  await stage.sandbox.put(OWNER, id, 'link', Buffer.from('new'))
+  t.equal((await stage.run('cat data/x link', { container: id })).stdout, 'kept\nnew')
+})
+
 const OPTIONS = { uid: process.getuid?.() === 0 ? 64_322 : null, limits: LIMITS, hidden: [] }
 const started = (script: string) =>
   missingForSandbox({ ...OPTIONS, commandLine: ['/bin/bash', '-c', script] })

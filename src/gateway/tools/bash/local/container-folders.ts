@@ -11,6 +11,7 @@ import {
   rm,
   rmdir,
   stat,
+  truncate,
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -161,7 +162,16 @@ export class ContainerFolders {
     if (size + part.length > this.#bounds.archiveBytes) {
       throw new SandboxFailure('quota_exceeded', 'The container has no room for the file.')
     }
-    await appendFile(to, part, { mode: 0o600 })
+    if (record.files.some((file) => file.path.startsWith(`${path}/`))) {
+      // No sandbox could unpack both, and the container would be lost.
+      throw new SandboxFailure('unavailable', `${path} is a folder of the container.`)
+    }
+    try {
+      await appendFile(to, part, { mode: 0o600 })
+    } catch (error) {
+      await truncate(to, size).catch(() => {}) // half a file would spoil all that comes behind it
+      throw error
+    }
     const scanner = new ArchiveScanner(size)
     scanner.push(part)
     const files = new Map(record.files.map((file) => [file.path, file]))
