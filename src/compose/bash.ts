@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { unixMs } from '../base/clock.js'
 import type { GatewayConfig } from '../gateway/catalog/configuration.js'
 import { type BashSettings, createBashTool } from '../gateway/tools/bash/bash.js'
-import type { LocalSandboxOptions } from '../gateway/tools/bash/local/local-sandbox.js'
+import type { LocalSandbox, LocalSandboxOptions } from '../gateway/tools/bash/local/local-sandbox.js'
 import type { Sandbox } from '../gateway/tools/bash/sandbox.js'
 import type { ServerTool } from '../gateway/tools/port/tool.js'
 import { fileAddressGuard, nameResolver } from '../upstream/address-guard.js'
@@ -84,7 +84,8 @@ function without(reason: string): OpenedSandbox {
 /** The machine is looked at once, when the server starts: a sandbox that would promise less is none. */
 function openLocal(context: BashContext, config: BashConfig): OpenedSandbox {
   const options = localOptions(context, config)
-  const local = loadLocal(context, options).catch((err: unknown) => {
+  const closing = new AbortController()
+  const local = loadLocal(context, options, closing.signal).catch((err: unknown) => {
     context.log.error({ err }, 'the sandbox could not be opened')
     return 'is not available: the sandbox could not be opened'
   })
@@ -95,15 +96,21 @@ function openLocal(context: BashContext, config: BashConfig): OpenedSandbox {
       if (typeof sandbox !== 'string') await sandbox.retire()
     },
     close: async () => {
+      closing.abort() // the look at the machine takes many seconds where much else is done
       const sandbox = await local
       if (typeof sandbox !== 'string') await sandbox.close()
     },
   }
 }
 
-async function loadLocal({ config, log }: BashContext, options: LocalSandboxOptions) {
+async function loadLocal(
+  { config, log }: BashContext,
+  options: LocalSandboxOptions,
+  signal: AbortSignal,
+): Promise<LocalSandbox | string> {
   const { missingForSandbox } = await import('../gateway/tools/bash/local/start-check.js')
-  const missing = await missingForSandbox({ ...options, hidden: [config.dataDir] })
+  const missing = await missingForSandbox({ ...options, hidden: [config.dataDir], signal })
+  if (signal.aborted) return 'is not available: the server is stopping'
   if (missing.length > 0) {
     log.error({ missing }, 'tools.bash: this machine cannot hold a sandbox; the tool is refused')
     return `is not available: ${missing.join('; ')}`

@@ -116,6 +116,14 @@ test('a machine that cannot hold a sandbox is told what is missing', hasSandbox,
   ])
 })
 
+test('the look at a machine ends when nobody wants it any more', hasSandbox, async (t) => {
+  const leaving = new AbortController()
+  const hangs = ['/bin/bash', '-c', 'echo begun >&2; exec sleep 1000']
+  const looking = missingForSandbox({ ...OPTIONS, commandLine: hangs, signal: leaving.signal })
+  leaving.abort()
+  t.match(await looking, [/could not be started/])
+})
+
 /** What a sandbox tells of itself that holds nothing of what is promised. */
 const BARE = `
 for name in /proc/self/ns/*; do echo "ns \${name##*/} $(readlink $name)"; done

@@ -12,6 +12,8 @@ interface StartCheckOptions {
   readonly limits: SandboxLimits
   /** Folders of this server that no sandbox may see. */
   readonly hidden: readonly string[]
+  /** Ends the look: nobody wants its answer any more. */
+  readonly signal?: AbortSignal
   /** For trials: the machine's programs are looked for as usual, and the sandbox is started by these. */
   readonly commandLine?: readonly string[]
 }
@@ -61,7 +63,7 @@ function missingOnMachine({ uid, hidden }: StartCheckOptions): string[] {
   return missing
 }
 
-async function reportOf({ uid, limits, commandLine }: StartCheckOptions): Promise<readonly string[]> {
+async function reportOf({ uid, limits, signal, commandLine }: StartCheckOptions): Promise<readonly string[]> {
   const { stdout, stderr, ended } = await runSandbox(
     {
       commandLine: commandLine ?? sandboxCommandLine(limits, CHECK_MS, null),
@@ -72,7 +74,7 @@ async function reportOf({ uid, limits, commandLine }: StartCheckOptions): Promis
       memoryBytes: limits.memoryBytes,
       limitMs: CHECK_MS,
       maxOutputBytes: REPORT_BYTES,
-      signal: new AbortController().signal,
+      signal: signal ?? new AbortController().signal,
     },
     async (packed) => {
       for await (const _ of packed);
