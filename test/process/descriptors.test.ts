@@ -52,7 +52,7 @@ for (const openFiles of [64, 128]) {
 }
 
 test('a crowd beyond the limit of open files is turned away, and those who have a connection are served', async (t) => {
-  const server = ServerProcess.start(t, { openFiles: 200, env: { SLUICE_WORKERS: '1' } })
+  const server = ServerProcess.start(t, { openFiles: 260, env: { SLUICE_WORKERS: '1' } })
   const { port } = await server.ready()
   const health = { target: '/api/v1/health' }
   const first = await connectRaw(port)
