@@ -45,7 +45,7 @@ interface GatewayPorts extends RunPorts {
 }
 
 /** A turn of a loop: its place beneath what the caller sees. */
-export interface TurnPlace {
+interface TurnPlace {
   readonly id: string
   readonly parent: ParentGeneration
   /** Key of the endpoint that has served the turn before; null for the first one. */
@@ -55,7 +55,7 @@ export interface TurnPlace {
 }
 
 /** What of a run is a matter of its turn. */
-export interface TurnTerms {
+interface TurnTerms {
   /** Milliseconds that are left. */
   readonly deadlineMs: number
   /** Its consumption is known and about to be settled; once, unless it was never admitted. */

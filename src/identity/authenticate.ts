@@ -112,7 +112,7 @@ function principalOf(key: ApiKey): Principal {
  * Reads the key of a caller anew in the middle of its call: the caller with the limits of this moment, or what refuses
  * a key that has been disabled or deleted or has expired meanwhile.
  */
-export type RenewCaller = (caller: Principal) => Principal | Fault
+type RenewCaller = (caller: Principal) => Principal | Fault
 
 export function callerRenewal(accounts: Pick<AccountStore, 'key'>, clock: Clock): RenewCaller {
   return ({ keyHash }) => {

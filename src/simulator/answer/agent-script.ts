@@ -11,7 +11,7 @@ import { isObject } from '../../gateway/formats/json-schema/schema-values.js'
 import { UnsupportedRequest } from '../faults.js'
 import { currentTurn, textOfContent } from './current-turn.js'
 
-export interface WrittenCall {
+interface WrittenCall {
   readonly name: string
   /** JSON, as it is written. */
   readonly written: string
