@@ -34,8 +34,8 @@ test('openai: an answer with a tool run here, whole and streamed', async (t) => 
   const body = { model: 'sim/agent', messages: ask(ALONE), tools: TOOLS }
   const whole = await openai.chat.completions.create(body)
   const streamed = await openai.chat.completions.stream(body).finalChatCompletion()
-  t.equal(whole.choices[0]!.message.content, 'One moment.Done.')
-  t.equal(streamed.choices[0]!.message.content, 'One moment.Done.')
+  t.equal(whole.choices[0]!.message.content, 'One moment.\n\nDone.')
+  t.equal(streamed.choices[0]!.message.content, 'One moment.\n\nDone.')
   t.same(streamed.usage, whole.usage)
 })
 
@@ -68,13 +68,13 @@ const wishes = (messages: ChatRequest['messages']): ChatRequest => ({
 test('@openrouter/sdk: an answer with a tool run here, whole and streamed', async (t) => {
   const chatRequest = wishes([{ role: 'user', content: ALONE }])
   const whole = (await openrouter.chat.send({ chatRequest: { ...chatRequest, stream: false } })) as ChatResult
-  t.equal(whole.choices[0]!.message.content, 'One moment.Done.')
+  t.equal(whole.choices[0]!.message.content, 'One moment.\n\nDone.')
   t.match(whole.usage?.serverToolUseDetails, { toolCallsRequested: 1, toolCallsExecuted: 1 })
   const stream = await openrouter.chat.send({ chatRequest: { ...chatRequest, stream: true } })
   let text = ''
   for await (const chunk of stream as AsyncIterable<ChatStreamChunk>)
     text += chunk.choices[0]?.delta.content ?? ''
-  t.equal(text, 'One moment.Done.')
+  t.equal(text, 'One moment.\n\nDone.')
 })
 
 test('@openrouter/sdk: a mixed turn comes back through its own schemas', async (t) => {
