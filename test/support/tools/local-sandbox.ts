@@ -12,8 +12,11 @@ import type { SandboxCommand, SandboxRun } from '../../../src/gateway/tools/bash
 
 const MIB = 2 ** 20
 export const OWNER = { organizationId: 'org-1', workspaceId: 'ws-1' }
-/** Nobody else's, so that what is left of a sandbox can be found. Null where tests are not run by root. */
-const SANDBOX_UID = process.getuid?.() === 0 ? 64_322 : null
+/**
+ * Nobody else's, not even of a test file that runs at the same time, so that what is left of a sandbox can be found and
+ * each has its own number of processes. Null where tests are not run by root.
+ */
+const SANDBOX_UID = process.getuid?.() === 0 ? 100_000 + process.pid : null
 
 export const LIMITS: LocalSandboxOptions['limits'] = {
   ...{ diskBytes: 32 * MIB, fileBytes: 32 * MIB, files: 2_000, memoryBytes: 256 * MIB },
