@@ -16,6 +16,7 @@ import type {
 import type { JsonObject } from '../../formats/json-values.js'
 import { chatFormat } from '../../metering/format.js'
 import type { UrlCitation } from '../../tools/port/tool.js'
+import { placeOfAddress } from '../named-address.js'
 import type {
   AnswerExtras,
   CallResult,
@@ -157,7 +158,7 @@ class ChatConversation implements Conversation<ChatRequest, ChatEvent, Completio
 
   /** Where the answer names the address itself, that is what cites it; otherwise it is cited as a whole. */
   #urlCitation({ url, title, content }: UrlCitation): JsonObject {
-    const at = this.#shown.text.indexOf(url)
+    const at = placeOfAddress(this.#shown.text, url)
     const [start_index, end_index] = at < 0 ? [0, this.#shown.text.length] : [at, at + url.length]
     const body = { url, title, ...(content !== undefined && { content }), start_index, end_index }
     return { type: 'url_citation', url_citation: body }

@@ -16,6 +16,7 @@ import type {
 } from '../../formats/messages.js'
 import { messagesFormat } from '../../metering/messages-format.js'
 import type { CreatedFile, ToolFunction, UrlCitation } from '../../tools/port/tool.js'
+import { placeOfAddress } from '../named-address.js'
 import type {
   AnswerExtras,
   CallResult,
@@ -220,7 +221,7 @@ class MessagesConversation implements Conversation<MessagesRequest, MessagesEven
     const cited: ContentBlock[] = []
     for (const source of this.#sources.values()) {
       if (cited.length === MOST_CITED) break
-      if (text.includes(source.url)) cited.push(citationOf(source))
+      if (placeOfAddress(text, source.url) >= 0) cited.push(citationOf(source))
     }
     return cited
   }

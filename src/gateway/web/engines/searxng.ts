@@ -56,7 +56,11 @@ function outcome(reply: EngineReply, query: SearchQuery): SearchOutcome {
 function silentEngines({ unresponsive_engines: engines }: JsonObject): readonly string[] {
   const told = asList(engines).slice(0, 10)
   return told.map((engine) => {
-    const [name, why] = asList(engine).map((part) => String(part).slice(0, 60))
-    return why === undefined ? (name ?? String(engine).slice(0, 60)) : `${name} (${why})`
+    const [name, why] = Array.isArray(engine) ? engine.map(shortText) : [shortText(engine)]
+    return why === undefined ? (name ?? '') : `${name} (${why})`
   })
+}
+
+function shortText(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 60) : ''
 }
