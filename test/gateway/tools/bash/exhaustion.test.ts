@@ -49,7 +49,7 @@ test('bombs, floods and hoards end with their command', hasSandbox, async (t) =>
   t.match(shared, { ended: 'memory' }, 'memory of children')
 
   const disk = await stage.run(
-    'for f in /work/a /tmp/b /dev/shm/c; do head -c 10G /dev/zero >$f; done 2>/dev/null; cat /work/a /tmp/b /dev/shm/c | wc -c; rm -f /work/a',
+    'for f in a /tmp/b /dev/shm/c; do head -c 10G /dev/zero >$f; done 2>/dev/null; cat a /tmp/b /dev/shm/c | wc -c; rm -f a',
     inContainer,
   )
   t.ok(Number(disk.stdout) > 0 && Number(disk.stdout) <= LIMITS.diskBytes, '10 GB of files', disk)
