@@ -62,5 +62,5 @@ function silentEngines({ unresponsive_engines: engines }: JsonObject): readonly 
 }
 
 function shortText(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 60) : ''
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 60) : ''
 }
