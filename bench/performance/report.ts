@@ -41,7 +41,6 @@ export function runRecord(
     tool: generator,
     toolVersion,
     workers,
-    poolThreadsPerWorker: 1,
     /** The other gateway and its version; null when none ran. */
     peer: settings.peer ? PEER_LABEL : null,
     rounds,
@@ -167,7 +166,7 @@ function methodLines(run: RunRecord): string[] {
     `started ${run.startedAt}, finished ${run.finishedAt}`,
     sourceLine(source, machine),
     machineLine(machine),
-    `server and floor: ${coresText(pinning.serverCores)}; generator: ${coresText(pinning.generatorCores)}; server workers ${run.workers}, pool threads per worker ${run.poolThreadsPerWorker}; data on ${machine.dataFileSystem}`,
+    `server and floor: ${coresText(pinning.serverCores)}; generator: ${coresText(pinning.generatorCores)}; server workers ${run.workers}, all other settings as shipped; data on ${machine.dataFileSystem}`,
     `generator: ${run.toolVersion}, one process, fresh for every measurement`,
     `warm-up: ${run.warmupRule}`,
     `rounds: ${run.rounds} of ${run.measureSeconds} s per side, none discarded; order: ${run.order}; seed of the request sequences ${run.sequenceSeed}`,

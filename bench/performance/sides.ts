@@ -55,7 +55,7 @@ export const NO_IDS: IdPlan = { next: 1, spread: 1 }
 
 /** Starts our server as the settings say, on a data folder of its own, with the environment that `environment` makes. */
 export async function startServer(
-  { settings, children }: Pick<ScenarioRun, 'settings' | 'children'>,
+  { scenario, settings, children }: ScenarioRun,
   seedItems = 0,
   environment: (folder: string) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<LoadTarget> {
@@ -63,7 +63,9 @@ export async function startServer(
   return await children.startServer({
     program: settings.serverProgram,
     workers: settings.workers,
-    seedItems,
+    ...(seedItems > 0 && { seedItems }),
+    // As many as its floor has.
+    ...(scenario.floor.kind === 'pbkdf2' && { poolThreads: 1 }),
     cores: settings.pinning.serverCores,
     dataFolder,
     environment: environment(dataFolder),

@@ -60,8 +60,14 @@ function tellDroppedLines(to: DestinationStream, log: Pick<Logger, 'error'>): vo
  * labels stand in objects of their own, so that none of them can pass for a member of the line.
  */
 export type CallLogLine = Readonly<Record<string, string | number | boolean | null | object>>
-/** `warn` for what an operator should look at, `debug` for what went well. */
-export type CallSeverity = 'debug' | 'info' | 'warn'
+/** Which calls have a line each: the setting `log_calls`. */
+export const LOGGED_CALLS = ['none', 'failures', 'all'] as const
+export type LoggedCalls = (typeof LOGGED_CALLS)[number]
+/**
+ * `warn` for what an operator should look at, `info` for what is told wherever calls are told at all, `success` for
+ * what went well: a line at `info` where all calls are logged.
+ */
+export type CallSeverity = 'success' | 'info' | 'warn'
 
 export interface CallLog {
   /** Whether lines of that severity are written. Asked first: to build one for nobody costs a part of the call. */
@@ -78,6 +84,7 @@ const GATHERED_BYTES = 3_000
  * what explains the crash goes through `createLog`. The shape is closed, so nothing needs to be redacted.
  */
 export function createCallLog(
+  logged: LoggedCalls,
   level: LogLevel,
   name: string,
   to: DestinationStream = new LogOutput({ gatherBytes: GATHERED_BYTES }),
@@ -87,9 +94,13 @@ export function createCallLog(
     to,
   )
   tellDroppedLines(to, log)
+  const levelOf = (severity: CallSeverity) => (severity === 'success' ? 'info' : severity)
   return {
-    isOn: (severity) => log.isLevelEnabled(severity),
-    write: (severity, line, message) => log[severity](line, message),
+    isOn: (severity) =>
+      logged !== 'none' &&
+      (severity !== 'success' || logged === 'all') &&
+      log.isLevelEnabled(levelOf(severity)),
+    write: (severity, line, message) => log[levelOf(severity)](line, message),
   }
 }
 

@@ -44,7 +44,7 @@ export function composeInference(
   accounting: Accounting,
   fetchFile: FetchFile,
 ) {
-  const calls = createCallLog(config.logLevel, `worker-${worker}`)
+  const calls = createCallLog(config.logCalls, config.logLevel, `worker-${worker}`)
   const onDefect = (err: unknown): void =>
     log.error({ err }, 'a defect at the end of an inference; it was settled')
   const upstream = createUpstreamClient({
@@ -212,7 +212,7 @@ function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key
 
 /** A provider that fails is worth a look, a caller's own mistake less, and what went well nothing (contract/decisions 57). */
 function callSeverity(outcome: InferenceOutcome): CallSeverity {
-  if (outcome.kind !== 'failed') return 'debug'
+  if (outcome.kind !== 'failed') return 'success'
   return dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
 }
 
@@ -246,7 +246,7 @@ function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutco
 
 /** What left the house or was written is for the audit; the rest is told where everything is. */
 function toolSeverity({ reached = [], wrote = [] }: ToolSpending): CallSeverity {
-  return reached.length + wrote.length > 0 ? 'info' : 'debug'
+  return reached.length + wrote.length > 0 ? 'info' : 'success'
 }
 
 const MOST_LISTED = 20

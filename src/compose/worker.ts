@@ -46,6 +46,7 @@ export function composeWorker(settings: WorkerSettings) {
   const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
   const routes = buildRoutes(endpoints, {
     log,
+    logRefusals: config.logCalls !== 'none',
     authority: createAuthority(accounts, parts.clock, inference.permissions, federation.accessTokens, scim),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,

@@ -1,6 +1,6 @@
 /** Every setting with its variable, its key in the file, its default and its schema. */
 import { z } from 'zod'
-import { LOG_LEVELS } from '../base/log.js'
+import { LOG_LEVELS, LOGGED_CALLS } from '../base/log.js'
 import {
   addresses,
   autoOrInteger,
@@ -69,6 +69,11 @@ export const SETTINGS = nameSettings({
     z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`),
     'info',
     'Least severity that is logged.',
+  ),
+  logCalls: setting(
+    z.enum(LOGGED_CALLS, `must be one of ${LOGGED_CALLS.join(', ')}`),
+    'failures',
+    'Which single calls the log tells: `none`, `failures` or `all`.',
   ),
   native: setting(
     z.enum(['auto', 'newer'], 'must be auto or newer'),

@@ -36,6 +36,8 @@ export interface OperationMeter {
 
 export interface PipelineOptions {
   readonly log: Log
+  /** Whether a call that was refused has a line. */
+  readonly logRefusals: boolean
   readonly authority: CallerAuthority
   /** Most bytes of a body. */
   readonly bodyLimit: number
@@ -67,7 +69,11 @@ export const UNMATCHED = 'unmatched'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
 export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOptions): Route[] {
-  const pipeline: Pipeline = { ...options, faults: new FaultLog(options.log), waiting: 0 }
+  const pipeline: Pipeline = {
+    ...options,
+    faults: new FaultLog(options.log, options.logRefusals),
+    waiting: 0,
+  }
   const { cors } = pipeline
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()

@@ -13,12 +13,18 @@ type RunLater = (ms: number, task: () => void) => void
 
 export class FaultLog {
   readonly #log: Log
+  readonly #tellsRefusals: boolean
   readonly #refusals: LineBudget
   /** A full disk, say: every call that writes fails of it. */
   readonly #outages: LineBudget
 
-  constructor(log: Log, runLater: RunLater = (ms, task) => void setTimeout(task, ms).unref()) {
+  constructor(
+    log: Log,
+    tellsRefusals = true,
+    runLater: RunLater = (ms, task) => void setTimeout(task, ms).unref(),
+  ) {
     this.#log = log
+    this.#tellsRefusals = tellsRefusals && log.isLevelEnabled('info')
     this.#refusals = new LineBudget(runLater, (leftOut) =>
       log.info({ leftOut }, 'further calls were refused'),
     )
@@ -36,7 +42,7 @@ export class FaultLog {
     const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
     const isRefusal = status < 500 && !ofProvider
     if (isRefusal) {
-      if (!log.isLevelEnabled('info') || !this.#refusals.take()) return
+      if (!this.#tellsRefusals || !this.#refusals.take()) return
     } else if (!ours && !log.isLevelEnabled('debug')) return
     if (ours && fault.kind === 'unavailable' && !this.#outages.take()) return
     const where = path === undefined ? {} : { path: withoutKeys(path).slice(0, LONGEST_TEXT) }

@@ -1,10 +1,13 @@
 /** The log of calls: one line each, of figures and ids. */
 import { test } from 'tap'
-import { type CallLog, createCallLog, type LogLevel } from '../../src/base/log.js'
+import { type CallLog, createCallLog, type LoggedCalls, type LogLevel } from '../../src/base/log.js'
 
-function captured(level: LogLevel): { calls: CallLog; lines: () => string[] } {
+function captured(
+  level: LogLevel,
+  logged: LoggedCalls = 'failures',
+): { calls: CallLog; lines: () => string[] } {
   const lines: string[] = []
-  const calls = createCallLog(level, 'worker-3', { write: (line: string) => void lines.push(line) })
+  const calls = createCallLog(logged, level, 'worker-3', { write: (line: string) => void lines.push(line) })
   return { calls, lines: () => lines }
 }
 
@@ -37,5 +40,23 @@ for (const [level, written] of LEVELS) {
     calls.write('warn', LINE, 'x')
     t.equal(lines().length, written)
     t.equal(['info', 'warn'].filter((severity) => calls.isOn(severity as 'info')).length, written)
+  })
+}
+
+const SETTINGS = [
+  ['none', []],
+  ['failures', [30, 40]],
+  ['all', [30, 30, 40]],
+] as const
+
+for (const [logged, levels] of SETTINGS) {
+  test(`where ${logged} of the calls are told, the lines are at ${levels.join(', ') || 'no level'}`, async (t) => {
+    const { calls, lines } = captured('trace', logged)
+    const severities = ['success', 'info', 'warn'] as const
+    for (const severity of severities.filter((each) => calls.isOn(each))) calls.write(severity, LINE, 'x')
+    t.same(
+      lines().map((line) => JSON.parse(line).level),
+      levels,
+    )
   })
 }

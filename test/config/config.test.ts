@@ -49,6 +49,9 @@ const GOOD: readonly Good[] = [
   { name: 'poolThreads', env: '256', file: 256, value: 256 },
   { name: 'dataDir', env: '/var/lib/x', file: '/var/lib/x', value: '/var/lib/x' },
   { name: 'logLevel', env: 'silent', file: 'silent', value: 'silent' },
+  ...(['none', 'failures', 'all'] as const).map((each) => ({
+    ...{ name: 'logCalls' as const, env: each, file: each, value: each },
+  })),
   { name: 'native', env: 'newer', file: 'newer', value: 'newer' },
   { name: 'seedItems', env: '10000000', file: 10_000_000, value: 10_000_000 },
   { name: 'corsOrigins', env: 'https://a, https://b,,', file: ['https://a', 'https://b'], value: undefined },
@@ -147,6 +150,7 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
   ['SLUICE_WORKERS', '257', 'must be an integer from 1 to 256'],
   ['SLUICE_POOL_THREADS', '-1', 'must be an integer from 1 to 256'],
   ['SLUICE_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
+  ['SLUICE_LOG_CALLS', 'successes', 'must be one of none, failures, all'],
   ['SLUICE_NATIVE', 'older', 'must be auto or newer'],
   ['SLUICE_SEED_ITEMS', '10000001', 'must be an integer from 0 to 10000000'],
   ['SLUICE_BODY_LIMIT', '0', 'must be an integer from 1'],

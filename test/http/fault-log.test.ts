@@ -8,11 +8,11 @@ import { FakeClock } from '../support/timing/fake-clock.js'
 
 const CALL = { requestId: 'req-1' } as HttpCall
 
-function logAt(level: LogLevel) {
+function logAt(level: LogLevel, tellsRefusals = true) {
   const lines: Record<string, unknown>[] = []
   const log = createLog(level, 'test', { write: (line: string) => void lines.push(JSON.parse(line)) })
   const clock = new FakeClock()
-  const faults = new FaultLog(log, (ms, task) => void clock.runAfter(ms, task))
+  const faults = new FaultLog(log, tellsRefusals, (ms, task) => void clock.runAfter(ms, task))
   return { faults, lines, clock }
 }
 
@@ -45,6 +45,14 @@ test('a call without an operation is told with its path, and a key in it is not'
   faults.record(new Fault('not-found'), 404, 'unmatched', CALL, `/${'x'.repeat(5000)}`)
   t.match(lines, [{ operation: 'unmatched', path: '/v1/sk-…/x', message: 'use /docs' }, { status: 404 }])
   t.equal(String(lines[1]?.path).length, 200)
+})
+
+test('where no single call is to be told a refusal is not, and what we failed at is', async (t) => {
+  const { faults, lines } = logAt('info', false)
+  for (let n = 0; n < 20; n++) faults.record(new Fault('item-not-found'), 404, 'read_item', CALL)
+  faults.record(new Fault('internal'), 500, 'read_item', CALL)
+  t.match(lines, [{ level: 50, status: 500 }])
+  t.equal(lines.length, 1)
 })
 
 test('when debugging the reason is told as well', async (t) => {

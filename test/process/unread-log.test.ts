@@ -28,7 +28,7 @@ async function start(
   folder = tempFolder(t),
 ): Promise<Run> {
   const port = await probePort('127.0.0.1', 0)
-  const settings = { ...KEYS, PORT: String(port), SLUICE_WORKERS: '1', SLUICE_LOG_LEVEL: 'debug' }
+  const settings = { ...KEYS, PORT: String(port), SLUICE_WORKERS: '1', SLUICE_LOG_CALLS: 'all' }
   const [program = '', ...args] = withEnvironment(settings, [process.execPath, MAIN, command])
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', stderr], detached: true })
   t.after(() => {

@@ -16,7 +16,7 @@ export interface ServerSettings {
   /** Options behind `serve`. */
   readonly options?: readonly string[]
   readonly workers: number
-  /** 1 unless it says. */
+  /** As shipped unless it says: one for each core that it may use, and at least one. */
   readonly poolThreads?: number
   /** Any free one unless it says. */
   readonly port?: number
@@ -160,7 +160,10 @@ function boundToParent(command: readonly string[]): readonly string[] {
     : command
 }
 
-/** The environment minus every setting of ours that a shell may carry: a bench must not depend on it. */
+/**
+ * The environment minus every setting of ours that a shell may carry: a bench must not depend on it. What is measured is
+ * what a user gets: only what a run needs is set.
+ */
 function serverEnvironment(settings: ServerSettings): NodeJS.ProcessEnv {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SLUICE_|PORT$|HOST$)/.test(name))
   return {
@@ -168,10 +171,9 @@ function serverEnvironment(settings: ServerSettings): NodeJS.ProcessEnv {
     HOST: '127.0.0.1',
     PORT: String(settings.port ?? 0),
     SLUICE_WORKERS: String(settings.workers),
-    SLUICE_POOL_THREADS: String(settings.poolThreads ?? 1),
+    ...(settings.poolThreads !== undefined && { SLUICE_POOL_THREADS: String(settings.poolThreads) }),
     SLUICE_DATA_DIR: settings.dataFolder,
-    SLUICE_SEED_ITEMS: String(settings.seedItems ?? 0),
-    SLUICE_LOG_LEVEL: 'warn',
+    ...(settings.seedItems !== undefined && { SLUICE_SEED_ITEMS: String(settings.seedItems) }),
     ...settings.environment,
   }
 }

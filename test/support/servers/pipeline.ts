@@ -36,6 +36,7 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     Object.values(counted).reduce((sum, { arrived, statuses }) => sum + arrived - statuses.length, 0)
   const routes = buildRoutes(endpoints, {
     log: createLog('info', 'test', { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    logRefusals: true,
     // None of the endpoints of these tests asks who calls.
     authority: { authorize: () => ANONYMOUS },
     bodyLimit: 1024,
