@@ -2,8 +2,8 @@
  * The floor of a computing operation: bare threads doing the same work in a loop, no HTTP and no queue. The
  * process counts finished turns between the end of the warm-up and the end of the measurement, reports, leaves.
  */
-import type { JsonWebKey } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
+import type { CompactJWSHeaderParameters, JWK, JWTPayload } from 'jose'
 import { costBetween, readCost, readMachineCpuMs } from './process-cost.js'
 
 export type LoopWork =
@@ -15,15 +15,15 @@ export type LoopWork =
       readonly needle: string
     }
   | {
-      /** One signature of an issuer checked, and one of ours made. */
+      /** One token of an issuer verified by `jose`, and one of ours signed by it. */
       readonly kind: 'jws'
       readonly alg: 'RS256' | 'ES256'
-      readonly jwk: JsonWebKey
-      /** The text that the issuer has signed, and its signature in base64url. */
-      readonly signed: string
-      readonly signature: string
-      /** The text that we sign, with a key of our own. */
-      readonly minted: string
+      readonly jwk: JWK
+      /** The issuer's. */
+      readonly token: string
+      /** What ours says; signed with a key of the thread's own. */
+      readonly header: CompactJWSHeaderParameters
+      readonly claims: JWTPayload
     }
 
 export interface LoopJob {

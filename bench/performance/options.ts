@@ -21,7 +21,7 @@ Without an option or a word it prints this: all scenarios take three quarters of
 
 The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
 a bare relay, and their streams are driven by a driver of our own that checks every event.
-Token exchanges (exchange-rs256, exchange-es256) are held against bare cryptography in one thread, and chat-token,
+Token exchanges (exchange-rs256, exchange-es256) are held against bare jose in one thread, and chat-token,
 which calls with an access token, against the same calls with a key. The messages endpoint (messages-same and
 messages-translated, and with -64 streamed) is held against the chat endpoint.
 

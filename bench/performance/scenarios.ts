@@ -11,7 +11,7 @@ import { BARE_TARGET, callSpec, messagesSpec } from './gateway/calls.js'
  * `copy`: a bare uWebSockets.js program that answers the bytes our server answered.
  * `relay`: a bare uWebSockets.js to undici relay in front of the same mock upstream; gateway scenarios only.
  * `pbkdf2` and `scan`: bare threads doing the same computation in a loop, without any HTTP.
- * `jws`: bare threads checking one signature of an issuer and making one of ours; exchanges only.
+ * `jws`: a bare thread in which `jose` verifies one token of an issuer and signs one of ours; exchanges only.
  * `key`: the same server under the same calls, with the key that the access token acts for.
  * `chat`: the same server under calls of its chat endpoint, which the mock upstream answers in chat's own format.
  */
@@ -142,7 +142,7 @@ const exchange = (alg: IssuingAlgorithm): Scenario =>
   scenario({
     name: `exchange-${alg.toLowerCase()}`,
     operation: `POST ${TOKEN_PATH}`,
-    note: `${alg} subject tokens, keys at hand, a policy with a condition; the floor is one verify and one sign in a bare thread`,
+    note: `${alg} subject tokens, keys at hand, a policy with a condition; the floor is one verify and one sign of bare jose`,
     connections: 32,
     requests: [{ method: 'POST', route: TOKEN_PATH, path: TOKEN_PATH }],
     floor: { kind: 'jws', alg },

@@ -1,4 +1,5 @@
-/** The sides of a federation scenario: exchanges against bare cryptography, access tokens against keys. */
+/** The sides of a federation scenario: exchanges against bare `jose`, access tokens against keys. */
+import { type CompactJWSHeaderParameters, decodeJwt, decodeProtectedHeader, type JWK } from 'jose'
 import type { RequestSpec } from '../../harness/http/requests.js'
 import type { LoadTarget } from '../../harness/server/sluice-server.js'
 import type { LoopWork } from '../floor-loop.js'
@@ -30,7 +31,7 @@ export async function startFederationSides(run: ScenarioRun, floor: FloorPlan & 
     const tokens = Array.from({ length: TOKENS }, (_, index) => issuer.token({ jti: `bench-${index}` }))
     const requests = tokens.map((token) => exchangeSpec(trust.policyId, token))
     const accessToken = await exchangeToken(server, requests[0]!)
-    const work = bareSignatureWork(tokens[0]!, key, accessToken)
+    const work = bareJoseWork(tokens[0]!, key, accessToken)
     return { ours: () => runLoad(run, server, { requests }), floor: loopFloor(run, work), stop }
   }
 
@@ -51,11 +52,10 @@ export async function startFederationSides(run: ScenarioRun, floor: FloorPlan & 
   return { ours, floor: withKey, stop }
 }
 
-/** What an exchange cannot do without: checking that token's signature, and one over a token like ours. */
-function bareSignatureWork(token: string, { alg, jwk }: IssuingKey, accessToken: string): LoopWork {
-  const end = token.lastIndexOf('.')
-  const minted = accessToken.slice(0, accessToken.lastIndexOf('.'))
-  return { kind: 'jws', alg, jwk, signed: token.slice(0, end), signature: token.slice(end + 1), minted }
+/** What an exchange cannot do without: verifying that token, and signing one that says what ours does. */
+function bareJoseWork(token: string, { alg, jwk }: IssuingKey, accessToken: string): LoopWork {
+  const header = decodeProtectedHeader(accessToken) as CompactJWSHeaderParameters
+  return { kind: 'jws', alg, jwk: jwk as JWK, token, header, claims: decodeJwt(accessToken) }
 }
 
 /** The access token of one exchange. Throws when it is refused. */
