@@ -3,9 +3,10 @@
  * of the egress proxy and back. It is nothing but a bridge: the sandbox may end it or use the socket itself, and has
  * gained nothing. It takes SIGUSR1, upon which Node would open its debugger to the command.
  */
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:fs'
+import { chmod, chown, copyFile, mkdtemp, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { PROXY_PORT } from './bubblewrap.js'
 
 const SOURCE = `
@@ -19,11 +20,39 @@ createServer({ allowHalfOpen: true }, (inner) => {
 }).listen(${PROXY_PORT}, '127.0.0.1', () => console.log('ready'))
 `
 
-/** A folder of this process for the program and its sockets, which other users may not list. */
-export function relayFolder(): { readonly folder: string; readonly programPath: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-egress-'))
+/** Where the bridge of this process stands, and the program that runs it. */
+export interface RelayFolder {
+  readonly folder: string
+  readonly node: string
+  readonly programPath: string
+}
+
+/**
+ * A folder of this process for the bridge and its sockets, which other users may not list.
+ *
+ * @param uid whom sandboxes run as, if that is somebody else: they cannot reach a Node that stands in a private folder,
+ *   as those of version managers do, so it is brought here
+ */
+export async function makeRelayFolder(uid: number | null): Promise<RelayFolder> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-egress-'))
   const programPath = join(folder, 'relay.cjs')
-  writeFileSync(programPath, SOURCE)
-  chmodSync(programPath, 0o644) // whatever the server makes is its own otherwise
-  return { folder, programPath }
+  await writeFile(programPath, SOURCE)
+  await chmod(programPath, 0o644) // whatever the server makes is its own otherwise
+  if (uid === null) return { folder, node: process.execPath, programPath }
+  await chown(folder, uid, uid)
+  if (await isOpenToAll(process.execPath)) return { folder, node: process.execPath, programPath }
+  const node = join(folder, 'node')
+  await copyFile(process.execPath, node, constants.COPYFILE_FICLONE)
+  await chmod(node, 0o755)
+  return { folder, node, programPath }
+}
+
+/** Whether every user may run the program: its own permissions, and those of all folders above it. */
+async function isOpenToAll(path: string): Promise<boolean> {
+  const own = await stat(path)
+  if ((own.mode & 0o005) !== 0o005) return false
+  for (let above = dirname(path); ; above = dirname(above)) {
+    if (((await stat(above)).mode & 0o001) === 0) return false
+    if (above === dirname(above)) return true
+  }
 }

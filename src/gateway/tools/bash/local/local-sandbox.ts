@@ -1,5 +1,4 @@
 /** Containers of this machine, each command of them in a sandbox of bubblewrap. */
-import { chownSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AddressGuard, DnsLookup } from '../../../../upstream/address-guard.js'
@@ -21,7 +20,7 @@ import {
   type PackedState,
 } from './container-folders.js'
 import { type EgressBounds, EgressProxy } from './egress-proxy.js'
-import { relayFolder } from './egress-relay.js'
+import { makeRelayFolder, type RelayFolder } from './egress-relay.js'
 import { type KernelLock, lockOneOf } from './kernel-locks.js'
 import { GRACE_MS, runSandbox, type SandboxResult } from './sandbox-process.js'
 import { seccompProgram } from './seccomp.js'
@@ -56,7 +55,7 @@ export class LocalSandbox implements Sandbox {
   readonly #running = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
   readonly #sweeper: NodeJS.Timeout
-  #relay: ReturnType<typeof relayFolder> | null = null
+  #relay: Promise<RelayFolder> | null = null
   #sockets = 0
 
   /** Starts with a sweep: what a server left that was killed is over by now. */
@@ -122,7 +121,8 @@ export class LocalSandbox implements Sandbox {
   async retire(): Promise<void> {
     clearInterval(this.#sweeper)
     await Promise.allSettled(this.#running)
-    if (this.#relay !== null) await rm(this.#relay.folder, { recursive: true, force: true })
+    const relay = await this.#relay?.catch(() => null)
+    if (relay != null) await rm(relay.folder, { recursive: true, force: true })
   }
 
   #sweep(): void {
@@ -250,14 +250,16 @@ export class LocalSandbox implements Sandbox {
   async #openEgress(allowedDomains: readonly string[]): Promise<OpenEgress | null> {
     const { egress, uid } = this.#options
     if (egress === null || allowedDomains.length === 0) return null
-    this.#relay ??= relayFolder()
-    const { folder, programPath } = this.#relay
-    if (uid !== null) chownSync(folder, uid, uid)
+    this.#relay ??= makeRelayFolder(uid).catch((error: unknown) => {
+      this.#relay = null // the next command tries again
+      throw error
+    })
+    const { folder, node, programPath } = await this.#relay
     const socketPath = join(folder, `${this.#sockets++}`)
     const proxy = new EgressProxy({ ...egress, allowedDomains })
     await proxy.listen(socketPath)
     return {
-      relay: { socketPath, node: process.execPath, programPath },
+      relay: { socketPath, node, programPath },
       log: () => proxy.log(),
       close: () => proxy.close(),
     }
