@@ -85,6 +85,8 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   private drainLeft = -1
   /** The engine holds back the rest of the answer since `onHeaders` or `onData` has said no. */
   private engineHeld = false
+  /** The end of the read under way will be told. */
+  private awaitsReadEnd = false
   private resumeEngine: (() => void) | null = null
   private progressed = false
   /** When the sweep last saw the call get on; `progressed` says that it has since. */
@@ -267,7 +269,21 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     } catch (error) {
       this.failDefective(error)
     }
+    if (!this.awaitsReadEnd && this.receiver.onReadEnd !== undefined) {
+      this.awaitsReadEnd = true
+      // The engine tells one piece after the other, each chunk of the coding for itself, and does not say when it is done.
+      process.nextTick(tellReadEnd, this)
+    }
     return this.mayContinue()
+  }
+
+  tellReadEnd(): void {
+    this.awaitsReadEnd = false
+    try {
+      this.receiver.onReadEnd?.()
+    } catch (error) {
+      this.failDefective(error)
+    }
   }
 
   private mayContinue(): boolean {
@@ -309,6 +325,10 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     this.phase = phase
     this.progressed = true
   }
+}
+
+function tellReadEnd(call: OngoingUpstreamCall): void {
+  call.tellReadEnd()
 }
 
 const PHASE_LIMITS: Readonly<Record<UpstreamPhase, (timeouts: PhaseTimeouts) => number>> = {

@@ -93,6 +93,8 @@ export interface UpstreamReceiver {
   onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
   /** The bytes are borrowed: valid in this turn only. */
   onData(chunk: Uint8Array): void
+  /** The pieces that came with one read of the socket have been told, in the turn of the last of them. */
+  onReadEnd?(): void
   onEnd(): void
   onFailure(failure: UpstreamFailure): void
 }

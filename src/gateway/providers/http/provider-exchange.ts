@@ -63,6 +63,8 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   protected onAnswer(_answer: A): void {}
   /** A piece of a success that is no document; borrowed. */
   protected onPiece(_chunk: Uint8Array): void {}
+  /** As of an `UpstreamReceiver`, of the decoded pieces. */
+  onReadEnd?(): void
   /** The body of a success that is no document is complete. */
   protected onLastPiece(): void {}
 
@@ -124,8 +126,11 @@ export abstract class ProviderExchange<T extends FailureReceiver, A>
   }
 
   onDecoded(chunk: Uint8Array): void {
-    if (this.#whole === null) this.onPiece(chunk)
-    else if (this.#whole.push(chunk)) return
+    if (this.#whole === null) {
+      this.onPiece(chunk)
+      // What is decoded comes in turns of its own.
+      if (this.#decoder !== null) this.onReadEnd?.()
+    } else if (this.#whole.push(chunk)) return
     else if (this.#isRefused) this.#refuse()
     else this.failMalformed('an answer over 64 MiB')
   }
@@ -268,7 +273,10 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
 
   protected override onPiece(chunk: Uint8Array): void {
     if (!this.#events.push(chunk)) this.failMalformed('an event over 16 MiB')
-    else if (this.#mustFlush && !this.over) this.receiver.onFlush()
+  }
+
+  override onReadEnd(): void {
+    if (this.#mustFlush && !this.over) this.receiver.onFlush()
     this.#mustFlush = false
   }
 

@@ -111,6 +111,17 @@ for (const format of PROVIDER_FORMATS) {
     t.equal(await one.end.opened, 'ended')
   })
 
+  test(`${format.name}: events that come with one read are followed by one flush, each a chunk of its own or not`, async (t) => {
+    const bench = await format.bench(t, waiting(...begun))
+    const one = bench.stream()
+    await eventually(() => one.flushes === 1)
+    const chunkOf = (frame: string): string => `${Buffer.byteLength(frame).toString(16)}\r\n${frame}\r\n`
+    bench.mock.peers[0]!.write(pieces.slice(1).map(chunkOf).join(''))
+    await eventually(() => one.flushes === 2)
+    t.same(format.textsOf(one.events), TEXTS)
+    one.flow.cancel()
+  })
+
   test(`${format.name}: the end is told with the terminator, and the connection serves again once the body has ended`, async (t) => {
     const bench = await format.bench(t, waiting(whole))
     t.equal(await bench.stream().end.opened, 'ended')
