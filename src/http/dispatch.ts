@@ -7,6 +7,7 @@
  * A read runs through it without a promise, a closure per call or a schema built per call.
  */
 import { Fault, type FaultKind } from '../base/fault.js'
+import { LARGE_BYTES, largeTurn } from '../base/large-turns.js'
 import type { Log } from '../base/log.js'
 import type { CallerAuthority, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
@@ -177,6 +178,7 @@ function answerOf(
 ): Route['answer'] {
   const read = inputReader(endpoint) as (call: HttpCall) => EndpointInput<never, never, never>
   const { handle, limit } = endpoint
+  const withBody = hasBody(endpoint)
   const answerLater = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
     // The body is there in this turn only. What is wrong with it is told after what the limit says.
     const input = (async () => read(call))()
@@ -194,6 +196,8 @@ function answerOf(
     try {
       const waiting = limit === undefined ? null : limit(call)
       if (waiting !== null) return answerLater(waiting, call)
+      // What it says is dealt with in another turn: reading it has held up the others long enough.
+      if (withBody && call.body.byteLength >= LARGE_BYTES) return answerLater(largeTurn(), call)
       const reply = handle(read(call), call)
       return reply instanceof Promise
         ? reply.then(undefined, (error: unknown) => renderFault(error, call))

@@ -1,8 +1,10 @@
 /** Reads an endpoint's input from a call: path, then query, then body, which is JSON read by a schema or a form. */
-import { isAscii, isUtf8, transcode } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { Fault, notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
+import { parseAround } from '../base/long-strings.js'
 import { ANONYMOUS, type Principal } from '../base/principal.js'
+import { decodeUtf8 } from '../base/utf8.js'
 import type { HttpCall, IncomingBody } from '../transport/exchange.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
 import { noteOf, type RuleParams } from './fields.js'
@@ -130,8 +132,11 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
   }
   const bytes = bufferView(body)
-  const excess = jsonExcess(bytes)
+  const longStrings: number[] = []
+  const excess = jsonExcess(bytes, longStrings)
   if (excess !== null) return excess
+  const value = parseAround(bytes, longStrings)
+  if (value !== undefined) return value
   const text = decodeUtf8(bytes)
   if (text === null) return new ValidationIssue(['body', 0], 'json')
   try {
@@ -139,18 +144,6 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
   } catch (error) {
     return new ValidationIssue(['body', jsonErrorOffset(error, text)], 'json')
   }
-}
-
-/** From here on the detour over UTF-16 pays, and up to there its second copy does not hurt. */
-const TRANSCODED = { from: 16 * 1024, to: 8 * 1024 * 1024 }
-
-/** The text of UTF-8; null for anything else. Prompts are long: the engine's own decoder takes twice the time. */
-function decodeUtf8(bytes: Buffer): string | null {
-  if (isAscii(bytes)) return bytes.toString('latin1')
-  if (!isUtf8(bytes)) return null
-  const { length } = bytes
-  if (length < TRANSCODED.from || length > TRANSCODED.to) return bytes.toString()
-  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
 }
 
 /**

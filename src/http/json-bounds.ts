@@ -3,6 +3,7 @@
  * every two bytes of `[]`: twenty megabytes would keep the event loop for seconds and take a gigabyte.
  */
 import { notedIssue, type ValidationIssue } from '../base/fault.js'
+import { LONG_STRING } from '../base/long-strings.js'
 
 const DEEPEST = 200
 /** Elements, members and the value itself. */
@@ -28,8 +29,9 @@ const RIGHT_BRACE = 0x7d
 /**
  * What a text holds too much of; null for nothing. The issue names the outermost member it stands in. Of a text that
  * is no JSON nothing is promised. One pass: a nanosecond or two a byte, strings less.
+ * @param longStrings takes where strings begin and end that `parseAround` may lift, by turns
  */
-export function jsonExcess(text: Buffer): ValidationIssue | null {
+export function jsonExcess(text: Buffer, longStrings: number[] = []): ValidationIssue | null {
   const { length } = text
   if (length <= LEAST_BYTES) return null
   /** Members of the objects that are open, by depth. */
@@ -46,11 +48,14 @@ export function jsonExcess(text: Buffer): ValidationIssue | null {
       case QUOTE:
         stringAt = at
         at = endOfString(text, at + 1)
+        if (at - stringAt > LONG_STRING) longStrings.push(stringAt + 1, at)
         break
       case COMMA:
         if (++values > MOST_VALUES) return refuse(`has more than ${MOST_VALUES} values`)
         break
       case COLON:
+        // That was a name.
+        if (longStrings.at(-2) === stringAt + 1) longStrings.length -= 2
         if (depth === 1) nameAt = stringAt
         if (++members > MOST_MEMBERS) return refuse(`has more than ${MOST_MEMBERS} members in all`)
         if (++memberCounts[depth]! > MOST_MEMBERS_OF_ONE)

@@ -1,13 +1,13 @@
 /** The body of one call on the native server: how it is taken in, and when its sender is held back. */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { FaultKind } from '../base/fault.js'
+import { LARGE_BYTES } from '../base/large-turns.js'
 import { BodyQueue, type FlowControl } from './body-queue.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { KeptBody } from './kept-body.js'
 import type { LargeBodies } from './large-bodies.js'
 import { NO_BYTES } from './native-call.js'
 import type { PacedSender, ReadingBudget } from './reading-budget.js'
-import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** The call, as far as its body concerns it. */
 export interface BodyOwner extends HttpCall {
@@ -74,7 +74,7 @@ export class BodyReceiver implements FlowControl, PacedSender {
     this.#route = route
     this.#reading = reading
     this.#length = length
-    this.#isLarge = length < 0 || length >= LARGE_BODY_BYTES
+    this.#isLarge = length < 0 || length >= LARGE_BYTES
     this.#kept = route.readsBody === true ? new KeptBody(exchange, route, blocks, length) : null
     exchange.setWaiting(true)
     this.queue = route.readsBody === 'stream' ? new BodyQueue(length < 0 ? null : length, this) : null

@@ -1,9 +1,9 @@
 /** A whole body while it comes, and what it takes of the memory for bodies. */
 import type { FaultKind } from '../base/fault.js'
+import { LARGE_BYTES } from '../base/large-turns.js'
 import type { BodyBlocks } from './body-blocks.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { NO_BYTES } from './native-call.js'
-import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** The first room of a body that comes in pieces; each further one is twice as large. */
 const FIRST_ROOM = 1024
@@ -51,7 +51,7 @@ export class KeptBody {
       // Out of a slab: a block of memory for each of them costs three times as much, and this one is soon done with.
       if (size > 0) this.#bytes = Buffer.from(new Uint8Array(chunk))
       this.#size = size
-      return isCounted && size >= LARGE_BODY_BYTES ? this.charge() : null
+      return isCounted && size >= LARGE_BYTES ? this.charge() : null
     }
     const room = size > this.#bytes.byteLength ? this.#roomFor(size) : this.#bytes.byteLength
     const refusal = isCounted ? this.charge(room) : null
@@ -75,7 +75,7 @@ export class KeptBody {
   /** The complete body. A large one is good, and counts, until `free`: it waits for its turn. */
   whole(): Uint8Array {
     const whole = this.#bytes.subarray(0, this.#size)
-    if (this.#block === null && this.#size < LARGE_BODY_BYTES) this.close()
+    if (this.#block === null && this.#size < LARGE_BYTES) this.close()
     return whole
   }
 

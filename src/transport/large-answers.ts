@@ -1,4 +1,5 @@
 /** When large bodies that are complete are read and answered. Part of the native edge. */
+import { runInLargeTurn } from '../base/large-turns.js'
 import type { SmallCalls } from './small-calls.js'
 
 /**
@@ -99,7 +100,7 @@ export class LargeAnswers {
     this.#scheduled = true
     const now = performance.now()
     const until = Math.min(...[...this.#waiting.keys()].map((caller) => this.#owedUntil.get(caller) ?? 0))
-    if (until <= now || !this.#smallCalls.areComing(now)) setImmediate(this.#step)
+    if (until <= now || !this.#smallCalls.areComing(now)) runInLargeTurn(this.#step)
     else this.#timer = setTimeout(this.#step, Math.min(until - now, LOOK_AGAIN_MS))
   }
 

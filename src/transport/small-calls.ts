@@ -1,7 +1,6 @@
 /** Whether there are calls that large bodies would keep waiting. Part of the native edge. */
+import { LARGE_BYTES } from '../base/large-turns.js'
 
-/** A body from this size on is large. */
-export const LARGE_BODY_BYTES = 256 * 1024
 /** After so long without a small call nobody is taken to wait for the next one, in milliseconds. */
 const QUIET_MS = 250
 
@@ -10,7 +9,7 @@ export class SmallCalls {
 
   /** A call arrived. @param length of its body; -1 when it comes in chunks */
   arrived(at: number, length: number): void {
-    if (length < LARGE_BODY_BYTES) this.#lastAt = at
+    if (length < LARGE_BYTES) this.#lastAt = at
   }
 
   areComing(now: number): boolean {

@@ -4,12 +4,12 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import type { FaultKind } from '../base/fault.js'
+import { LARGE_BYTES } from '../base/large-turns.js'
 import { writeUnendedAnswer } from './answer-sending.js'
 import { type BodyOwner, BodyReceiver } from './body-receiver.js'
 import type { Reply, Route } from './exchange.js'
 import type { LargeCall } from './large-answers.js'
 import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
-import { LARGE_BODY_BYTES } from './small-calls.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024
@@ -168,7 +168,7 @@ export class UwsExchange extends NativeCall implements BodyOwner, LargeCall {
 
   /** Rule 17: a large body is read in a turn of its own. */
   #answerInTurn(): void {
-    if (this.body.byteLength < LARGE_BODY_BYTES || this.isUndecided()) this.#answer()
+    if (this.body.byteLength < LARGE_BYTES || this.isUndecided()) this.#answer()
     else this.server.largeBodies.answers.add(this.#receiver!.caller, this)
   }
 

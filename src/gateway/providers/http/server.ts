@@ -1,5 +1,7 @@
 /** What calls of one configured server have in common: where they go, what they carry, and what must not be seen. */
 import { Fault } from '../../../base/fault.js'
+import { LARGE_BYTES, largeTurn } from '../../../base/large-turns.js'
+import { writeAround } from '../../../base/long-strings.js'
 import type {
   ConnectionPoolLimits,
   PhaseTimeouts,
@@ -10,6 +12,7 @@ import type {
 } from '../../../upstream/port.js'
 import type { RoutedRequest } from '../../formats/canonical.js'
 import { isPublicSkills } from '../../formats/extra-members.js'
+import { deferCall } from '../port/deferred-call.js'
 import { type FailureSource, rejectCall } from '../port/failure.js'
 import type {
   CallHandle,
@@ -143,7 +146,10 @@ export class ProviderServer {
     const begin = (call: ProviderCall<R>, receiver: T, body: WireObject | Fault): CallHandle => {
       const text = serialize(body)
       if (text instanceof Fault) return rejectCall(text, receiver)
-      return this.send(exchange(call, receiver, body), { ...template, body: text }, call)
+      const send = (written: Pick<UpstreamRequest, 'body' | 'headers'>): CallHandle =>
+        this.send(exchange(call, receiver, body), { ...template, ...written }, call)
+      if (text !== null) return send({ body: text, headers: template.headers })
+      return deferCall(writeInLargeTurn(body, template.headers), send, receiver)
     }
     return (call, receiver) => {
       const body = build(call)
@@ -190,16 +196,30 @@ export function addExtraMembers(body: WireObject, { extra }: RoutedRequest): Wir
 }
 
 /**
- * The text of a body. The fault it is; that of a body which names what lies in the account at the provider; or that
- * of one which cannot be written, which validation should have seen.
+ * The text of a body; null for a large one, which is written in turns of its own. The fault it is; that of a body which
+ * names what lies in the account at the provider; or that of one which cannot be written, which validation should have
+ * seen.
  */
-function serialize(body: WireObject | Fault): string | Fault {
+function serialize(body: WireObject | Fault): string | Fault | null {
   if (body instanceof Fault) return body
   try {
-    return refuseAccountReference(body) ?? JSON.stringify(body)
+    const size = { chars: 0 }
+    const refused = refuseAccountReference(body, size)
+    if (refused !== null) return refused
+    return size.chars >= LARGE_BYTES ? null : JSON.stringify(body)
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }
+}
+
+/** A large body as it is sent: written in a turn of the event loop of its own, and its long strings while they go out. */
+async function writeInLargeTurn(
+  body: object,
+  headers: readonly string[],
+): Promise<Pick<UpstreamRequest, 'body' | 'headers'>> {
+  await largeTurn()
+  const text = writeAround(body)
+  return { body: text, headers: [...headers, 'content-length', String(text.byteLength)] }
 }
 
 /** Only a chat caller can ask for it (contract/gateway 4.5); a translation hands the wish on. */
@@ -254,9 +274,10 @@ const CALLER_JSON: ReadonlySet<string> = new Set([
 /**
  * The fault of a body with such a reference, wherever it stands, naming the place; null when there is none. Null as
  * a value refers to nothing. Depth is bounded by validation.
+ * @param size takes the characters of the texts that were looked at
  */
-export function refuseAccountReference(body: object): Fault | null {
-  const path = findAccountReference(body)
+export function refuseAccountReference(body: object, size: TextSize = { chars: 0 }): Fault | null {
+  const path = findAccountReference(body, size)
   if (path === null) return null
   return new Fault('bad-request', {
     note: `${path.join('.')} is not supported: what lies in the account at the provider is no caller's to name`,
@@ -266,11 +287,16 @@ export function refuseAccountReference(body: object): Fault | null {
 
 type MemberPath = (string | number)[]
 
-function findAccountReference(value: unknown): MemberPath | null {
+interface TextSize {
+  chars: number
+}
+
+function findAccountReference(value: unknown, size: TextSize): MemberPath | null {
+  if (typeof value === 'string') size.chars += value.length
   if (typeof value !== 'object' || value === null) return null
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
-      const found = findAccountReference(value[at])
+      const found = findAccountReference(value[at], size)
       if (found !== null) return [at, ...found]
     }
     return null
@@ -280,7 +306,7 @@ function findAccountReference(value: unknown): MemberPath | null {
     const member = members[name]
     if (member === null || member === undefined || CALLER_JSON.has(name)) continue
     if (REFERENCES.has(name) && !isPublicSkills(member)) return [name]
-    const found = findAccountReference(member)
+    const found = findAccountReference(member, size)
     if (found !== null) return [name, ...found]
   }
   return null
