@@ -1,10 +1,9 @@
 /** The only importer of undici: HTTP/1.1 calls with limits per phase, without retries, redirects or decompression. */
-import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard, DnsLookup } from './address-guard.js'
 import { SocketConnector, SocketGauge } from './connector.js'
-import { InterimFilter } from './interim-filter.js'
+import type { EngineSocket } from './engine-socket.js'
 import { type CallConnection, type CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
 import type {
   ConnectionPoolLimits,
@@ -301,8 +300,7 @@ const ignore = (): void => {}
  */
 class Connection implements CallConnection {
   private readonly client: Client
-  private socket: Socket | null = null
-  private filter: InterimFilter | null = null
+  private socket: EngineSocket | null = null
   /** A call has been answered over the socket of now. */
   hasServed = false
 
@@ -321,7 +319,6 @@ class Connection implements CallConnection {
       allowH2: false,
       connect: (address, opened) => {
         this.socket = connector.open(address, opened as Parameters<SocketConnector['open']>[1])
-        this.filter = new InterimFilter(this.socket)
         this.hasServed = false
       },
     })
@@ -329,12 +326,12 @@ class Connection implements CallConnection {
   }
 
   get isSilentSinceReuse(): boolean {
-    return this.hasServed && this.filter?.heard === false
+    return this.hasServed && this.socket?.filter.heard === false
   }
 
   dispatch(call: OngoingUpstreamCall): void {
     const { method, path, headers, body } = call.request
-    this.filter?.expectAnswer()
+    this.socket?.filter.expectAnswer()
     this.client.dispatch(
       { method, path, headers: headers as string[], body: undiciBody(body) },
       call as unknown as Dispatcher.DispatchHandler,
@@ -343,6 +340,6 @@ class Connection implements CallConnection {
 
   destroy(): void {
     this.client.destroy(ignore)
-    this.socket?.destroy()
+    this.socket?.socket.destroy()
   }
 }

@@ -1,11 +1,12 @@
 /** Opens sockets: no delay, TCP keep-alive after a minute, HTTP/1.1 only, the last TLS session remembered. */
-import { connect as connectTcp, isIP, Socket } from 'node:net'
+import { connect as connectTcp, isIP, type OnReadOpts, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { type AddressGuard, AddressRefused, type DnsLookup, guardedLookup } from './address-guard.js'
+import { EngineSocket } from './engine-socket.js'
 
 const KEEP_ALIVE_AFTER_MS = 60_000
-/** What the socket may hold while its call is paused. */
-const READ_AHEAD_BYTES = 16 * 1024
+/** What the socket may hold of a request that is sent piece by piece. */
+const WRITE_AHEAD_BYTES = 16 * 1024
 
 interface OriginAddress {
   readonly protocol: string
@@ -31,9 +32,12 @@ export class SocketConnector {
   ) {}
 
   /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
-  open(address: OriginAddress, opened: SocketCallback): Socket {
+  open(address: OriginAddress, opened: SocketCallback): EngineSocket {
     const secure = address.protocol === 'https:'
-    const socket = this.refusedSocket(address, secure) ?? this.connect(address, secure)
+    const engineSocket = new EngineSocket(
+      (onread) => this.refusedSocket(address, secure) ?? this.connect(address, secure, onread),
+    )
+    const { socket } = engineSocket
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS)
     this.gauge.add(socket)
@@ -47,7 +51,7 @@ export class SocketConnector {
     socket.once(ready, () => tell(null))
     // Stays for the life of the socket: an error between two owners must not end the process.
     socket.on('error', tell)
-    return socket
+    return engineSocket
   }
 
   /** A socket that fails without having dialled, when the host is an address that may not be dialled. */
@@ -57,11 +61,12 @@ export class SocketConnector {
   }
 
   /** Names are judged by what they resolve to. */
-  private connect({ hostname, port }: OriginAddress, secure: boolean): Socket {
+  private connect({ hostname, port }: OriginAddress, secure: boolean, onread: OnReadOpts): Socket {
     const options = {
       host: hostname,
       port: port === '' ? (secure ? 443 : 80) : Number(port),
-      highWaterMark: READ_AHEAD_BYTES,
+      highWaterMark: WRITE_AHEAD_BYTES,
+      onread,
       ...(this.guard !== null && { lookup: guardedLookup(this.guard, secure, this.resolve) }),
     }
     if (!secure) return connectTcp(options)

@@ -1,6 +1,4 @@
 /** Takes interim answers (1xx, RFC 9110 section 15.2) out of what is read, because the HTTP engine breaks off on some. */
-import type { Socket } from 'node:net'
-
 /** `HTTP/1.1 103` */
 const STATUS_AT = 9
 const STATUS_END = 12
@@ -11,7 +9,7 @@ const ZERO = 0x30
 /** As much of interim heads as is read away before one answer; what is longer is left to the engine. */
 const MOST_BYTES = 16 * 1024
 
-/** Stands between a socket and its reader, which pulls: `socket.read` is the only way in. */
+/** Stands between a socket and its reader. */
 export class InterimFilter {
   /** Something has come since the last request. */
   heard = false
@@ -21,18 +19,10 @@ export class InterimFilter {
   #held: Buffer | null = null
   #skipped = 0
 
-  constructor(socket: Socket) {
-    const read = socket.read.bind(socket) as (size?: number) => Buffer | null
-    // The stream's own machinery reads with a size of 0, which brings nothing.
-    socket.read = (size?: number): Buffer | null => {
-      for (;;) {
-        const chunk = read(size)
-        if (chunk === null || size !== undefined) return chunk
-        this.heard = true
-        const rest = this.#awaitsHead ? this.#withoutInterim(chunk) : chunk
-        if (rest !== null) return rest
-      }
-    }
+  /** What of the bytes is for the reader; null while it is not known, or nothing. */
+  pass(bytes: Buffer): Buffer | null {
+    this.heard = true
+    return this.#awaitsHead ? this.#withoutInterim(bytes) : bytes
   }
 
   /** A request goes out. */
@@ -43,7 +33,6 @@ export class InterimFilter {
     this.#skipped = 0
   }
 
-  /** What is left for the reader; null while it is not known, or nothing. */
   #withoutInterim(chunk: Buffer): Buffer | null {
     let bytes = this.#held === null ? chunk : Buffer.concat([this.#held, chunk])
     this.#held = null
