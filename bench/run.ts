@@ -13,6 +13,7 @@ import { wrkVersion } from './performance/drive-wrk.js'
 import { installPeer } from './performance/gateway/peer.js'
 import { errorTotal, type RoundFigures } from './performance/job.js'
 import { type BenchOptions, readOptions, usage } from './performance/options.js'
+import { quickTable } from './performance/quick-table.js'
 import { type BenchReport, renderMarkdown, runRecord } from './performance/report.js'
 import { type Scenario, scenarios } from './performance/scenarios.js'
 import { type ScenarioSummary, summarize } from './performance/summary.js'
@@ -73,7 +74,8 @@ function writeReport(report: BenchReport, options: BenchOptions): void {
   writeFileSync(join(folder, 'results.json'), json)
   writeFileSync(join(folder, 'report.md'), markdown)
   if (options.jsonFile !== null) writeFileSync(options.jsonFile, json)
-  process.stdout.write(`${markdown}\nkept in bench/reports/${name}\n`)
+  const printed = options.quick ? `${quickTable(report.scenarios, report.run.peer)}\n` : markdown
+  process.stdout.write(`${printed}\nkept in bench/reports/${name}\n`)
 }
 
 /** A round without a single reply is as little a result as one with failures. */

@@ -3,25 +3,37 @@
 import type { Progress } from '../harness/progress.js'
 import { startFederationSides } from './federation/federation-sides.js'
 import { startGatewaySides, startMessagesSides } from './gateway/gateway-sides.js'
-import type { RoundFigures, SideFigures, SideName } from './job.js'
+import type { DriverName, RoundFigures, SideFigures, SideName } from './job.js'
 import type { Scenario } from './scenarios.js'
 import { type CampaignSettings, type ScenarioRun, type ScenarioSides, startPlainSides } from './sides.js'
 
 /** What a start, a stop and the messages around a measurement take; only the time estimate uses it. */
 const OVERHEAD_SECONDS = 0.5
 
+/**
+ * The engine compiles in the first seconds of a load: each side has this much of it before anything counts. A server
+ * that starts anew in each round never gets there, and its floor does not either.
+ */
+const FIRST_LOAD_SECONDS = 2
+
+const FIRST_LOAD_CALLERS = 32
+
+const hasFirstLoad = ({ freshStoreEachRound }: Scenario): boolean => freshStoreEachRound !== true
+
 /** Expected seconds of a scenario, for the time left. */
 export function plannedSeconds(scenario: Scenario, settings: CampaignSettings): number {
   const peers = scenario.floor.kind === 'relay' && settings.peerProgram !== null ? 1 : 0
   const sides = (scenario.floor.kind === 'none' ? 1 : 2) + peers
   const solo = scenario.itemsVisited === undefined ? 0 : soloSeconds(settings) + OVERHEAD_SECONDS
-  return settings.rounds * (sides * sideSeconds(settings) + solo)
+  const first = hasFirstLoad(scenario) ? sides * (FIRST_LOAD_SECONDS + OVERHEAD_SECONDS) : 0
+  return first + settings.rounds * (sides * sideSeconds(settings) + solo)
 }
 
 /** Runs all rounds of one scenario. Throws when a server does not start or leaves while it is measured. */
 export async function runScenario(run: ScenarioRun, progress: Progress): Promise<RoundFigures[]> {
   const sides = await startSides(run)
   try {
+    if (hasFirstLoad(run.scenario)) await firstLoads(run, sides, progress)
     const rounds: RoundFigures[] = []
     while (rounds.length < run.settings.rounds)
       rounds.push(await runRound(run, sides, rounds.length, progress))
@@ -29,6 +41,28 @@ export async function runScenario(run: ScenarioRun, progress: Progress): Promise
   } finally {
     await sides.stop()
   }
+}
+
+async function firstLoads({ scenario, settings }: ScenarioRun, sides: ScenarioSides, progress: Progress) {
+  const load = {
+    warmupSeconds: 0,
+    measureSeconds: FIRST_LOAD_SECONDS,
+    // One caller who waits for each answer would take minutes to have everything compiled.
+    ...(scenario.pairs === true && {
+      tool: crowdDriver(scenario, settings),
+      connections: FIRST_LOAD_CALLERS,
+    }),
+  }
+  for (const name of ['floor', 'ours', 'peer'] as const) {
+    const side = sides[name]
+    const seconds = FIRST_LOAD_SECONDS + OVERHEAD_SECONDS
+    if (side !== undefined)
+      await progress.during(`${scenario.name}, first load, ${name}`, seconds, () => side(load))
+  }
+}
+
+function crowdDriver({ requests }: Scenario, { generator }: CampaignSettings): DriverName {
+  return requests[0]?.answer?.kind === 'stream' ? 'streams' : generator
 }
 
 function startSides(run: ScenarioRun): Promise<ScenarioSides> {
@@ -53,7 +87,7 @@ async function runRound(
   const order = (['floor', 'ours', 'peer'] as const).filter((name) => sides[name] !== undefined)
   if (round % 2 === 1) order.reverse()
   for (const name of order) {
-    measured[name] = await during(name, sideSeconds(settings), sides[name]!)
+    measured[name] = await during(name, sideSeconds(settings), () => sides[name]!())
     const measureSolo = sides.solo
     if (name !== 'ours' || measureSolo === undefined) continue
     const seconds = soloSeconds(settings)

@@ -1,11 +1,12 @@
 /** The generator process: takes one job by message, drives the load, answers with the figures, leaves. */
 import { driveAutocannon } from './drive-autocannon.js'
 import { driveWrk } from './drive-wrk.js'
+import { drivePairs } from './gateway/drive-pairs.js'
 import { driveStreams } from './gateway/drive-streams.js'
 import type { GeneratorMessage, LoadJob, LoadResult } from './job.js'
 import { MeasureWindow } from './measure-window.js'
 
-const drivers = { autocannon: driveAutocannon, wrk: driveWrk, streams: driveStreams }
+const drivers = { autocannon: driveAutocannon, wrk: driveWrk, streams: driveStreams, pairs: drivePairs }
 
 async function run(job: LoadJob): Promise<LoadResult> {
   const window = new MeasureWindow(job)

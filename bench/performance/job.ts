@@ -3,13 +3,21 @@
 import type { HistogramSnapshot, QuantileSummary } from '../../src/base/histogram.js'
 import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
 import type { LoopFigures } from './floor-loop.js'
-import type { PollPlan } from './scenarios.js'
 
 /** What the command line may ask for. */
 export type GeneratorName = 'autocannon' | 'wrk'
 
-/** `streams` is our own driver, which checks every event of a stream. */
-type DriverName = GeneratorName | 'streams'
+/**
+ * `streams` is our own driver, which checks every event of a stream; `pairs` makes every call directly too, and tells
+ * what the server between adds.
+ */
+export type DriverName = GeneratorName | 'streams' | 'pairs'
+
+/** A light open-loop caller beside the load: `ratePerSecond` requests at fixed times, whatever the server does. */
+export interface PollPlan {
+  readonly path: string
+  readonly ratePerSecond: number
+}
 
 /** One load run against one address. */
 export interface LoadJob {
@@ -26,6 +34,15 @@ export interface LoadJob {
   /** Processes that answer the server, on the generator's core: their CPU time counts as the generator's. */
   readonly upstreamPids: readonly number[]
   readonly poll: PollPlan | null
+  /** The same call at the upstream itself; only for `pairs`. */
+  readonly direct?: { readonly origin: string; readonly request: RequestSpec }
+}
+
+/** What a server between a caller and its upstream adds, milliseconds. */
+export interface AddedLatency {
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
 }
 
 /** Requests that did not get a good answer, counted over warm-up and measurement. */
@@ -58,6 +75,8 @@ export interface LoadFigures {
   readonly histogram: HistogramSnapshot | null
   /** Null when the answers are no streams, or the tool does not look into them. */
   readonly stream: StreamFigures | null
+  /** Only where calls were made both ways. */
+  readonly added?: AddedLatency
 }
 
 /** What a light caller beside the load saw; latency counts from the time a request was due. */

@@ -6,8 +6,7 @@ import { KeptConnections } from '../harness/http/kept-connections.js'
 import { runPacedCalls } from '../harness/http/pacer.js'
 import { requestBytes } from '../harness/http/requests.js'
 import { costBetween, ownCpuMs, type ProcessCost, readCost } from '../harness/machine/proc.js'
-import type { CostFigures, LoadJob, PollFigures } from './job.js'
-import type { PollPlan } from './scenarios.js'
+import type { CostFigures, LoadJob, PollFigures, PollPlan } from './job.js'
 
 interface CostReading {
   readonly at: number

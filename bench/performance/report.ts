@@ -2,12 +2,13 @@
 
 import { bulletList, type Columns, columnTable } from '../harness/figures/markdown.js'
 import { SEQUENCE_SEED } from '../harness/figures/sequence.js'
-import type { MedianRange } from '../harness/figures/statistics.js'
+import { LEAST_CONFIDENCE, type MedianInterval } from '../harness/figures/statistics.js'
 import { describeSource, type MachineRecord, machineLine, sourceLine } from '../harness/machine/machine.js'
 import { coresText } from '../harness/machine/pinning.js'
 import { PROJECT_FOLDER } from '../harness/project.js'
+import type { JudgedBar } from './bars.js'
 import { PEER_LABEL } from './gateway/peer.js'
-import type { RoundFigures } from './job.js'
+import type { AddedLatency, RoundFigures } from './job.js'
 import type { CampaignSettings } from './sides.js'
 import {
   GENERATOR_CEILING,
@@ -57,11 +58,12 @@ export function runRecord(
 
 /** The whole report in Markdown, its tables padded so that they read well in a terminal too. */
 export function renderMarkdown({ run, scenarios }: BenchReport): string {
-  const streams = scenarios.flatMap(({ name, ours, floor, peer }) =>
-    Object.entries({ ours, floor, peer }).flatMap(([side, of]) =>
-      of?.stream ? [{ name, side, stream: of.stream }] : [],
-    ),
+  const sides = scenarios.flatMap(({ name, ours, floor, peer }) =>
+    Object.entries({ ours, floor, peer }).flatMap(([side, of]) => (of === null ? [] : [{ name, side, of }])),
   )
+  const streams = sides.flatMap(({ of: { stream }, ...side }) => (stream ? [{ ...side, stream }] : []))
+  const added = sides.flatMap(({ of, ...side }) => (of.added ? [{ ...side, added: of.added }] : []))
+  const bars = scenarios.flatMap(({ name, bars: own }) => own.map((bar) => ({ name, ...bar })))
   const peers = scenarios.flatMap(({ name, peer, peerRatio }) => (peer ? [{ name, peer, peerRatio }] : []))
   const scans = scenarios.flatMap(({ name, perItem }) => (perItem ? [{ name, ...perItem }] : []))
   const checks = scenarios.flatMap((scenario) =>
@@ -71,7 +73,9 @@ export function renderMarkdown({ run, scenarios }: BenchReport): string {
     '# Benchmark',
     columnTable(MAIN_COLUMNS, scenarios),
     LEGEND,
+    ...titled('## Bars', columnTable(BAR_COLUMNS, bars), bars),
     ...titled('## Streams', columnTable(STREAM_COLUMNS, streams), streams),
+    ...titled('## Added latency', columnTable(ADDED_COLUMNS, added), added),
     ...titled(`## Beside ${run.peer}`, columnTable(PEER_COLUMNS, peers), peers),
     ...titled('## Cost of a scan', columnTable(SCAN_COLUMNS, scans), scans),
     ...titled('## Checks', bulletList(checks), checks),
@@ -100,8 +104,8 @@ const MAIN_COLUMNS: Columns<ScenarioSummary> = [
   ['gen. CPU', ({ ours }) => formatDecimal(ours.generatorShare, 2)],
   ['floor/s', ({ floor }) => (floor === null ? NONE : formatRate(floor))],
   ['floor µs/req', ({ floor }) => formatDecimal(floor?.cpuUsPerRequest ?? null)],
-  ['rate ratio to floor', ({ rateRatio }) => formatRatio(rateRatio)],
-  ['CPU ratio to floor', ({ cpuRatio }) => formatRatio(cpuRatio)],
+  ['rate ratio to floor', ({ rateRatio }) => formatInterval(rateRatio)],
+  ['CPU ratio to floor', ({ cpuRatio }) => formatInterval(cpuRatio)],
   ['health p99 ms', ({ poll }) => formatMs(poll?.latency.p99 ?? null)],
 ]
 
@@ -115,9 +119,37 @@ const STREAM_COLUMNS: Columns<{ name: string; side: string; stream: StreamSummar
   ['gap p50 ms', ({ stream }) => formatMs(stream.gap.p50)],
   ['gap p99 ms', ({ stream }) => formatMs(stream.gap.p99)],
   ['gap max ms', ({ stream }) => formatMs(stream.gap.max)],
+  ['CPU µs/token', ({ stream }) => formatDecimal(stream.cpuUsPerToken)],
 ]
 
-const PEER_COLUMNS: Columns<{ name: string; peer: SideSummary; peerRatio: MedianRange | null }> = [
+const ADDED_COLUMNS: Columns<{ name: string; side: string; added: AddedLatency }> = [
+  ['scenario', ({ name }) => name],
+  ['side', ({ side }) => side],
+  ['added p50 µs', ({ added }) => (added.p50 * 1_000).toFixed(0)],
+  ['added p99 µs', ({ added }) => (added.p99 * 1_000).toFixed(0)],
+  ['added max ms', ({ added }) => formatMs(added.max)],
+]
+
+const barText = ({ atLeast, atMost }: JudgedBar): string =>
+  atLeast === undefined ? `≤ ${atMost}` : `≥ ${Number(atLeast.toFixed(3))}`
+
+const BAR_COLUMNS: Columns<{ name: string } & JudgedBar> = [
+  ['scenario', ({ name }) => name],
+  ['figure', ({ says }) => says],
+  ['bar', barText],
+  ['measured', ({ value }) => formatInterval(value, (value?.median ?? 0) < 10 ? 3 : 1)],
+  ['', barVerdictText],
+]
+
+/** A bar within the interval, or an interval of too few rounds, decides nothing. */
+function barVerdictText({ verdict, medianMeets, value }: JudgedBar): string {
+  if (verdict !== 'open') return verdict
+  if (value === null) return 'not measured'
+  const why = value.confidence < LEAST_CONFIDENCE ? 'too few rounds' : 'the bar lies in the interval'
+  return `${medianMeets ? 'met' : 'missed'} by the median, not decided: ${why}`
+}
+
+const PEER_COLUMNS: Columns<{ name: string; peer: SideSummary; peerRatio: MedianInterval | null }> = [
   ['scenario', ({ name }) => name],
   ['peer/s', ({ peer }) => formatRate(peer)],
   ['p50 ms', ({ peer }) => formatMs(peer.p50)],
@@ -125,7 +157,7 @@ const PEER_COLUMNS: Columns<{ name: string; peer: SideSummary; peerRatio: Median
   ['errors', ({ peer }) => String(peer.errors)],
   ['CPU µs/req', ({ peer }) => formatDecimal(peer.cpuUsPerRequest)],
   ['RSS MiB', ({ peer }) => formatMebibytes(peer.rssBytes)],
-  ['our rate / peer', ({ peerRatio }) => formatRatio(peerRatio)],
+  ['our rate / peer', ({ peerRatio }) => formatInterval(peerRatio)],
 ]
 
 const SCAN_COLUMNS: Columns<{ name: string } & ItemCost> = [
@@ -137,7 +169,8 @@ const SCAN_COLUMNS: Columns<{ name: string } & ItemCost> = [
 ]
 
 const LEGEND = `Medians over the rounds. \`rate ratio\` is our rate over the floor's, \`CPU ratio\` the floor's CPU per request over ours
-(1 would be the bare program's cost), both paired by round, with [smallest..largest]. CPU columns are cores. \`*\`: the
+(1 would be the bare program's cost), both paired by round, with [an interval] that holds the true median in at least
+95 of 100 runs, by the order of the rounds' values alone; below 6 rounds it is their range, which decides nothing. CPU columns are cores. \`*\`: the
 generator used ${GENERATOR_CEILING} of its core or more, so the rate is its ceiling and only a lower bound of the server's. \`errors\` counts
 replies outside 2xx, timeouts, lost connections, incomplete answers and failed polls over warm-up and measurement. In
 a gateway's row a request is a whole call, and the generator's CPU holds that of the mock upstream. \`health p99\` is a second,
@@ -198,7 +231,8 @@ function formatMs(value: number | null): string {
   return value < 10 ? value.toFixed(2) : value.toFixed(1)
 }
 
-function formatRatio(value: MedianRange | null): string {
+function formatInterval(value: MedianInterval | null, places = 2): string {
   if (value === null) return NONE
-  return `${value.median.toFixed(2)} [${value.min.toFixed(2)}..${value.max.toFixed(2)}]`
+  const [middle, low, high] = [value.median, value.low, value.high].map((one) => one.toFixed(places))
+  return `${middle} [${low}..${high}]`
 }

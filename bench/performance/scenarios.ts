@@ -2,9 +2,11 @@
 
 import { randomIds, shuffled } from '../harness/figures/sequence.js'
 import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
+import type { Bar } from './bars.js'
 import { TOKEN_PATH } from './federation/exchange-request.js'
 import type { IssuingAlgorithm } from './federation/issuing-key.js'
-import { BARE_TARGET, callSpec, messagesSpec } from './gateway/calls.js'
+import { BARE_TARGET, callSpec, messagesSpec, toolCallSpec } from './gateway/calls.js'
+import type { PollPlan } from './job.js'
 
 /**
  * What a scenario is compared with, measured in the same run on the same core.
@@ -24,12 +26,6 @@ export type FloorPlan =
   | { readonly kind: 'jws'; readonly alg: IssuingAlgorithm }
   | { readonly kind: 'key' }
   | { readonly kind: 'chat'; readonly model: string }
-
-/** A light open-loop caller beside the load: `ratePerSecond` requests at fixed times, whatever the server does. */
-export interface PollPlan {
-  readonly path: string
-  readonly ratePerSecond: number
-}
 
 /** A figure that has a known right value. Latencies in ms, CPU share in cores. */
 export interface Expectation {
@@ -54,6 +50,10 @@ export interface Scenario {
   readonly itemsVisited?: number
   readonly poll?: PollPlan
   readonly expect?: readonly Expectation[]
+  /** What it is held to. */
+  readonly bars?: readonly Bar[]
+  /** Every call is made at the mock upstream too, and what is added to it is told. */
+  readonly pairs?: true
 }
 
 const ITEM = '/api/v1/items/:item_id'
@@ -116,7 +116,13 @@ const hash = (rounds: number, more: Partial<Scenario> = {}): Scenario =>
   })
 
 /** A call passed on to the mock upstream; `model` chooses its answer. */
-const gateway = (name: string, model: string, connections: number, note: string): Scenario =>
+const gateway = (
+  name: string,
+  model: string,
+  connections: number,
+  note: string,
+  more: Partial<Scenario> = {},
+): Scenario =>
   scenario({
     name,
     operation: 'POST /api/v1/chat/completions',
@@ -124,7 +130,15 @@ const gateway = (name: string, model: string, connections: number, note: string)
     connections,
     requests: [callSpec(BARE_TARGET, model)],
     floor: { kind: 'relay' },
+    ...more,
   })
+
+/** One caller who makes each call at the mock upstream too; the mock stands beside the server, so that only its work is added. */
+const latency = (name: string, model: string, note: string, bars: readonly Bar[] = []): Scenario =>
+  gateway(name, model, 1, note, { pairs: true, bars })
+
+/** Against the chat endpoint of the same server. */
+const NEARLY_CHAT: readonly Bar[] = [{ figure: 'cpuRatio', atLeast: 0.9 }]
 
 /** Calls of the messages endpoint beside equal ones of chat; `floor` is the model that chat asks. */
 const messages = (name: string, model: string, floor: string, note: string): Scenario =>
@@ -135,6 +149,7 @@ const messages = (name: string, model: string, floor: string, note: string): Sce
     connections: 32,
     requests: [messagesSpec(model)],
     floor: { kind: 'chat', model: floor },
+    bars: NEARLY_CHAT,
   })
 
 /** Exchanges of subject tokens signed with `alg`; their forms are filled in when the server's policy is known. */
@@ -147,6 +162,7 @@ const exchange = (alg: IssuingAlgorithm): Scenario =>
     requests: [{ method: 'POST', route: TOKEN_PATH, path: TOKEN_PATH }],
     floor: { kind: 'jws', alg },
     expect: [{ figure: 'p99', min: 0, max: 20 }],
+    ...(alg === 'RS256' && { bars: [{ figure: 'cpuRatio', atLeast: 0.6 }] }),
   })
 
 /** Every scenario, in the order in which they run. */
@@ -163,6 +179,7 @@ export const scenarios: readonly Scenario[] = [
     note: '256 ids drawn from 10000 items',
     seedItems: 10_000,
     requests: [...randomIds(255, 10_000), 1].map(getItem),
+    bars: [{ figure: 'cpuRatio', atLeast: 0.85 }],
   }),
   scenario({
     name: 'list',
@@ -170,6 +187,7 @@ export const scenarios: readonly Scenario[] = [
     note: 'the first 20 items',
     seedItems: 10_000,
     requests: [listItems],
+    bars: [{ figure: 'cpuRatio', atLeast: 0.75 }],
   }),
   scenario({
     name: 'read-mix',
@@ -184,6 +202,7 @@ export const scenarios: readonly Scenario[] = [
     note: 'each 201 is durable; the floor reads the body and answers the same bytes, without a store',
     requests: [createItem],
     freshStoreEachRound: true,
+    bars: [{ figure: 'cpuRatio', atLeast: 0.35 }],
   }),
   scenario({
     name: 'mixed-write',
@@ -216,11 +235,37 @@ export const scenarios: readonly Scenario[] = [
       { figure: 'serverShare', min: 0, max: 0.15 },
     ],
   }),
-  gateway('chat', 'bench/json', 32, 'passed on to a mock upstream, an answer of 500 bytes'),
+  gateway('chat', 'bench/json', 32, 'passed on to a mock upstream, an answer of 500 bytes', {
+    bars: [{ figure: 'cpuRatio', atLeast: 0.6 }],
+  }),
   gateway('stream-16', 'bench/stream-16', 32, '16 tokens at once, the floor writes chunk by chunk'),
-  gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),
+  gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk', {
+    bars: [{ figure: 'rateRatio', atLeast: 1.2 }],
+  }),
   gateway('stream-1000', 'bench/stream-1000', 8, '1000 tokens at once, the floor writes chunk by chunk'),
-  gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms'),
+  gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms', {
+    bars: [
+      { figure: 'cpuRatio', atLeast: 1 / 1.35 },
+      { figure: 'gapP99OverFloor', atMost: 10 },
+    ],
+  }),
+  gateway('paced-3000', 'bench/paced-64', 3_000, '3000 streams at a time, each 64 tokens in gaps of 20 ms', {
+    bars: [{ figure: 'gapP99', atMost: 60 }],
+  }),
+  latency('latency', 'bench/json', 'what is added to a whole answer, one connection', [
+    { figure: 'addedP50OverFloor', atMost: 70 },
+    { figure: 'addedP99OverFloor', atMost: 200 },
+  ]),
+  latency('latency-first', 'bench/stream-16', 'what is added to the first of 16 tokens, one connection'),
+  scenario({
+    name: 'chat-tools',
+    operation: 'POST /api/v1/chat/completions',
+    note: 'chat with 20 functions of the caller, 9 KB; the floor is chat without them',
+    connections: 32,
+    requests: [toolCallSpec(20)],
+    floor: { kind: 'chat', model: 'bench/json' },
+    bars: NEARLY_CHAT,
+  }),
   messages('messages-same', 'messages/json', 'bench/json', 'a provider of messages'),
   messages('messages-translated', 'bench/json', 'bench/json', 'a provider of chat'),
   messages(

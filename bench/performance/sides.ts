@@ -37,8 +37,8 @@ export interface ScenarioRun {
   readonly children: ChildProcesses
 }
 
-/** One warm-up and one measurement. Throws when the side does not survive them. */
-export type MeasuredSide = () => Promise<SideFigures>
+/** One warm-up and one measurement, as long as the settings say or `load` does. Throws when the side does not survive them. */
+export type MeasuredSide = (load?: Partial<LoadJob>) => Promise<SideFigures>
 
 /** What one scenario measures in each round. */
 export interface ScenarioSides {
@@ -90,13 +90,13 @@ export async function startPlainSides(run: ScenarioRun): Promise<ScenarioSides> 
   const { scenario } = run
   let target = await startServer(run, scenario.seedItems)
   let measured = false
-  const ours = async (): Promise<SideFigures> => {
+  const ours: MeasuredSide = async (load) => {
     if (measured && scenario.freshStoreEachRound) {
       await target.stop()
       target = await startServer(run, scenario.seedItems)
     }
     measured = true
-    return runLoad(run, target, { poll: scenario.poll ?? null })
+    return runLoad(run, target, { poll: scenario.poll ?? null, ...load })
   }
   // No warm-up: the server has just been loaded. One connection gives a latency without queueing.
   const solo = (measureSeconds: number): Promise<SideFigures> =>
@@ -134,7 +134,7 @@ async function startFloor(run: ScenarioRun, origin: string): Promise<RunningFloo
     gone: () => copies.some((copy) => copy.gone()),
   }
   return {
-    measure: () => runLoad(run, all),
+    measure: (load) => runLoad(run, all, load),
     stop: () => Promise.all(copies.map((copy) => copy.stop())),
   }
 }
@@ -166,12 +166,12 @@ async function startCopies(
 /** Bare threads doing `work`, one per worker: our server runs with one pool thread, and one loop, per worker. */
 export function loopFloor({ settings, children }: ScenarioRun, work: LoopWork): MeasuredSide {
   const { workers, warmupSeconds, durationSeconds, pinning } = settings
-  const job: LoopJob = { work, threads: workers, warmupSeconds, measureSeconds: durationSeconds }
+  const usual: LoopJob = { work, threads: workers, warmupSeconds, measureSeconds: durationSeconds }
   const program = new URL('./floor-loop.js', import.meta.url)
-  return async () =>
-    figuresOfLoop(
-      await exchangeMessage<LoopFigures>(startProgram(children, pinning.serverCores, program), job),
-    )
+  return async (load) => {
+    const loop = startProgram(children, pinning.serverCores, program)
+    return figuresOfLoop(await exchangeMessage<LoopFigures>(loop, { ...usual, ...load }))
+  }
 }
 
 /**

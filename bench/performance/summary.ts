@@ -1,6 +1,7 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
 import { type HistogramSnapshot, mergeHistograms, type QuantileSummary } from '../../src/base/histogram.js'
-import { type MedianRange, medianOfKnown, medianRange, quantileError } from '../harness/figures/statistics.js'
+import { medianOfKnown, quantileError } from '../harness/figures/statistics.js'
+import { judgeBar, overRounds } from './bars.js'
 import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './job.js'
 import type { Expectation, Scenario } from './scenarios.js'
 
@@ -35,15 +36,10 @@ export function summarize(scenario: Scenario, connections: number, rounds: reado
     /** Another gateway under the same load. */
     peer: otherSummary(rounds, 'peer'),
     /** Our rate over the peer's, paired by round. */
-    peerRatio: pairedRatio(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
-    /** Our rate over the floor's, paired by round. */
-    rateRatio: pairedRatio(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
-    /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
-    cpuRatio: pairedRatio(rounds, 'floor', (our, floorSide) =>
-      our.cpuUsPerRequest === null || floorSide.cpuUsPerRequest === null
-        ? Number.NaN
-        : floorSide.cpuUsPerRequest / our.cpuUsPerRequest,
-    ),
+    peerRatio: overRounds(({ ours, peer }) => (peer === null ? null : ours.rate / peer.rate), rounds),
+    rateRatio: overRounds('rateRatio', rounds),
+    cpuRatio: overRounds('cpuRatio', rounds),
+    bars: (scenario.bars ?? []).map((bar) => judgeBar(bar, rounds)),
     perItem: scenario.itemsVisited === undefined ? null : costPerItem(scenario.itemsVisited, rounds),
     poll: pollSummary(rounds),
     checks: (scenario.expect ?? []).map((expected) => checkExpectation(expected, ours, rounds)),
@@ -76,6 +72,8 @@ function sideSummary(sides: readonly SideFigures[]) {
     merged: mergedQuantiles(sides.map((side) => side.histogram)),
     /** Null where no stream was looked into. */
     stream: streamSummary(sides),
+    /** What the side adds to a call, milliseconds; null where that was not asked. */
+    added: addedSummary(sides),
   }
 }
 
@@ -86,25 +84,26 @@ function streamSummary(sides: readonly SideFigures[]) {
     /** Median over the rounds. */
     tokensPerSecond: medianOfKnown(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
     firstToken: mergeHistograms(streams.map(({ firstToken }) => firstToken)).quantiles(),
+    /** CPU microseconds of the server. */
+    cpuUsPerToken: medianOfKnown(
+      sides.map(({ cpuUsPerRequest, completed, stream }) =>
+        cpuUsPerRequest === null || !stream ? null : (cpuUsPerRequest * completed) / stream.tokens,
+      ),
+    ),
     gap: mergeHistograms(streams.map(({ gap }) => gap)).quantiles(),
   }
+}
+
+function addedSummary(sides: readonly SideFigures[]) {
+  const all = sides.flatMap(({ added }) => added ?? [])
+  if (all.length === 0) return null
+  const middle = (of: 'p50' | 'p99') => medianOfKnown(all.map((one) => one[of])) ?? 0
+  return { p50: middle('p50'), p99: middle('p99'), max: Math.max(...all.map(({ max }) => max)) }
 }
 
 function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): QuantileSummary | null {
   const all = mergeHistograms(snapshots)
   return all.count === 0 ? null : all.quantiles()
-}
-
-function pairedRatio(
-  rounds: readonly RoundFigures[],
-  other: 'floor' | 'peer',
-  ratio: (ours: SideFigures, other: SideFigures) => number,
-): MedianRange | null {
-  const ratios = rounds.flatMap((round) => {
-    const side = round[other]
-    return side === null ? [] : [ratio(round.ours, side)]
-  })
-  return medianRange(ratios.filter(Number.isFinite))
 }
 
 /** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */

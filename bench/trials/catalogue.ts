@@ -12,7 +12,6 @@ import { federationRotation } from './federation/federation-rotation.js'
 import { federationStampede } from './federation/federation-stampede.js'
 import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.js'
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
-import { gatewayLatency } from './gateway/gateway-latency.js'
 import { gatewayLeaving } from './gateway/gateway-leaving.js'
 import { gatewayMemory } from './gateway/gateway-memory.js'
 import { gatewayPaced } from './gateway/gateway-paced.js'
@@ -49,7 +48,6 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     healthUnderSearch,
   ],
   gateway: [
-    gatewayLatency,
     gatewayPaced,
     gatewayLeaving,
     toolsLeaving,

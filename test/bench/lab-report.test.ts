@@ -51,11 +51,17 @@ function malformed(xml: string): string | null {
   return open.length === 0 ? null : open.join(' ')
 }
 
-test('six values give their range, eight the second to the seventh', async (t) => {
+test('six values give their range, nine the second to the eighth, twelve the third to the tenth', async (t) => {
   t.same(medianInterval([6, 1, 5, 2, 4, 3]), { median: 3.5, low: 1, high: 6, confidence: 0.96875, count: 6 })
-  const eight = medianInterval([1, 2, 3, 4, 5, 6, 7, 8])!
-  t.same([eight.median, eight.low, eight.high], [4.5, 2, 7])
-  t.ok(Math.abs(eight.confidence - 0.93) < 0.001)
+  for (const [count, middle, low, high] of [
+    [8, 4.5, 1, 8],
+    [9, 5, 2, 8],
+    [12, 6.5, 3, 10],
+  ] as const) {
+    const found = medianInterval(Array.from({ length: count }, (_, at) => count - at))!
+    t.same([found.median, found.low, found.high], [middle, low, high])
+    t.ok(found.confidence >= 0.95)
+  }
   t.same(medianInterval([7]), { median: 7, low: 7, high: 7, confidence: 0, count: 1 })
   t.equal(medianInterval([]), null)
 })

@@ -7,7 +7,7 @@ import { type ExpectedStream, isComplete, type StreamOutcome } from '../../harne
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 
 /** The same call both ways; milliseconds. */
-export interface LatencyPair {
+interface LatencyPair {
   readonly direct: number
   readonly through: number
 }
@@ -40,22 +40,21 @@ export class RepeatedCall {
   }
 }
 
-/** Makes both calls `warmup` times, and then `pairs` times for the figures; leaves both connections. */
+/** Makes both calls until that is `enough`, which is asked with the number of pairs made; leaves both connections. */
 export async function measureLatencyPairs(
   direct: RepeatedCall,
   through: RepeatedCall,
-  pairs: number,
-  warmup: number,
+  enough: (pairs: number) => boolean,
 ) {
   const whole: LatencyPair[] = []
   const first: LatencyPair[] = []
   let failed = 0
-  for (let turn = -warmup; turn < pairs; turn++) {
+  for (let turn = 0; !enough(turn); turn++) {
     const early = turn % 2 === 0 ? await direct.ask() : null
     const other = await through.ask()
     const one = turn % 2 === 0 ? early : await direct.ask()
     if (one === null || other === null) failed++
-    if (one === null || other === null || turn < 0) continue
+    if (one === null || other === null) continue
     whole.push({ direct: one.totalMs, through: other.totalMs })
     if (one.firstTokenMs === null || other.firstTokenMs === null) continue
     first.push({ direct: one.firstTokenMs, through: other.firstTokenMs })

@@ -42,6 +42,30 @@ export function callSpec(to: CallTarget, model: string, tag = ''): RequestSpec {
   }
 }
 
+/** A whole call of ours that carries so many functions of its caller, as an agent's does. */
+export function toolCallSpec(functions: number): RequestSpec {
+  const plain = callSpec(SLUICE_CHAT, 'bench/json')
+  const text = (says: string) => ({ type: 'string', description: says })
+  const tools = Array.from({ length: functions }, (_, index) => ({
+    type: 'function',
+    function: {
+      name: `look_up_${index}`,
+      description: `Looks up entry ${index} of the register and tells what it holds.`,
+      parameters: {
+        type: 'object',
+        properties: {
+          query: text('What to look for, in plain words.'),
+          limit: { type: 'integer', minimum: 1, maximum: 100 },
+          order: { type: 'string', enum: ['newest', 'oldest', 'best'] },
+        },
+        required: ['query'],
+        additionalProperties: false,
+      },
+    },
+  }))
+  return { ...plain, body: JSON.stringify({ ...JSON.parse(plain.body!), tools, tool_choice: 'auto' }) }
+}
+
 /** One call in the messages format. `model` is one of the mock, or one of `messages/` that stands for it. */
 export function messagesSpec(model: string): RequestSpec {
   const plan = model.replace(/^messages\//, 'bench/')

@@ -7,7 +7,9 @@ import {
   startProgram,
 } from '../../harness/server/child-processes.js'
 import type { LoadTarget } from '../../harness/server/sluice-server.js'
+import type { LoadJob } from '../job.js'
 import { sampleReply } from '../sample-reply.js'
+import type { Scenario } from '../scenarios.js'
 import {
   type MeasuredSide,
   NO_IDS,
@@ -42,7 +44,9 @@ export function startMock(children: ChildProcesses, cores: readonly number[] | n
 
 /** Starts the mock upstream, and our server before it; `more` are settings of the server besides. */
 export async function startGateway(run: ScenarioRun, more: Readonly<Record<string, string>> = {}) {
-  const mock = await startMock(run.children, run.settings.pinning.generatorCores)
+  const { serverCores, generatorCores } = run.settings.pinning
+  // Where latencies are compared the direct call crosses the cores as the one through the server does.
+  const mock = await startMock(run.children, run.scenario.pairs === true ? serverCores : generatorCores)
   const environment = (folder: string) => ({ ...gatewayEnvironment(folder, mock.origin), ...more })
   return { mock, server: await startServer(run, 0, environment) }
 }
@@ -64,9 +68,22 @@ async function provenSide(
       `${run.scenario.name}: ${target.origin}${request.path} gave no whole answer: ${body.slice(-300)}`,
     )
   }
-  const streams = requests[0]?.answer?.kind === 'stream'
-  const changes = { requests, upstreamPids: mock.pids, ...(streams && { tool: 'streams' as const }) }
-  return () => runLoad(run, target, changes)
+  const changes = { requests, upstreamPids: mock.pids, ...driverOf(run.scenario, requests, mock) }
+  return (load) => runLoad(run, target, { ...changes, ...load })
+}
+
+/** The driver of our own that a scenario needs, whichever the command line names. */
+function driverOf(
+  { pairs }: Scenario,
+  [request]: readonly RequestSpec[],
+  mock: LoadTarget,
+): Partial<LoadJob> {
+  if (request === undefined) return {}
+  if (pairs === true) {
+    const direct = { origin: mock.origin, request: { ...request, ...BARE_TARGET } }
+    return { tool: 'pairs', direct }
+  }
+  return request.answer?.kind === 'stream' ? { tool: 'streams' } : {}
 }
 
 function stopAll(targets: readonly LoadTarget[]): () => Promise<unknown> {
@@ -98,8 +115,5 @@ export async function startMessagesSides(run: ScenarioRun, chatModel: string): P
   const { mock, server } = await startGateway(run)
   const ours = await provenSide(run, server, mock, run.scenario.requests)
   const floor = await provenSide(run, server, mock, [callSpec(SLUICE_CHAT, chatModel)])
-  // Both sides are the same process: without this the first would warm it up for the second.
-  await floor()
-  await ours()
   return { ours, floor, stop: stopAll([server, mock]) }
 }
