@@ -5,7 +5,7 @@
 import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { MaybePromise } from '../base/maybe-promise.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
 import type { AccessTokenAuthority } from '../identity/access-token.js'
 import { keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore } from '../store/account-store.js'
@@ -118,9 +118,9 @@ const STEPS: readonly ExchangeStep[] = [
     if (ports.accessTokens.seemsIssuedHere(token.claims.issuer, token.kid)) return 'token-of-ours'
     return token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch'
   }),
-  defineStep('issuer-keys', ['issuer', 'token', 'iss'], async ({ issuer, token }, { ports }) => ({
-    selected: await ports.issuerKeys.find(issuer, token.alg, token.kid),
-  })),
+  defineStep('issuer-keys', ['issuer', 'token', 'iss'], ({ issuer, token }, { ports }) =>
+    mapMaybe(ports.issuerKeys.find(issuer, token.alg, token.kid), (selected) => ({ selected })),
+  ),
   defineStep('signing-key', ['issuer-keys'], (findings) => findings['issuer-keys'].selected),
   defineStep('signature', ['token', 'signing-key'], async ({ token, 'signing-key': key }) =>
     (await isTokenSignedBy(token, key)) ? token.claims : 'signature-invalid',
@@ -198,12 +198,13 @@ export async function runStepsFailFast(
   progress: ExchangeProgress,
 ): Promise<ExchangeFindings> {
   const findings = progress.findings as ExchangeFindings
+  const found: Partial<Record<ExchangeStepName, object>> = progress.findings
   for (const { name, check } of STEPS) {
     const pending = check(findings, context)
     const outcome = pending instanceof Promise ? await pending : pending
     if (name === 'signature') progress.hasVerified = true
     if (typeof outcome === 'string') progress.refuse(outcome)
-    if (outcome) Object.assign(findings, { [name]: outcome })
+    if (outcome) found[name] = outcome
   }
   return findings
 }

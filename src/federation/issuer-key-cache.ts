@@ -1,12 +1,13 @@
 /** The public keys of issuers, fetched when they are needed and kept as long as they may be (contract/decisions 15). */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { FetchShares } from '../upstream/fetch-shares.js'
 import { IssuerQuotas } from './issuer-quotas.js'
 import { fetchKeySet, type IssuerKeySet, KeySetUnavailable } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
-import type { ImportedKey, SubjectTokenAlgorithm } from './verification-key.js'
+import type { ImportedKey, SubjectTokenAlgorithm, VerificationKey } from './verification-key.js'
 
 /** Fetches of keys under way at a time in a worker; also the most connections they need. */
 export const MOST_FETCHES = 256
@@ -93,22 +94,27 @@ export class IssuerKeyCache {
   constructor(private readonly options: IssuerKeyCacheOptions) {}
 
   /**
-   * The key that a token of this algorithm and `kid` must be signed with; without a fetch when the keys are fresh and
-   * it is one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
+   * The key that a token of this algorithm and `kid` must be signed with; at once when the keys are fresh and it is one
+   * that has served before. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
    */
-  async find(
+  find(
     source: IssuerKeySource,
     alg: SubjectTokenAlgorithm,
     kid: string | null,
-  ): Promise<ImportedKey | ExchangeRefusal> {
+  ): MaybePromise<ImportedKey | ExchangeRefusal> {
     const entry = this.entryOf(source)
-    await this.ensureFresh(entry)
-    const known = await selectKey(this.usableSet(entry), alg, kid)
-    if (known !== 'key-unknown') return known
-    const looking = this.refetchForUnknownKey(entry)
-    if (looking === null) return known
-    await looking
-    return selectKey(this.usableSet(entry), alg, kid)
+    return mapMaybe(this.ensureFresh(entry), () => this.findIn(entry, alg, kid))
+  }
+
+  private findIn(
+    entry: CachedIssuer,
+    alg: SubjectTokenAlgorithm,
+    kid: string | null,
+  ): MaybePromise<ImportedKey | ExchangeRefusal> {
+    return mapMaybe(selectKey(this.usableSet(entry), alg, kid), (known) => {
+      const looking = known === 'key-unknown' ? this.refetchForUnknownKey(entry) : null
+      return looking === null ? known : looking.then(() => selectKey(this.usableSet(entry), alg, kid))
+    })
   }
 
   private entryOf(source: IssuerKeySource): CachedIssuer {
@@ -199,18 +205,26 @@ export class IssuerKeyCache {
 const MOST_CANDIDATES = 8
 
 /** The one key that fits (RFC 7515 section 6, RFC 8725 section 3.1). */
-async function selectKey(
+function selectKey(
   { keys }: IssuerKeySet,
   alg: SubjectTokenAlgorithm,
   kid: string | null,
-): Promise<ImportedKey | ExchangeRefusal> {
+): MaybePromise<ImportedKey | ExchangeRefusal> {
   const named = kid === null ? keys : keys.filter((key) => key.kid === kid)
   const candidates = named.filter((key) => key.alg === alg)
-  const imported = candidates.slice(0, MOST_CANDIDATES).map((key) => key.import())
-  const [first, second] = (await Promise.all(imported)).filter((key) => key !== null)
-  if (second !== undefined || candidates.length > MOST_CANDIDATES) {
-    return kid === null ? 'kid-missing' : 'key-ambiguous'
-  }
-  if (first !== undefined) return first
-  return kid !== null && candidates.length < named.length ? 'key-algorithm' : 'key-unknown'
+  return mapMaybe(importAll(candidates.slice(0, MOST_CANDIDATES)), (imported) => {
+    const [first, second] = imported.filter((key) => key !== null)
+    if (second !== undefined || candidates.length > MOST_CANDIDATES) {
+      return kid === null ? 'kid-missing' : 'key-ambiguous'
+    }
+    if (first !== undefined) return first
+    return kid !== null && candidates.length < named.length ? 'key-algorithm' : 'key-unknown'
+  })
+}
+
+/** At once when each of them has been imported before; null stands for one that turned out to be of no use. */
+function importAll(keys: readonly VerificationKey[]): MaybePromise<readonly (ImportedKey | null)[]> {
+  const imports = keys.map((key) => key.import())
+  const areAtHand = imports.every((each): each is ImportedKey | null => !(each instanceof Promise))
+  return areAtHand ? imports : Promise.all(imports)
 }

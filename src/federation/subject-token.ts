@@ -4,6 +4,7 @@
  * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
 
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { ownMember, parseStrictJsonObject } from '../base/strict-json.js'
 import { decodeCompactJws, isCompactJws, isJwsSignedWith, LONGEST_TOKEN } from '../identity/compact-jws.js'
 import type { ExchangeRefusal } from './refusal.js'
@@ -121,8 +122,8 @@ function isTextList(value: unknown): value is readonly string[] {
 }
 
 /** Whether the token is signed by this key. The key decides on the algorithm; the token's must be the same. */
-export async function isTokenSignedBy({ alg, text }: SubjectToken, signer: ImportedKey): Promise<boolean> {
-  return alg === signer.alg && (await isJwsSignedWith(text, signer.key))
+export function isTokenSignedBy({ alg, text }: SubjectToken, signer: ImportedKey): MaybePromise<boolean> {
+  return alg === signer.alg && isJwsSignedWith(text, signer.key)
 }
 
 /** Seconds by which clocks of issuers may be ahead of ours (contract/decisions 14). There is no leeway on `exp`. */

@@ -1,5 +1,6 @@
 /** Public keys of an issuer, imported when the first token asks for them (RFC 7517, RFC 7518 section 6). */
 import { type CryptoKey, importJWK } from 'jose'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { isObject, type JsonObject, ownMember } from '../base/strict-json.js'
 
 /** The signature algorithms of subject tokens (contract/decisions 52); names are case-sensitive. */
@@ -60,13 +61,15 @@ export class VerificationKey {
     return 1 + Math.floor((this.kid?.length ?? 0) / CHARS_OF_USUAL_KEY)
   }
 
-  /** Imports it, once. Null when it is too weak or no point of its curve. Never rejects. */
-  async import(): Promise<ImportedKey | null> {
-    if (this.imported === undefined) {
-      const { kid, alg } = this
-      const key = await importPublicKey(this.jwk, alg)
-      this.imported = key && { kid, alg, key }
-    }
+  /** Imports it, once; then at once. Null when it is too weak or no point of its curve. Never rejects. */
+  import(): MaybePromise<ImportedKey | null> {
+    return this.imported === undefined ? this.importAnew() : this.imported
+  }
+
+  private async importAnew(): Promise<ImportedKey | null> {
+    const { kid, alg } = this
+    const key = await importPublicKey(this.jwk, alg)
+    this.imported = key && { kid, alg, key }
     return this.imported
   }
 }

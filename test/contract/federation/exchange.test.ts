@@ -22,7 +22,7 @@ import {
 } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const bench = await FederationServer.start(tap, { SLUICE_LOG_LEVEL: 'debug' })
+const bench = await FederationServer.start(tap, { SLUICE_LOG_LEVEL: 'debug', SLUICE_LOG_CALLS: 'all' })
 const { issuer, target, policy } = await bench.trusting({ condition: 'subject.startsWith("repo:octo/")' })
 const { server } = bench
 const GOOD = bench.form(policy.id)
