@@ -110,11 +110,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
     readsBody: endpoint.upload === undefined ? hasBody(endpoint) : 'stream',
     readsQuery: Object.keys(endpoint.query).length > 0,
-    readsAddress:
-      endpoint.limit !== undefined ||
-      endpoint.readsAddress === true ||
-      // Whose share a body takes, where no key says so.
-      (withBody && !identifiesCaller(endpoint)),
+    readsAddress: addressUse(endpoint, withBody),
     headers: headersReadBy(endpoint),
     admit: admissionOf(endpoint, pipeline, overload, renderFault),
     answer: answerOf(endpoint, withBody ? overload : neverOverloaded, renderFault),
@@ -211,6 +207,12 @@ function answerOf(
 /** The configuration may lock what is open by default; of the practice API it may not. */
 function identifiesCaller(endpoint: Endpoint): boolean {
   return (endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint)
+}
+
+function addressUse(endpoint: Endpoint, withBody: boolean): Route['readsAddress'] {
+  if (endpoint.limit !== undefined || endpoint.readsAddress === true) return true
+  // Whose share a body takes, where no key says so.
+  return withBody && !identifiesCaller(endpoint) && 'while-reading'
 }
 
 function hasBody({ body, form }: Endpoint): boolean {

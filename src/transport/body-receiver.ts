@@ -3,10 +3,10 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { FaultKind } from '../base/fault.js'
 import { LARGE_BYTES } from '../base/large-turns.js'
 import { BodyQueue, type FlowControl } from './body-queue.js'
+import { NO_BYTES } from './copied-request.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
 import { KeptBody } from './kept-body.js'
 import type { LargeBodies } from './large-bodies.js'
-import { NO_BYTES } from './native-call.js'
 import type { PacedSender, ReadingBudget } from './reading-budget.js'
 
 /** The call, as far as its body concerns it. */

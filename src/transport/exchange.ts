@@ -142,7 +142,8 @@ export interface Route {
   /** What its bodies may take while they come; without bound where it is absent. */
   readonly bodies?: BodyMemory
   readonly readsQuery: boolean
-  readonly readsAddress: boolean
+  /** `while-reading`: for the account of its body only, so not once the answer has begun. */
+  readonly readsAddress: boolean | 'while-reading'
   /** Lower-case names of the request headers the route wants copied. */
   readonly headers: readonly string[]
   /** Total time for the call in milliseconds, from the parsed request to the last byte. */

@@ -2,8 +2,8 @@
 import type { FaultKind } from '../base/fault.js'
 import { LARGE_BYTES } from '../base/large-turns.js'
 import type { BodyBlocks } from './body-blocks.js'
+import { NO_BYTES } from './copied-request.js'
 import type { BodyAccount, HttpCall, Route } from './exchange.js'
-import { NO_BYTES } from './native-call.js'
 
 /** The first room of a body that comes in pieces; each further one is twice as large. */
 const FIRST_ROOM = 1024
@@ -15,8 +15,8 @@ const BLOCK_BYTES = 2 ** 20
 
 /**
  * Grows as bytes come, whatever length was declared, and holds them in one buffer: pieces of a few bytes each would
- * take many times their size. A body that comes in one piece and does not wait for a turn is handed on at once, so it is
- * not counted.
+ * take many times their size. A body that comes in one piece and waits for nothing is read before the native side takes
+ * its bytes back, so it is neither copied nor counted.
  */
 export class KeptBody {
   readonly #call: HttpCall
@@ -24,6 +24,7 @@ export class KeptBody {
   readonly #blocks: BodyBlocks
   /** Most bytes it can come to. */
   readonly #most: number
+  readonly #isDeclared: boolean
   readonly #isDeclaredLarge: boolean
   #bytes: Uint8Array = NO_BYTES
   /** Below `#bytes` of a large body. */
@@ -37,6 +38,7 @@ export class KeptBody {
     this.#call = call
     this.#route = route
     this.#blocks = blocks
+    this.#isDeclared = length >= 0
     this.#isDeclaredLarge = length > BLOCK_BYTES
     this.#most = length < 0 ? route.bodyLimit : length
   }
@@ -48,8 +50,10 @@ export class KeptBody {
   add(chunk: ArrayBuffer, last: boolean, isCounted: boolean): FaultKind | null {
     const size = this.#size + chunk.byteLength
     if (last && this.#size === 0) {
+      const piece = new Uint8Array(chunk)
+      const isAnsweredNow = isCounted && this.#isDeclared && size < LARGE_BYTES
       // Out of a slab: a block of memory for each of them costs three times as much, and this one is soon done with.
-      if (size > 0) this.#bytes = Buffer.from(new Uint8Array(chunk))
+      if (size > 0) this.#bytes = isAnsweredNow ? piece : Buffer.from(piece)
       this.#size = size
       return isCounted && size >= LARGE_BYTES ? this.charge() : null
     }

@@ -3,8 +3,8 @@
  * native edge; it imports only types from uWebSockets.js.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import { newRequestId } from '../base/ids.js'
-import { type LinkedList, LinkedNode } from '../base/linked-list.js'
+import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
+import type { LinkedList } from '../base/linked-list.js'
 import {
   byteLength,
   heldBody,
@@ -14,50 +14,13 @@ import {
   writeHead,
 } from './answer-sending.js'
 import type { BodyQueue } from './body-queue.js'
+import { CopiedRequest } from './copied-request.js'
 import type { HttpCall, IncomingBody, Reply, Route, SizedResponseBody } from './exchange.js'
-import type { ConnectionEnd } from './framing.js'
 import type { LargeBodies } from './large-bodies.js'
 import type { PacedAnswer, SendingOwner } from './paced-answer.js'
 import type { PipelineCutoff } from './pipeline-cutoff.js'
 import { StreamSender } from './stream-sending.js'
 import type { TurnBudget } from './turn-budget.js'
-
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
-export const NO_BYTES = new Uint8Array(0)
-
-/**
- * The part of an `HttpCall` that does not depend on how it is answered. `uws.ts` copies it from the native request,
- * because that one dies when its callback returns (rule 1).
- */
-abstract class CopiedRequest extends LinkedNode {
-  query = ''
-  address = ''
-  firstParam = ''
-  secondParam = ''
-  headers = NO_HEADERS
-  body: Uint8Array = NO_BYTES
-  admission: unknown = null
-  /** Who ends the connection behind the answer. */
-  connectionEnd: ConnectionEnd = 'none'
-  #id = ''
-
-  constructor(readonly arrivedAt: number) {
-    super()
-  }
-
-  param(index: number): string {
-    return index === 0 ? this.firstParam : this.secondParam
-  }
-
-  header(name: string): string {
-    return this.headers[name] ?? ''
-  }
-
-  get requestId(): string {
-    if (this.#id === '') this.#id = newRequestId()
-    return this.#id
-  }
-}
 
 /** What all exchanges of one server share. */
 export interface ServerState {
@@ -73,6 +36,7 @@ export interface ServerState {
   readonly keepAliveMs: number
   /** Time after which a reader that takes nothing is cut, in milliseconds. */
   sendTimeoutMs: number
+  readonly trusted: TrustedProxies
   readonly onDefect: (error: unknown) => void
 }
 
@@ -104,6 +68,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   protected paced: PacedAnswer | null = null
   protected status = 0
   protected bytesOut = 0
+  #address: string | null = null
   #aborted = false
   #waitsForCaller = false
   #abortCallbacks: (() => void)[] | null = null
@@ -123,6 +88,18 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
 
   /** Ends the call now, in any phase. */
   abstract cut(): void
+
+  /** Where the route asks for it only while a body comes, it is read then: most bodies come in one piece. */
+  get address(): string {
+    if (this.#address === null && this.route.readsAddress !== false && !this.isOver()) this.copyAddress()
+    return this.#address ?? ''
+  }
+
+  /** Rule 1: the native response that knows it may be gone later. */
+  copyAddress(): void {
+    const peer = Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1')
+    this.#address = callerAddress(peer, this.forwardedFor, this.server.trusted)
+  }
 
   get incoming(): IncomingBody | null {
     return this.queue

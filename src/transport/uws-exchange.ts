@@ -7,9 +7,10 @@ import type { FaultKind } from '../base/fault.js'
 import { LARGE_BYTES } from '../base/large-turns.js'
 import { writeUnendedAnswer } from './answer-sending.js'
 import { type BodyOwner, BodyReceiver } from './body-receiver.js'
+import { NO_BYTES } from './copied-request.js'
 import type { Reply, Route } from './exchange.js'
 import type { LargeCall } from './large-answers.js'
-import { NativeCall, NO_BYTES, type ServerState } from './native-call.js'
+import { NativeCall, type ServerState } from './native-call.js'
 
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024

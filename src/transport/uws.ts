@@ -4,7 +4,7 @@
  * kept.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
-import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
+import type { TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import { ConnectionBudget, countConnections } from './connection-budget.js'
 import type { Route } from './exchange.js'
@@ -90,6 +90,7 @@ export async function serveUws(
     largeBodies: new LargeBodies(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     sendTimeoutMs,
+    trusted: options.trusted,
     onDefect: options.onDefect,
   }
   for (const route of routes) registerRoute(app, route, server, options)
@@ -212,14 +213,17 @@ function nativeHandler(
   const declared = new Set(route.headers)
   /** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
   let headers: Record<string, string> = Object.create(null)
+  /** All lines of the field: a proxy may add its own line below one that its caller made up. */
+  let forwardedFor = ''
   const see =
-    declared.size === 0
+    declared.size === 0 && !route.readsAddress
       ? (name: string, value: string): void => guard.addField(name, value)
       : (name: string, value: string): void => {
           guard.addField(name, value)
           if (declared.has(name)) headers[name] ??= value
+          if (name === 'x-forwarded-for') forwardedFor += `,${value}`
         }
-  const copy = requestCopier(route, options)
+  const copy = requestCopier(route)
   const isMethod = route.method === '*' ? isToken : isAMethod
   const { cutoff } = server
   return (res, req) => {
@@ -232,6 +236,7 @@ function nativeHandler(
       guard.reset()
       // Each call gets an object of its own: it outlives the turn.
       if (declared.size > 0) headers = Object.create(null)
+      forwardedFor = ''
       req.forEach(see)
       exchange.connectionEnd = guard.connectionEnd
       if (guard.isBroken() || !isMethod(req)) {
@@ -239,7 +244,8 @@ function nativeHandler(
         return
       }
       exchange.headers = headers
-      copy(exchange, req, res) // rule 1
+      exchange.forwardedFor = forwardedFor
+      copy(exchange, req) // rule 1
       exchange.begin(guard.bodyLength)
     } catch (error) {
       exchange.onDefect(error)
@@ -247,36 +253,21 @@ function nativeHandler(
   }
 }
 
-type RequestCopier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse) => void
+type RequestCopier = (exchange: UwsExchange, req: HttpRequest) => void
 
-function requestCopier(route: Route, options: UwsOptions): RequestCopier {
+function requestCopier(route: Route): RequestCopier {
   const params = route.path.split('{').length - 1
   const { readsQuery, readsAddress } = route
   const isForAllPaths = route.path === '/*'
-  return (exchange, req, res) => {
+  return (exchange, req) => {
     if (isForAllPaths) exchange.firstParam = req.getUrl()
     if (params > 0) {
       exchange.firstParam = decodePathParam(req.getParameter(0) ?? '')
       if (params > 1) exchange.secondParam = decodePathParam(req.getParameter(1) ?? '')
     }
     if (readsQuery) exchange.query = req.getQuery() ?? ''
-    if (readsAddress) {
-      const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
-      exchange.address = callerAddress(peer, forwardedForOf(req), options.trusted)
-    }
+    if (readsAddress === true) exchange.copyAddress()
   }
-}
-
-/**
- * All lines of the field, joined: `getHeader` knows the first one only, and a proxy may add its own line below one
- * that its caller made up.
- */
-function forwardedForOf(req: HttpRequest): string {
-  const hops: string[] = []
-  req.forEach((name, value) => {
-    if (name === 'x-forwarded-for') hops.push(value)
-  })
-  return hops.join(',')
 }
 
 function decodePathParam(text: string): string {

@@ -325,7 +325,7 @@ test('routes ask the transport for no more than their endpoint reads', async (t)
   t.same(wants('/things/{id}', 'PUT'), {
     readsBody: true,
     readsQuery: true,
-    readsAddress: true,
+    readsAddress: 'while-reading',
     headers: ['content-type'],
   })
 })
