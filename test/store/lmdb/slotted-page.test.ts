@@ -5,7 +5,10 @@ import {
   countRows,
   emptyPage,
   headerBytes,
+  isBehindRows,
+  pageBytes,
   pageWithRow,
+  pageWithRowBehind,
   rowEnd,
   rowStart,
   type SlottedPageShape,
@@ -120,6 +123,28 @@ test('an edit leaves the page it was made from as it was', async () => {
       pageWithRow(shape, page, pick % shape.slots, changed, allocateDirty)
       return before.equals(page)
     }),
+  )
+})
+
+test('a row behind all others is added in the page as it would be to a new one', async () => {
+  fc.assert(
+    fc.property(shapeAndEdits, fc.array(row, { minLength: 1, maxLength: 8 }), ({ shape, edits }, more) => {
+      let { page } = applyEdits(shape, edits)
+      let expected = page
+      let grown: Buffer = Buffer.from(page)
+      let slot = shape.slots
+      while (slot > 0 && isBehindRows(shape, page, slot - 1)) slot--
+      for (const added of more) {
+        if (slot === shape.slots) break
+        expected = pageWithRow(shape, expected, slot, added, allocateDirty)
+        grown = pageWithRowBehind(shape, grown, slot, added, allocateDirty)
+        page = grown.subarray(0, pageBytes(shape, grown))
+        if (!Buffer.from(expected).equals(page)) return false
+        slot++
+      }
+      return slot < shape.slots ? isBehindRows(shape, page, slot) : !isBehindRows(shape, page, slot - 1)
+    }),
+    { numRuns: 300 },
   )
 })
 

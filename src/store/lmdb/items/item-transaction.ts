@@ -17,7 +17,16 @@ import {
   readTotalBytes,
   TEXT_PAGE,
 } from './item-layout.js'
-import { emptyPage, pageWithRow, rowEnd, rowStart, type SlottedPageShape } from './slotted-page.js'
+import {
+  emptyPage,
+  isBehindRows,
+  pageBytes,
+  pageWithRow,
+  pageWithRowBehind,
+  rowEnd,
+  rowStart,
+  type SlottedPageShape,
+} from './slotted-page.js'
 
 /** An item stands twice, in pages that are not full. */
 const DISK_BYTES_PER_BYTE = 4
@@ -168,7 +177,7 @@ export class ItemTransaction {
   }
 }
 
-/** The pages one transaction touches, each read once and put once. */
+/** The pages one transaction touches, each read once and put once. The memory of a page may be larger than the page. */
 function createPageCache(env: LmdbEnvironment, table: LmdbTable, shape: SlottedPageShape, arena: PageArena) {
   const pages = new Map<number, Buffer>()
   const touched = new Set<number>()
@@ -195,11 +204,20 @@ function createPageCache(env: LmdbEnvironment, table: LmdbTable, shape: SlottedP
     },
     put: (id: number, row: Uint8Array | null): void => {
       const key = keyOf(id)
-      pages.set(key, pageWithRow(shape, pageAt(key), slotOf(id), row, allocate))
+      const page = pageAt(key)
+      const slot = slotOf(id)
+      const isNewest = row !== null && isBehindRows(shape, page, slot)
+      const changed = isNewest
+        ? pageWithRowBehind(shape, page, slot, row, allocate)
+        : pageWithRow(shape, page, slot, row, allocate)
+      if (changed !== page) pages.set(key, changed)
       touched.add(key)
     },
     store: (): void => {
-      for (const key of touched) table.put(key, pages.get(key)!)
+      for (const key of touched) {
+        const page = pages.get(key)!
+        table.put(key, page.subarray(0, pageBytes(shape, page)))
+      }
     },
   }
 }

@@ -98,6 +98,43 @@ export function pageWithRow(
   return result
 }
 
+/** Bytes of the page; the memory it stands in may be larger. */
+export function pageBytes(shape: SlottedPageShape, page: Uint8Array): number {
+  return rowEnd(shape, page, shape.slots - 1)
+}
+
+/** Whether nothing stands in `slot` and behind it. */
+export function isBehindRows(shape: SlottedPageShape, page: Uint8Array, slot: number): boolean {
+  const before = slot === 0 ? 0 : slotEnd(page, slot - 1)
+  return slotEnd(page, shape.slots - 1) === before
+}
+
+/**
+ * As `pageWithRow` for a slot behind all rows, in the memory of the page itself where there is room, otherwise in twice
+ * of what it needs: so a row costs its own bytes, and not those of all before it.
+ */
+export function pageWithRowBehind(
+  shape: SlottedPageShape,
+  page: Buffer,
+  slot: number,
+  row: Uint8Array,
+  allocate: AllocateBytes,
+): Buffer {
+  const used = pageBytes(shape, page)
+  const separator = used > headerBytes(shape) ? shape.separator : ''
+  const needed = used + separator.length + row.byteLength
+  let result = page
+  if (needed > page.length) {
+    result = allocate(2 * needed)
+    result.set(page.subarray(0, used))
+  }
+  if (separator !== '') result.write(separator, used, 'latin1')
+  result.set(row, used + separator.length)
+  const end = needed - headerBytes(shape)
+  for (let next = slot; next < shape.slots; next++) setSlotEnd(result, next, end)
+  return result
+}
+
 /** Ends from `slot` on: empty slots right behind it end where it ends, rows behind that have moved by `shift`. */
 function writeSlotEnds(
   shape: SlottedPageShape,
