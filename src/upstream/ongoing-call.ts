@@ -1,5 +1,6 @@
 /** One call: its phases, their limits, and what the HTTP engine tells about it. */
 import { LinkedNode } from '../base/linked-list.js'
+import { readHeaders } from './answer-head.js'
 import type {
   PhaseTimeouts,
   UpstreamCall,
@@ -13,32 +14,6 @@ import type {
 /** How long, and for how many bytes, the rest of a released answer is read away. */
 const DRAIN_MS = 1_000
 const DRAIN_BYTES = 64 * 1024
-
-/** The headers anybody decides by; the rest of a head is not even made into text. */
-const READ_HEADERS: readonly string[] = [
-  'retry-after',
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'location',
-]
-
-/** The wanted headers of a raw head, names in lower case. Of a repeated one the first counts. */
-function headersOf(raw: readonly Uint8Array[], wanted: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (let i = 0; i < raw.length; i += 2) {
-    const field = raw[i]!
-    for (const name of wanted) {
-      if (name.length !== field.length || latin1(field).toLowerCase() !== name) continue
-      headers[name] ??= latin1(raw[i + 1]!)
-    }
-  }
-  return headers
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-}
 
 /** What a call asks of the connection that serves it. */
 export interface CallConnection {
@@ -167,7 +142,7 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   /** A connection will serve the call, at once or after a wait for it. */
   assignConnection(connection: CallConnection): void {
     this.connection = connection
-    this.connectionAt = performance.now()
+    this.connectionAt = this.state === 'starting' ? this.beganAt : performance.now()
     this.enterPhase('connect')
   }
 
@@ -241,14 +216,12 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   }
 
   /** False holds back the body until `resumeEngine`. */
-  onHeaders(status: number, raw: readonly Uint8Array[], resumeEngine: () => void): boolean {
+  onHeaders(status: number, raw: readonly Buffer[], resumeEngine: () => void): boolean {
     if (this.ended || status < 200) return true
     this.resumeEngine = resumeEngine
     this.enterPhase('first-token')
     try {
-      const { answerHeaders } = this.request
-      const wanted = answerHeaders === undefined ? READ_HEADERS : [...READ_HEADERS, ...answerHeaders]
-      this.receiver.onHead(status, headersOf(raw, wanted))
+      this.receiver.onHead(status, readHeaders(raw, this.request.answerHeaders))
     } catch (error) {
       this.failDefective(error)
     }

@@ -78,6 +78,11 @@ export class Attempts<R extends RoutedRequest> {
     return startedAt + (waits?.preparedMs ?? 0)
   }
 
+  /** When the latest recorded attempt was over, or began to answer. */
+  get endedAt(): number {
+    return this.#generation.attempts.at(-1)!.endedAt
+  }
+
   /** Makes the first attempt. */
   start(): void {
     this.#ports.retries.recordCall(this.#generation.caller.organizationId)
@@ -186,8 +191,7 @@ export class Attempts<R extends RoutedRequest> {
     const generation = this.#generation
     generation.served = this.#endpoint
     this.#record(200)
-    const ms = performance.now() - this.askedAt
-    this.#ports.health.recordAnswer(this.#endpoint, this.#permit, ms)
+    this.#ports.health.recordAnswer(this.#endpoint, this.#permit, this.endedAt - this.askedAt)
   }
 
   /** What answers has come to its end. */

@@ -146,10 +146,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   #emitFirst(): void {
     this.#attempts.markServing()
     this.#generation.firstEventAt = performance.now()
-    const held = this.#held
-    if (held === null) return
-    this.#held = null
-    for (const event of held) if (!this.#over) this.#listener.onEvent(event)
+    for (const event of this.#held?.splice(0) ?? []) if (!this.#over) this.#listener.onEvent(event)
   }
 
   onFlush(): void {
@@ -165,7 +162,7 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       return
     } else this.#attempts.markEnd()
     const { firstEventAt } = this.#generation
-    const ms = performance.now() - (firstEventAt === 0 ? this.#attempts.askedAt : firstEventAt)
+    const ms = this.#attempts.endedAt - (firstEventAt === 0 ? this.#attempts.askedAt : firstEventAt)
     this.#generation.finish = this.#totals.finish
     this.#generation.serviceTier = this.#totals.serviceTier
     if (this.#chargeReported()) this.#complete(ms)
@@ -192,10 +189,14 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#attempts.complete(this.#slowed ? 0 : this.#generation.consumption!.usage.completion, ms)
     const settled = this.#settle({ kind: 'completed' })
     if (settled === null) this.#listener.onEnd(this.#generation, this.#answer)
-    else {
-      settled
-        .then(() => this.#listener.onEnd(this.#generation, this.#answer))
-        .catch((error: unknown) => this.#handleDefect(error))
+    else void settled.then(() => this.#tellEnd())
+  }
+
+  #tellEnd(): void {
+    try {
+      this.#listener.onEnd(this.#generation, this.#answer)
+    } catch (error) {
+      this.#handleDefect(error)
     }
   }
 
@@ -213,9 +214,9 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   }
 
   #lostCost(failure: Pick<ProviderFailure, 'class'>): LostCost | null {
-    const isWhole = this.#mode === 'complete'
+    const { endpoint } = this.#attempts
     try {
-      return lostCostOf(this.#generation, this.#attempts.endpoint, failure, this.#totals, isWhole)
+      return lostCostOf(this.#generation, endpoint, failure, this.#totals, this.#mode === 'complete')
     } catch (error) {
       // The failure has to be told all the same.
       this.#ports.onDefect(error)
@@ -276,16 +277,14 @@ export class InferenceRun<R extends RoutedRequest, E, A>
 
   /** Takes the provider's figures. False where it has sent none, or none that can be charged. */
   #chargeReported(): boolean {
-    const { request } = this.#generation
-    const consumption = reportedConsumption(request, this.#attempts.endpoint, this.#totals)
+    const consumption = reportedConsumption(this.#generation.request, this.#attempts.endpoint, this.#totals)
     if (consumption !== null) this.#generation.consumption = consumption
     return consumption !== null
   }
 
-  #chargeEstimated(estimate: EstimatedUsage): void {
+  #chargeEstimated(usage: EstimatedUsage): void {
     const { request } = this.#generation
-    const { endpoint } = this.#attempts
-    this.#generation.consumption = estimatedConsumption(request, endpoint, this.#totals, estimate)
+    this.#generation.consumption = estimatedConsumption(request, this.#attempts.endpoint, this.#totals, usage)
   }
 
   /**
@@ -300,8 +299,9 @@ export class InferenceRun<R extends RoutedRequest, E, A>
       sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
       // What is charged is counted whether or not the caller is still there.
       const count: CountTexts = (texts) => countTokens(texts, caller.organizationId, NEVER_ABORTED)
-      const { prices } = this.#attempts.endpoint
-      this.#chargeEstimated(await this.#format.estimate(request, sample, count, prices))
+      this.#chargeEstimated(
+        await this.#format.estimate(request, sample, count, this.#attempts.endpoint.prices),
+      )
     } catch (error) {
       onDefect(error)
       const usage = guessUsage(operation, request, this.#attempts.endpoint, sample)

@@ -49,6 +49,8 @@ export class JournalWriter {
   #turn: { readonly written: Promise<void>; readonly resolve: () => void } | null = null
   #scheduled = false
   #lazy = false
+  /** One for all waits: to wind it up again costs less than another. */
+  #lazyTimer: NodeJS.Timeout | null = null
   /** When the latest one began. */
   #openCalls = 0
   #failing = false
@@ -118,7 +120,8 @@ export class JournalWriter {
     this.#bufferLine(line, heading)
     if (this.#scheduled || this.#lazy || this.#closed) return
     this.#lazy = true
-    setTimeout(this.#endOfLazyWait, LAZY_MS)
+    if (this.#lazyTimer === null) this.#lazyTimer = setTimeout(this.#endOfLazyWait, LAZY_MS)
+    else this.#lazyTimer.refresh()
   }
 
   /** Resolves when the lines so far are written, or when the disk has refused them for a while. Never rejects. */

@@ -21,6 +21,8 @@ import {
   type OpenLedgerEntry,
 } from '../ledger-store.js'
 import { readGenerationTime } from './generation-time.js'
+import { rememberLatest } from './latest-text.js'
+import { quoteCached } from './quoted-names.js'
 import { decodeWhy, encodeWhy } from './row-why.js'
 
 /** Periods that a key's limit may have. */
@@ -60,8 +62,12 @@ export function encodePayerLine(payers: PayerIds): string {
 }
 
 export function encodeOpenLine({ id, estimate, coverage, model, provider, api }: OpenLedgerEntry): string {
-  return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeField(model)} ${encodeField(provider)} ${encodeField(api)}\n`
+  return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeFields(model, provider, api, '')}\n`
 }
+
+const encodeFields = rememberLatest(
+  (model: string, provider, api) => `${encodeField(model)} ${encodeField(provider)} ${encodeField(api)}`,
+)
 
 export function encodeLostLine(lost: LostAttemptEntry): string {
   const { id, upstreamCost, promptTokens, completionTokens, model, provider } = lost
@@ -85,38 +91,24 @@ const SAME_TEXT = 0
 function encodeDetail({ units, detail }: LedgerRowContent): string {
   const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
   const { finish, nativeFinish, serviceTier, mediaParts, audioParts } = detail
-  const asked = requested === model ? SAME_TEXT : quoteCached(requested)
-  const names = `${quoteCached(model)},${asked},${quoteCached(provider)},${quoteCached(api)}`
+  const names = encodeNames(model, requested, provider, api)
   const counts = `${detail.streamed ? 1 : 0},${detail.attempts},${durationMs},${firstEventMs}`
   const session = sessionId === null ? 'null' : JSON.stringify(sessionId)
   const end = `${detail.guessed ? GUESSED : detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
   const native = nativeFinish === finish ? SAME_TEXT : quoteCached(nativeFinish)
   const more = `${native},${quoteCached(serviceTier)},${mediaParts},${audioParts}`
-  const why = encodeWhy(detail.why, quoteCached)
+  const why = encodeWhy(detail.why)
   return `[${encodeUnits(units)},${names},${counts},${session},${end},${more},${why}]`
 }
+
+const encodeNames = rememberLatest((model: string, requested, provider, api) => {
+  const asked = requested === model ? SAME_TEXT : quoteCached(requested)
+  return `${quoteCached(model)},${asked},${quoteCached(provider)},${quoteCached(api)}`
+})
 
 function encodeUnits(units: LedgerRow['units']): string {
   for (const _ in units) return JSON.stringify(units)
   return '{}'
-}
-
-/** JSON of names that come again and again. */
-const QUOTED = new Map<string, string>()
-const MOST_QUOTED = 1_000
-/** Characters that a name may have; some are words of providers, who may say a book. */
-const LONGEST_NAME = 256
-
-function quoteCached(text: string | null): string {
-  if (text === null) return 'null'
-  if (text.length > LONGEST_NAME) return JSON.stringify(text.slice(0, LONGEST_NAME))
-  let json = QUOTED.get(text)
-  if (json === undefined) {
-    json = JSON.stringify(text)
-    if (QUOTED.size >= MOST_QUOTED) QUOTED.clear()
-    QUOTED.set(text, json)
-  }
-  return json
 }
 
 /** In place of the 1 of figures that are ours: they were guessed. */

@@ -2,22 +2,29 @@
  * What a row tells of how it came about, as a part of its line: positional JSON, in the order of `encodeWhy`. New
  * members go to the end; lines of before have none of it, and say nothing.
  */
+
 import { NOTHING_TOLD, type RowAttempt, type RowCandidate, type RowWhy } from '../ledger-store.js'
+import { rememberLatest } from './latest-text.js'
+import { quoteCached } from './quoted-names.js'
 
 /** Stands for a list without members, and for an object that is absent. */
 const NONE = 0
 
-/** `quote` makes JSON of a text that comes again and again. */
-export function encodeWhy(why: RowWhy, quote: (text: string | null) => string): string {
+export function encodeWhy(why: RowWhy): string {
   const { queueMs, connectMs, admitMs, candidates, unlisted, attempts, metadata, trace } = why
-  const versions = `${quote(why.configVersion)},${quote(why.priceVersion)},${quote(why.region)}`
+  const versions = encodeVersions(why.configVersion, why.priceVersion, why.region, null)
   const thought = candidates.length === 0 ? NONE : JSON.stringify(candidates.map(encodeCandidate))
   const made = attempts.length === 0 ? NONE : JSON.stringify(attempts.map(encodeAttempt))
   const user = why.user === null ? 'null' : JSON.stringify(why.user)
-  const caller = `${user},${quote(why.referer)},${quote(why.agent)},${quote(why.title)}`
+  const caller = `${user},${encodeClient(why.referer, why.agent, why.title, null)}`
   const words = `${metadata === null ? NONE : JSON.stringify(metadata)},${trace === null ? NONE : JSON.stringify(trace)}`
   return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words},${why.cacheDiscount}]`
 }
+
+const quoteThree = (a: string | null, b: string | null, c: string | null): string =>
+  `${quoteCached(a)},${quoteCached(b)},${quoteCached(c)}`
+const encodeVersions = rememberLatest(quoteThree)
+const encodeClient = rememberLatest(quoteThree)
 
 function encodeCandidate({ provider, model, place, chance, why }: RowCandidate) {
   return [provider, model, place, chance, ...why]

@@ -129,10 +129,23 @@ export class ProviderServer {
   send(
     exchange: ProviderExchange<FailureReceiver, unknown>,
     request: Omit<UpstreamRequest, keyof CallBounds>,
-    { deadlineAt, repeatable, caller: { organizationId } }: ProviderCall<RoutedRequest>,
+    { deadlineAt, repeatable, caller }: ProviderCall<RoutedRequest>,
   ): CallHandle {
-    const bounds: CallBounds = { deadlineAt, repeatable, caller: organizationId }
-    return exchange.attach(this.#options.upstream.call({ ...request, ...bounds }, exchange))
+    const { method, origin, path, headers, body, timeouts, limits } = request
+    // Member by member: to spread one object into another takes longer than all else here.
+    const call: UpstreamRequest = {
+      method,
+      origin,
+      path,
+      headers,
+      body,
+      timeouts,
+      limits,
+      deadlineAt,
+      repeatable,
+      caller: caller.organizationId,
+    }
+    return exchange.attach(this.#options.upstream.call(call, exchange))
   }
 
   /** An operation whose body is JSON; `exchange` reads what answers it. */
@@ -143,11 +156,14 @@ export class ProviderServer {
     exchange: (call: ProviderCall<R>, receiver: T, body: unknown) => ProviderExchange<T, unknown>,
   ): Operation<R, T> {
     const template = this.template(path, accept)
+    const { method, origin, path: target, timeouts, limits } = template
     const begin = (call: ProviderCall<R>, receiver: T, body: WireObject | Fault): CallHandle => {
       const text = serialize(body)
       if (text instanceof Fault) return rejectCall(text, receiver)
-      const send = (written: Pick<UpstreamRequest, 'body' | 'headers'>): CallHandle =>
-        this.send(exchange(call, receiver, body), { ...template, ...written }, call)
+      const send = ({ headers, body: written }: Pick<UpstreamRequest, 'body' | 'headers'>): CallHandle => {
+        const request = { method, origin, path: target, headers, body: written, timeouts, limits }
+        return this.send(exchange(call, receiver, body), request, call)
+      }
       if (text !== null) return send({ body: text, headers: template.headers })
       return deferCall(writeInLargeTurn(body, template.headers), send, receiver)
     }
