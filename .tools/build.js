@@ -1,47 +1,145 @@
 /**
- * Turns every TypeScript file into the JavaScript file of the same name under `dist`.
+ * Turns the TypeScript files into JavaScript under `dist`.
  *
- * esbuild strips types and checks none: that is the work of `npm run check`. All files are turned each time, which
- * takes a third of a second, so nothing has to be remembered about earlier builds: a switched branch, a changed
+ * A program of the product becomes a bundle under its own name: it opens a few files instead of 500, which is half of
+ * a start. What several programs share, and what one loads later, stands in `dist/chunks`. Tests and benches import
+ * single modules, so with `--all` every other file becomes the JavaScript file of the same name.
+ *
+ * esbuild strips types and checks none: that is the work of `npm run check`. Everything is turned each time, which
+ * takes less than a second, so nothing has to be remembered about earlier builds: a switched branch, a changed
  * setting or an older date cannot leave something behind. An output is written only when its bytes differ, and by
  * renaming, so that programs that run from `dist` never read half a file; outputs without a source are deleted.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUT = 'dist'
+const CHUNKS = join(ROOT, OUT, 'chunks')
 
-/** What the server runs from. */
-export const RUNNING = ['src', 'workers']
-/** Tests, benchmarks and what they work on. */
-export const ALL = [...RUNNING, 'bench', 'test']
+/** Folders of the product. */
+export const PRODUCT = ['src', 'workers']
+const SOURCES = [...PRODUCT, 'bench', 'test']
+
+/** What the product starts as a process or a thread, by its path under `dist`. */
+const PROGRAMS = [
+  'src/main.ts',
+  'src/process/worker.ts',
+  'src/store/lmdb/check-program.ts',
+  'workers/hash-thread.ts',
+  'workers/condition-thread.ts',
+  'workers/count-thread.ts',
+  'workers/document-thread.ts',
+]
+
+/** Libraries of many files that every start needs: in pieces they take longer to load than in the bundle. */
+const BUNDLED = ['zod', 'undici', 'pino', 'jose']
+
+/** Files of theirs that are replaced, because they load what nobody here uses. */
+const REPLACED = {
+  // A third of zod is its sentences in fifty languages.
+  'zod/v4/locales/index.js': 'export {}',
+  // The others are pools, agents, caches, mocks and fetch.
+  'undici/index.js': "exports.Client = require('./lib/dispatcher/client')",
+}
+
+/** @type {import('esbuild').Plugin} */
+const replaceFiles = {
+  name: 'replace files',
+  setup: ({ onLoad }) => {
+    for (const [file, contents] of Object.entries(REPLACED)) {
+      const filter = new RegExp(`/node_modules/${file.replaceAll('.', '\\.')}$`)
+      onLoad({ filter }, () => ({ contents }))
+    }
+  },
+}
 
 /**
- * Builds the named folders of the repository. Rejects, with the report already on standard error, when a file cannot
- * be parsed; `dist` is then as it was.
+ * Builds the programs, and with `modules` every other source as a module of its own. Rejects, with the report already
+ * on standard error, when a file cannot be parsed; `dist` is then as it was.
  *
- * @param {readonly string[]} folders
+ * @param {boolean} modules
  */
-export async function build(folders) {
+export async function build(modules) {
   // Here and not above: an installation without development dependencies has no esbuild, and nothing to build.
-  const { build: transpile } = await import('esbuild')
-  const { outputFiles } = await transpile({
+  const esbuild = await import('esbuild')
+  /** @type {import('esbuild').BuildOptions & { write: false }} */
+  const common = {
     absWorkingDir: ROOT,
-    entryPoints: folders.flatMap(sourcesIn),
     outdir: OUT,
     outbase: '.',
     platform: 'node',
     format: 'esm',
+    target: 'node20.19',
     sourcemap: true,
     sourcesContent: false,
     write: false,
     logLevel: 'warning',
+  }
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const programs = await esbuild.build({
+    ...common,
+    entryPoints: PROGRAMS,
+    bundle: true,
+    splitting: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    plugins: [replaceFiles],
+    chunkNames: 'chunks/[name]-[hash]',
+    external: Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+      (name) => !BUNDLED.includes(name),
+    ),
+    // CommonJS of the libraries loads modules of Node.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
   })
-  for (const { path, contents } of outputFiles) writeChanged(path, contents)
-  removeOthers(folders, new Set(outputFiles.map(({ path }) => path)))
+  const others = SOURCES.flatMap(sourcesIn).filter((path) => !PROGRAMS.includes(path))
+  const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
+  writePrograms(programs.outputFiles)
+  for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
+  removeOrphans()
+}
+
+/**
+ * Chunks before those who name them. A server that runs from the build before this one may still load chunks of that
+ * one, so they stay until the next change.
+ *
+ * @param {readonly { readonly path: string, readonly contents: Uint8Array }[]} outputs
+ */
+function writePrograms(outputs) {
+  const entries = PROGRAMS.map((path) => join(ROOT, OUT, path.replace(/ts$/, 'js')))
+  const kept = chunksBehind(entries)
+  const isChunk = (/** @type {{ path: string }} */ { path }) => path.startsWith(CHUNKS)
+  const ordered = [...outputs.filter(isChunk), ...outputs.filter((output) => !isChunk(output))]
+  const changed = ordered.filter(({ path, contents }) => writeChanged(path, contents))
+  if (changed.length === 0) return
+  for (const { path } of outputs) kept.add(basename(path))
+  for (const path of filesUnder(CHUNKS)) {
+    if (!kept.has(basename(path).replace(/\.map$/, ''))) rmSync(path, { force: true })
+  }
+}
+
+/**
+ * Names of the chunks that files load, and those load in turn.
+ *
+ * @param {readonly string[]} paths
+ */
+function chunksBehind(paths, found = new Set()) {
+  for (const path of paths) {
+    const names =
+      contentsOf(path)
+        ?.toString()
+        .match(/[\w-]+-[A-Z0-9]{8}\.js\b/g) ?? []
+    for (const name of names) {
+      if (found.has(name)) continue
+      found.add(name)
+      chunksBehind([join(CHUNKS, name)], found)
+    }
+  }
+  return found
 }
 
 /** @param {string} folder */
@@ -52,25 +150,27 @@ function sourcesIn(folder) {
 }
 
 /**
+ * Whether it was another one.
+ *
  * @param {string} path
  * @param {Uint8Array} contents
  */
 function writeChanged(path, contents) {
-  if (contentsOf(path)?.equals(contents)) return
+  if (contentsOf(path)?.equals(contents)) return false
   mkdirSync(dirname(path), { recursive: true })
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, contents)
   renameSync(draft, path)
+  return true
 }
 
-/**
- * @param {readonly string[]} folders
- * @param {ReadonlySet<string>} kept
- */
-function removeOthers(folders, kept) {
-  for (const folder of folders) {
-    const built = filesUnder(join(ROOT, OUT, folder)).filter((path) => /\.js(\.map)?$/.test(path))
-    for (const path of built) if (!kept.has(path)) rmSync(path, { force: true })
+/** Deletes outputs whose source is gone. */
+function removeOrphans() {
+  for (const folder of SOURCES) {
+    for (const path of filesUnder(join(ROOT, OUT, folder))) {
+      const source = join(ROOT, path.slice(join(ROOT, OUT).length).replace(/\.js(\.map)?$/, '.ts'))
+      if (/\.js(\.map)?$/.test(path) && !existsSync(source)) rmSync(path, { force: true })
+    }
   }
 }
 
@@ -98,7 +198,7 @@ function filesUnder(folder) {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  await build(argv.includes('--all') ? ALL : RUNNING).catch((error) => {
+  await build(argv.includes('--all')).catch((error) => {
     const isMissing = error.code === 'ERR_MODULE_NOT_FOUND'
     // npm ci --omit=dev, to serve what was built elsewhere.
     if (isMissing && (argv.includes('--prepare') || existsSync(join(ROOT, OUT, 'src/main.js')))) return

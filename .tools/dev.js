@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process'
 import { watch } from 'node:fs'
 import process, { argv, execPath, exit } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { build, RUNNING } from './build.js'
+import { build, PRODUCT } from './build.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Editors and branch switches write many files at once: the build waits for this much silence. */
@@ -26,12 +26,12 @@ let work = Promise.resolve()
 
 async function serveAnew() {
   try {
-    await build(RUNNING)
+    await build(false)
   } catch {
     return
   }
   await leave()
-  const started = spawn(execPath, ['--enable-source-maps', 'dist/src/main.js', 'serve', ...argv.slice(2)], {
+  const started = spawn(execPath, ['dist/src/main.js', 'serve', ...argv.slice(2)], {
     cwd: ROOT,
     stdio: 'inherit',
   })
@@ -64,7 +64,7 @@ function changed() {
   }, SETTLE_MS)
 }
 
-for (const folder of RUNNING) watch(`${ROOT}${folder}`, { recursive: true }, changed)
+for (const folder of PRODUCT) watch(`${ROOT}${folder}`, { recursive: true }, changed)
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(signal, () => {
     clearTimeout(settling)

@@ -1,12 +1,8 @@
 /** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
 import { readFileSync, writeSync } from 'node:fs'
-import { INTERFACE_VERSION, lockableOperations, serviceDocument } from './app.js'
-import { createLog } from './base/log.js'
 import { VERSION } from './base/version.js'
 import { failCommand, parseCommandArgs, runCommand, sanitizeForTerminal } from './cli/command.js'
-import { configSchema, loadConfig } from './compose/configuration.js'
-import { type Config, InvalidConfigError } from './config/config.js'
-import { LAB_ADDRESS } from './config/values.js'
+import type { Config, InvalidConfigError } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
 import type { Supervisor } from './process/supervisor.js'
 
@@ -28,50 +24,67 @@ function writeFully(fd: 1 | 2, text: string): void {
   }
 }
 
-const NONE: ReadonlySet<string> = new Set()
-
-/** Throws `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
-function loadCheckedConfig(): Config {
-  const config = withLabFlag(loadConfig(process.env))
+/** Rejects with `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
+async function loadCheckedConfig(): Promise<Config> {
+  const { DEFAULT_PERMISSIONS, loadConfig } = await import('./compose/configuration.js')
+  const config = await withLabFlag(await loadConfig(process.env))
   const named = Object.keys(config.gateway.permissions)
+  const faults = await permissionFaults(named.filter((name) => !Object.hasOwn(DEFAULT_PERMISSIONS, name)))
+  if (faults.length === 0) return config
+  const { InvalidConfigError } = await import('./config/config.js')
+  throw new InvalidConfigError(faults)
+}
+
+async function permissionFaults(named: readonly string[]): Promise<InvalidConfigError['faults']> {
   // Building every operation for its name is work that most starts need not do.
-  const known = named.length === 0 ? NONE : lockableOperations()
-  const faults = named
+  if (named.length === 0) return []
+  const { lockableOperations } = await import('./app.js')
+  const known = lockableOperations()
+  return named
     .filter((name) => !known.has(name))
     .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
-  if (faults.length > 0) throw new InvalidConfigError(faults)
-  return config
 }
 
 const LAB_FLAG = '--lab'
 
 /** `--lab` is the shortest way to a lab: the usual address unless another one is set, and faults. */
-function withLabFlag(config: Config): Config {
+async function withLabFlag(config: Config): Promise<Config> {
   if (!process.argv.slice(2).includes(LAB_FLAG)) return config
+  const { LAB_ADDRESS } = await import('./config/values.js')
   return Object.freeze({ ...config, lab: config.lab === 'off' ? LAB_ADDRESS : config.lab, labFaults: true })
 }
 
-function configOrExit(): Config {
-  try {
-    return loadCheckedConfig()
-  } catch (error) {
-    return exitForInvalid(error)
-  }
-}
+const configOrExit = (): Promise<Config> => loadCheckedConfig().catch(exitForInvalid)
 
 /** Names each fault of the configuration and ends the process; throws what is something else. */
 function exitForInvalid(error: unknown): never {
-  if (!(error instanceof InvalidConfigError)) throw error
+  if (!isInvalidConfig(error)) throw error
   for (const { source, problem } of error.faults) writeFully(2, `bad setting: ${source}: ${problem}\n`)
   process.exit(2)
 }
 
-async function serve(): Promise<void> {
+const isInvalidConfig = (error: unknown): error is InvalidConfigError =>
+  error instanceof Error && error.name === 'InvalidConfigError'
+
+async function serve(): Promise<undefined> {
   let supervisor: Supervisor | null = null
-  // Before anything else: without a handler the signal ends the process. What comes too early is read anyway.
-  process.on('SIGHUP', () => supervisor?.reload())
-  const { Supervisor } = await import('./process/supervisor.js')
-  const config = configOrExit()
+  let reloadsFirst = false
+  // Before anything else: without a handler the signal ends the process.
+  process.on('SIGHUP', () => {
+    if (supervisor === null) reloadsFirst = true
+    else supervisor.reload()
+  })
+  // A worker is needed in any case: it comes up while this process loads what it is made of, and reads its settings.
+  const { ForkedWorker } = await import('./process/forked-worker.js')
+  const worker = new ForkedWorker()
+  const [{ Supervisor }, { createLog }] = await Promise.all([
+    import('./process/supervisor.js'),
+    import('./base/log.js'),
+  ])
+  const config = await loadCheckedConfig().catch((error: unknown) => {
+    worker.kill()
+    return exitForInvalid(error)
+  })
   const log = createLog(config.logLevel, 'supervisor')
   const started = (supervisor = new Supervisor(config, {
     log,
@@ -80,11 +93,12 @@ async function serve(): Promise<void> {
     reread: loadCheckedConfig,
     exit: (code) => process.exit(code),
   }))
+  if (reloadsFirst) started.reload()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => started.signal(name))
   try {
-    await started.start()
+    await started.start(worker)
   } catch (error) {
-    if (error instanceof InvalidConfigError) exitForInvalid(error)
+    if (isInvalidConfig(error)) exitForInvalid(error)
     writeFully(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(1)
   }
@@ -92,8 +106,11 @@ async function serve(): Promise<void> {
 
 /** Reading a damaged database ends a process without a word, so another process reads it first. */
 async function configOfSoundStore(): Promise<Config> {
-  const config = configOrExit()
-  const { checkStore } = await import('./process/store-check.js')
+  const config = await configOrExit()
+  const [{ checkStore }, { createLog }] = await Promise.all([
+    import('./process/store-check.js'),
+    import('./base/log.js'),
+  ])
   await checkStore(config.dataDir, false, createLog('silent', 'command')).catch((error: Error) =>
     failCommand(error.message),
   )
@@ -113,7 +130,7 @@ interface Command {
 function plainCommand(
   name: string,
   about: string,
-  run: () => Promise<void> | string,
+  run: () => Promise<string | undefined>,
   flags: readonly 'lab'[] = [],
 ): Command {
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'boolean' as const }]))
@@ -147,14 +164,19 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'check-config': plainCommand(
     'check-config',
     'read all settings, name every fault, run nothing',
-    () => {
-      configOrExit()
+    async () => {
+      await configOrExit()
       return 'all settings are good\n'
     },
     ['lab'],
   ),
-  'config-schema': plainCommand('config-schema', 'print the JSON Schema of the configuration file', () =>
-    asJson(configSchema()),
+  'config-schema': plainCommand(
+    'config-schema',
+    'print the JSON Schema of the configuration file',
+    async () => {
+      const { configSchema } = await import('./compose/configuration.js')
+      return asJson(configSchema())
+    },
   ),
   keys: {
     about: 'list, create, disable, enable and delete API keys, also while the server runs',
@@ -181,16 +203,21 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     about: 'let a provider fail in every way and tell what the gateway makes of it',
     run: async (args) => {
       const { drillCommand } = await import('./cli/drill.js')
-      return drillCommand(args, { print: writeFully, apiKey: () => configOrExit().apiKey })
+      return drillCommand(args, { print: writeFully, apiKey: async () => (await configOrExit()).apiKey })
     },
   },
-  openapi: plainCommand('openapi', 'print the OpenAPI 3.1 document', () =>
-    asJson(serviceDocument(configOrExit().practice)),
-  ),
+  openapi: plainCommand('openapi', 'print the OpenAPI 3.1 document', async () => {
+    const { practice } = await configOrExit()
+    const { serviceDocument } = await import('./app.js')
+    return asJson(serviceDocument(practice))
+  }),
   version: plainCommand(
     'version',
     'print the version of the product, and of the interface that the document describes',
-    () => `sluice ${VERSION} (interface ${INTERFACE_VERSION})\n`,
+    async () => {
+      const { INTERFACE_VERSION } = await import('./app.js')
+      return `sluice ${VERSION} (interface ${INTERFACE_VERSION})\n`
+    },
   ),
   help: {
     about: 'print this, or with the name of a command what that one does',

@@ -244,7 +244,7 @@ const BAD: readonly Example[] = [
   {
     name: 'a cluster outside the supervisor',
     files: { 'src/process/x.ts': "import cluster from 'node:cluster'" },
-    refused: /node:cluster belongs to src\/process\/worker-slots\.ts/,
+    refused: /node:cluster belongs to src\/process\/forked-worker\.ts/,
   },
   {
     name: 'a library nobody owns',

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { builtProgram } from '../base/built-files.js'
 import { ServerNotReady, ServerProcess } from '../base/server-process.js'
 import type { GatewayAddress } from '../drill/gateway-client.js'
 
-const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
+const MAIN = builtProgram('src/main.js')
 const READY_MS = 30_000
 /** An end is not waited for any longer. */
 const STOP_MS = 5_000

@@ -50,7 +50,7 @@ Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 
 interface DrillPorts {
   readonly print: PrintOutput
   /** The API key of the settings; asked only for a gateway that runs already. */
-  readonly apiKey: () => string
+  readonly apiKey: () => Promise<string>
 }
 
 /** As shells tell an end by SIGINT. */
@@ -140,7 +140,7 @@ function parseGatewayOrigin(text: string): string {
 // ── Work ────────────────────────────────────────────────────────────────────
 
 interface DrillRunOptions {
-  readonly apiKey: () => string
+  readonly apiKey: () => Promise<string>
   readonly signal: AbortSignal
   /** Tells a line about how far it is. */
   readonly report: (line: string) => void
@@ -148,7 +148,7 @@ interface DrillRunOptions {
 
 async function runDrillCommand(args: DrillArgs, run: DrillRunOptions): Promise<CommandOutput> {
   const { against, scenarios, port } = args
-  const key = against === null ? '' : run.apiKey()
+  const key = against === null ? '' : await run.apiKey()
   if (against !== null && key === '') failCommand('SLUICE_API_KEY is needed to drill a gateway that runs')
   if (await isPortOpen(DEAD_PORT)) {
     failCommand(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)

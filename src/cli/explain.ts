@@ -42,14 +42,14 @@ serve it, in which order and why. Nobody is called. For the id of a generation i
 /** @returns the exit code: 0 when explained, 1 when there is no plan or no answer, 2 when it was no command */
 export function explainCommand(
   args: readonly string[],
-  settings: () => Config,
+  settings: () => Promise<Config>,
   { print, readInput }: CommandPorts,
 ): Promise<number> {
   return runCommand({ args, usage: EXPLAIN_USAGE, print }, async (): Promise<CommandOutput> => {
     const options = { server: { type: 'string' }, json: { type: 'boolean' } } as const
     const { values, positionals } = parseCommandArgs('explain', args, options)
     if (positionals.length > 1) failUsage('explain takes one file or generation')
-    const config = settings()
+    const config = await settings()
     const [named = '-'] = positionals
     if (named.startsWith('gen-')) {
       if (values.server === undefined) failUsage('a generation is explained by its server: --server URL')

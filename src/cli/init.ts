@@ -252,19 +252,19 @@ function shortList(ids: readonly string[]): string {
   return ids.length > SHOWN_MODELS ? `${shown} and ${ids.length - SHOWN_MODELS} more` : shown
 }
 
-function writeConfiguration(
+async function writeConfiguration(
   file: string,
   connection: Connection,
   models: readonly string[],
   environment: Environment,
-): CommandOutput {
+): Promise<CommandOutput> {
   try {
     writeFileSync(file, configurationText(connection, models), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     return code === 'EEXIST' ? failExisting(file) : failCommand(`nothing was written: ${message}`)
   }
-  const { config, faults } = checkWritten(file, environment)
+  const { config, faults } = await checkWritten(file, environment)
   const missing = connection.keyFrom !== null && !environment[connection.keyFrom] ? connection.keyFrom : null
   const others = faults.filter(({ source }) => missing === null || !source.endsWith('api_key_env'))
   const remark = others.map(({ source, problem }) => `bad setting: ${source}: ${problem}\n`).join('')
@@ -277,12 +277,12 @@ function failExisting(file: string): never {
 }
 
 /** All settings together with the new file. */
-function checkWritten(
+async function checkWritten(
   file: string,
   environment: Environment,
-): { readonly config: Config | null; readonly faults: InvalidConfigError['faults'] } {
+): Promise<{ readonly config: Config | null; readonly faults: InvalidConfigError['faults'] }> {
   try {
-    return { config: loadConfig({ ...environment, SLUICE_CONFIG: file }), faults: [] }
+    return { config: await loadConfig({ ...environment, SLUICE_CONFIG: file }), faults: [] }
   } catch (error) {
     if (!(error instanceof InvalidConfigError)) throw error
     return { config: null, faults: error.faults }

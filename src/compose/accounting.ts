@@ -6,7 +6,6 @@ import type { Config } from '../config/config.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { callerRenewal } from '../identity/authenticate.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
-import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases, type QuotaServerLink } from '../limits/quota-leases.js'
 import { isTokenRequest, TokenBuckets } from '../limits/token-buckets.js'
@@ -25,7 +24,7 @@ import {
   NOTHING_TOLD,
   type UsageLedger,
 } from '../store/ledger-store.js'
-import { openLmdbLedger } from '../store/lmdb/ledger.js'
+import { openLedger } from './ledger.js'
 import type { WorkerContext } from './worker-context.js'
 
 interface AccountingOptions
@@ -38,12 +37,6 @@ interface AccountingOptions
 const SYNC_MS = 5_000
 const GRANT_MS = 2_000
 const ADDRESS_GRANT_MS = 500
-
-/** The ledger as its only writer has it, in the folder of the store, and where the journals lie that it is made of. */
-export function openLedger(dataDir: string): { readonly ledger: WritableLedger; readonly journals: string } {
-  const { database, journals } = ledgerPaths(dataDir)
-  return { ledger: openLmdbLedger(database), journals }
-}
 
 /** The accounting of one worker. Whoever makes it hands it the messages of the supervisor, and closes it. */
 export class WorkerAccounting {

@@ -5,6 +5,8 @@ import { plugin } from '../inference-http/plugins.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
+export { DEFAULT_PERMISSIONS } from '../gateway/catalog/configuration.js'
+
 const file = gatewayFileReader({
   simulation: { behaviour: behaviourSchema, models: BUILT_IN_MODELS },
   plugin,
@@ -13,8 +15,8 @@ const file = gatewayFileReader({
 /** Reads the gateway's part of a configuration file. */
 export const readGateway = file.read
 
-/** All settings: environment over file over default. Throws `BadConfig` with every fault. */
-export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+/** All settings: environment over file over default. Rejects with `InvalidConfigError`, every fault in it. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Promise<Config> {
   return readConfig(environment, file)
 }
 

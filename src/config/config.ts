@@ -10,7 +10,7 @@ import {
   type GatewayFileReader,
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
-import { type ConfigFileContent, readConfigFile } from './config-file.js'
+import type { ConfigFileContent } from './config-file.js'
 import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
 import { isLoopbackPlace } from './values.js'
 
@@ -48,12 +48,17 @@ type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 /**
  * The frozen configuration: environment over file over default. An empty variable counts as unset.
- * `gatewayFile` reads the gateway's part of the file. Throws `InvalidConfigError` with every fault.
+ * `gatewayFile` reads the gateway's part of the file. Rejects with `InvalidConfigError` with every fault.
  */
-export function readConfig(environment: EnvironmentVariables, gatewayFile: GatewayFileReader): Config {
+export async function readConfig(
+  environment: EnvironmentVariables,
+  gatewayFile: GatewayFileReader,
+): Promise<Config> {
   const faults: ConfigProblem[] = []
   const path = environment[FILE] ?? ''
-  const { content: file, problem } = path === '' ? NO_FILE : readConfigFile(path)
+  // The parser of YAML is loaded by those who have a file.
+  const { content: file, problem } =
+    path === '' ? NO_FILE : (await import('./config-file.js')).readConfigFile(path)
   if (problem !== null) faults.push({ source: path, problem })
   const unknown = findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys))
   const settings = readSettings(environment, file, path, faults)

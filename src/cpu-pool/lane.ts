@@ -1,5 +1,6 @@
 /** One lane of the CPU pool: a queue, its threads, and the tasks that a thread has in its hands. */
-import { Piscina } from 'piscina'
+import { createRequire } from 'node:module'
+import type { Piscina } from 'piscina'
 import {
   JobFlag,
   type PoolJob,
@@ -92,6 +93,8 @@ function messagesPerThread({ bounds }: LaneOptions): number {
   return bounds === undefined ? MESSAGES_PER_THREAD : 1
 }
 
+const load = createRequire(import.meta.url)
+
 export class Lane {
   readonly #options: LaneOptions
   readonly #counters: PoolCounters
@@ -116,11 +119,12 @@ export class Lane {
     this.#freeSlots = Array.from({ length: slots }, (_, slot) => slot)
   }
 
-  /** Starts the threads. Otherwise the first task does, and waits for it. */
-  start(): LaneThreads {
+  /** The first task starts the threads, and waits for them. */
+  #start(): LaneThreads {
     if (this.#piscina !== null) return this.#piscina
     const { threads, filename, nice, bounds } = this.#options
-    const piscina: LaneThreads = new Piscina({
+    const library = load('piscina') as typeof import('piscina')
+    const piscina: LaneThreads = new library.Piscina({
       filename,
       minThreads: threads,
       maxThreads: threads,
@@ -270,10 +274,10 @@ export class Lane {
   /** Rejects also where threads cannot be started, for want of memory or descriptors. */
   async #runJobs(jobs: readonly PoolJob[]): Promise<readonly PoolJobReport[]> {
     const { bounds } = this.#options
-    if (bounds === undefined) return this.start().run(jobs)
+    if (bounds === undefined) return this.#start().run(jobs)
     const watch = new JobWatch(this.#flags, jobs[0]!.flag, bounds.jobMs)
     try {
-      return await this.start().run(jobs, { signal: watch.signal })
+      return await this.#start().run(jobs, { signal: watch.signal })
     } finally {
       watch.stop()
     }

@@ -3,7 +3,7 @@
  *
  * Each kind of work has a lane of its own: a queue and threads. What a thread has begun cannot be interrupted by us,
  * but the kernel shares the cores among threads, so no kind of work waits for another (contract/decisions 63). A lane
- * loads only what its own tasks need, all but that of hashes when their first task comes.
+ * loads only what its own tasks need, and when the first of them comes: an idle worker has no thread.
  *
  * Admission is by work, not by count: costs differ by 200,000 to 1, so a queue of so many tasks says nothing
  * about how long it is. The sum of waiting cost is bounded; beyond it a task is refused at once, which costs far
@@ -11,8 +11,8 @@
  * here and not in piscina, because piscina ends a running task by killing its thread; here a task whose caller has
  * gone is dropped before it starts and otherwise left alone.
  */
-import { fileURLToPath } from 'node:url'
 import type { PoolTaskName, PoolTasks } from '../../workers/tasks.js'
+import { builtProgram } from '../base/built-files.js'
 import { PoolCounters } from './counters.js'
 import { Lane, type LaneOptions, type TaskOrder, type TaskResult } from './lane.js'
 
@@ -39,8 +39,7 @@ const LANE_OF_TASK = {
   'repair-json': 'documents',
 } satisfies Record<PoolTaskName, LaneName>
 
-const threadModule = (name: string): string =>
-  fileURLToPath(new URL(`../../workers/${name}-thread.js`, import.meta.url))
+const threadModule = (name: string): string => builtProgram(`workers/${name}-thread.js`)
 
 /** Of the lanes that have one thread. A condition takes 3 ms at most, so few of them share a message. */
 const SINGLE_THREAD = { threads: 1, maxQueuedCost: 4_000_000 }
@@ -76,7 +75,6 @@ export class CpuPool {
       counts: new Lane({ ...LANES.counts, ...given }, counters),
       documents: new Lane({ ...LANES.documents, ...given }, counters),
     }
-    if (threads > 0) this.#lanes.hashes.start()
   }
 
   /**

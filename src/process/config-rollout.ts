@@ -6,8 +6,8 @@ import type { MessageToWorker } from './ipc/messages.js'
 interface ConfigRolloutPorts {
   readonly log: Log
   readonly workers: number
-  /** Reads the configuration again. Throws `InvalidConfigError`. */
-  readonly reread: () => Config
+  /** Reads the configuration again. Rejects with `InvalidConfigError`. */
+  readonly reread: () => Promise<Config>
   readonly sendToWorker: (worker: number, message: MessageToWorker) => void
 }
 
@@ -17,6 +17,8 @@ export class ConfigRollout {
   /** As started; a reload renews its gateway part only. */
   #config: Config
   #generation = 0
+  /** Settled when what was asked for has been read: one file after the other. */
+  #reloaded: Promise<void> = Promise.resolve()
   /** The generation that has arrived everywhere. */
   #arrived = 0
   /** By worker: the generation its process was started with, or null before it is told to start. */
@@ -40,7 +42,11 @@ export class ConfigRollout {
    * logged; the old configuration goes on. Safe at any time, also before the server is ready.
    */
   reload(): void {
-    const read = this.#reread()
+    this.#reloaded = this.#reloaded.then(() => this.#reload())
+  }
+
+  async #reload(): Promise<void> {
+    const read = await this.#reread()
     if (read === null) return
     const { log, sendToWorker } = this.#ports
     const settings = settingsNeedingRestart(this.#config, read)
@@ -83,9 +89,9 @@ export class ConfigRollout {
     )
   }
 
-  #reread(): Config | null {
+  async #reread(): Promise<Config | null> {
     try {
-      return this.#ports.reread()
+      return await this.#ports.reread()
     } catch (error) {
       const { log } = this.#ports
       const faults = error instanceof InvalidConfigError ? error.faults : []

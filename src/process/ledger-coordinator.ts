@@ -2,7 +2,7 @@
 import { type Clock, sleep } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
-import { openLedger } from '../compose/accounting.js'
+import { openLedger } from '../compose/ledger.js'
 import type { Config } from '../config/config.js'
 import { keyMoneyQuota, organizationMoneyQuota } from '../gateway/accounting/claims.js'
 import { journalName } from '../ledger/journal/segment-format.js'

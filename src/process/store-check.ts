@@ -2,11 +2,11 @@
 import { type ExecFileException, execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { builtProgram } from '../base/built-files.js'
 import type { Log } from '../base/log.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
 
-const PROGRAM = fileURLToPath(new URL('../store/lmdb/check-program.js', import.meta.url))
+const PROGRAM = builtProgram('src/store/lmdb/check-program.js')
 /** A start waits so long for the reading of a large database. */
 const BUDGET_MS = 1_000
 /** The same when the last server did not end by itself. */

@@ -2,7 +2,6 @@
  * The primary process: proves the port free, starts the workers, gathers their snapshots, and turns signals into a
  * drain. It keeps the limits that workers share and writes the ledger; calls of the API are served by workers alone.
  */
-
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -15,16 +14,17 @@ import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metric
 import { ConfigRollout } from './config-rollout.js'
 import { connectionBudget } from './descriptors.js'
 import { lockFolder } from './folder-lock.js'
+import type { ForkedWorker, WorkerChild } from './forked-worker.js'
 import { FanOut } from './ipc/fan-out.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
-import { type LabSupervisor, startLab } from './lab-supervisor.js'
+import type { LabSupervisor } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
 import { openFilesLimit } from './open-files.js'
 import { probePort } from './port-probe.js'
 import { checkStore } from './store-check.js'
 import { restrictStoreAccess } from './store-privacy.js'
 import { poolThreadsFor, workersFor } from './topology.js'
-import { sendToProcess, type WorkerChild, type WorkerSlot, WorkerSlots } from './worker-slots.js'
+import { sendToProcess, type WorkerSlot, WorkerSlots } from './worker-slots.js'
 
 /** What a worker gets beyond the drain deadline before it is ended by force. */
 const FORCE_AFTER_MS = 2_000
@@ -49,8 +49,8 @@ interface SupervisorPorts {
   readonly announce: (line: string) => void
   /** Says to a person why the server gives up, whatever the log level. */
   readonly complain: (sentence: string) => void
-  /** Reads the configuration again. Throws `InvalidConfigError`. */
-  readonly reread: () => Config
+  /** Reads the configuration again. Rejects with `InvalidConfigError`. */
+  readonly reread: () => Promise<Config>
   /** Ends the process. */
   readonly exit: (code: number) => void
 }
@@ -78,6 +78,9 @@ export class Supervisor {
   #metrics: MetricsServer | null = null
   #lab: LabSupervisor | null = null
   #port = 0
+  /** Resolves when workers may open the store: it is sound, and what was spent is known. */
+  readonly #opened: Promise<void>
+  #setOpened: () => void = () => {}
   /** Whether an earlier start has made a store, and with it the first keys. */
   #hadStore = false
   #announced = false
@@ -89,6 +92,9 @@ export class Supervisor {
 
   constructor(config: Config, ports: SupervisorPorts) {
     this.#ports = ports
+    this.#opened = new Promise((resolve) => {
+      this.#setOpened = resolve
+    })
     const { log, reread } = ports
     const cores = availableParallelism()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
@@ -109,7 +115,7 @@ export class Supervisor {
       if (slot.journal !== null && slot.process === child) this.#ledger?.onMessage(slot.journal, message)
     }
     this.#handlers = {
-      'worker-up': (slot, _message, child) => this.#startWorker(slot, child),
+      'worker-up': (slot, _message, child) => void this.#startWorker(slot, child),
       // The slots have heard it.
       heartbeat: () => {},
       'worker-ready': (slot) => this.#onWorkerReady(slot),
@@ -135,8 +141,19 @@ export class Supervisor {
     }
   }
 
-  /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
-  async start(): Promise<void> {
+  /**
+   * Starts everything. Workers come up meanwhile, `first` among them. Rejects when the port is taken or the metrics
+   * address cannot be bound.
+   */
+  async start(first: ForkedWorker): Promise<void> {
+    await this.#open(first).catch((error) => {
+      first.kill()
+      this.#slots.killAll()
+      throw error
+    })
+  }
+
+  async #open(first: ForkedWorker): Promise<void> {
     const { config } = this.#rollout
     const limit = openFilesLimit()
     this.#maxConnections = connectionBudget(
@@ -145,6 +162,7 @@ export class Supervisor {
       this.#slots.count,
       this.#poolThreads,
     )
+    this.#slots.start(first)
     this.#port = await probePort(config.host, config.port)
     // Also when a start fails half-way.
     const lock = lockFolder(config.dataDir)
@@ -157,15 +175,8 @@ export class Supervisor {
     await this.#openLedger()
     if (this.#leaving) return
     this.#metrics = await serveMetrics(config.metrics, () => this.#sharedSnapshots())
-    this.#lab = await startLab(config, {
-      readyWorkers: () => this.#slots.readyWorkers(),
-      sendToWorker: this.#slots.send,
-      snapshots: (deadlineMs) => this.#gatherSnapshots(deadlineMs),
-      workers: this.#slots.count,
-      poolThreads: this.#poolThreads,
-      target: listeningUrl(config, this.#port),
-    })
-    this.#slots.start()
+    if (config.lab !== 'off') await this.#startLab(config)
+    this.#setOpened()
   }
 
   /** First signal: drain, then exit 0. Second signal: end at once with exit code 1. */
@@ -196,6 +207,19 @@ export class Supervisor {
     if (open.length > 0) log.warn({ open }, 'other users of this machine may reach the store')
   }
 
+  async #startLab(config: Config): Promise<void> {
+    // It knows every operation, which most starts need not.
+    const { startLab } = await import('./lab-supervisor.js')
+    this.#lab = await startLab(config, {
+      readyWorkers: () => this.#slots.readyWorkers(),
+      sendToWorker: this.#slots.send,
+      snapshots: (deadlineMs) => this.#gatherSnapshots(deadlineMs),
+      workers: this.#slots.count,
+      poolThreads: this.#poolThreads,
+      target: listeningUrl(config, this.#port),
+    })
+  }
+
   async #openLedger(): Promise<void> {
     try {
       this.#ledger = new LedgerCoordinator(this.#rollout.config, systemClock, this.#ports.log)
@@ -214,8 +238,15 @@ export class Supervisor {
     handle(slot, message as never, child)
   }
 
-  #startWorker(slot: WorkerSlot, child: WorkerChild): void {
+  async #startWorker(slot: WorkerSlot, child: WorkerChild): Promise<void> {
+    if (!this.#leaving) await this.#opened
+    if (this.#leaving) {
+      sendToProcess(child, { type: 'drain-worker' })
+      return
+    }
+    if (slot.process !== child) return
     const { index } = slot
+    this.#slots.expectWord(slot)
     this.#rollout.workerStarted(index)
     slot.journal = this.#ledger!.registerWorker(child.process.pid!, index, (message) =>
       sendToProcess(child, message),
@@ -230,7 +261,6 @@ export class Supervisor {
       poolThreads: this.#poolThreads,
       maxConnections: this.#maxConnections,
     })
-    if (this.#leaving) sendToProcess(child, { type: 'drain-worker' })
   }
 
   #onWorkerReady(slot: WorkerSlot): void {

@@ -1,13 +1,10 @@
 /** The worker processes by number: forks them, restarts those that die, and gives up when that helps nothing. */
-import cluster, { type Worker } from 'node:cluster'
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { ForkedWorker, type WorkerChild } from './forked-worker.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { RestartPolicy } from './restart-policy.js'
 import { WorkerWatch } from './worker-watch.js'
-
-export type WorkerChild = Worker
 
 /** The place of one worker; when its process dies another one takes it. */
 export interface WorkerSlot {
@@ -32,8 +29,6 @@ interface WorkerSlotsPorts {
   readonly onEmpty: () => void
 }
 
-const WORKER_MODULE = fileURLToPath(new URL('./worker.js', import.meta.url))
-
 export class WorkerSlots {
   readonly #ports: WorkerSlotsPorts
   readonly #slots: readonly WorkerSlot[]
@@ -57,15 +52,23 @@ export class WorkerSlots {
     return this.#slots.length
   }
 
-  start(): void {
-    cluster.setupPrimary({ exec: WORKER_MODULE, args: [] })
+  /** @param first a process for the first slot that comes up already */
+  start(first: ForkedWorker): void {
     const { silenceMs } = this.#ports
     this.#watch = new WorkerWatch({
       clock: systemClock,
       silenceMs,
       onSilent: (worker) => this.#endSilent(worker),
     })
-    for (const slot of this.#slots) this.#fork(slot)
+    for (const slot of this.#slots) {
+      const isThere = slot.index === 0 && !first.child.isDead()
+      this.#hold(slot, isThere ? first : new ForkedWorker())
+    }
+  }
+
+  /** It has been told to start: from now on it has to say something. */
+  expectWord({ index }: WorkerSlot): void {
+    this.#watch?.heard(index)
   }
 
   /** True when all workers are ready at once. A group that was so once is never given up. */
@@ -100,13 +103,13 @@ export class WorkerSlots {
     for (const { process: child } of this.#slots) child?.process.kill('SIGKILL')
   }
 
-  #fork(slot: WorkerSlot): void {
-    const child = cluster.fork()
+  #hold(slot: WorkerSlot, forked: ForkedWorker): void {
+    const { child } = forked
     slot.process = child
     slot.readyAt = null
-    // It is watched from its first word on: how long a process takes to come up is the machine's affair.
-    child.on('message', (message: MessageToSupervisor) => {
-      if (slot.process === child) this.#watch?.heard(slot.index)
+    // How long a process takes to come up is the machine's affair, and how long it then waits is ours.
+    forked.listen((message) => {
+      if (slot.process === child && message.type !== 'worker-up') this.#watch?.heard(slot.index)
       this.#ports.onMessage(slot, child, message)
     })
     child.on('exit', (code, signal) => this.#onExit(slot, child, signal ?? `exit code ${code}`))
@@ -144,7 +147,7 @@ export class WorkerSlots {
   }
 
   #refork(slot: WorkerSlot): void {
-    if (!this.#isDraining) this.#fork(slot)
+    if (!this.#isDraining) this.#hold(slot, new ForkedWorker())
   }
 
   #reportWhenEmpty(): void {

@@ -7,6 +7,7 @@ import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
+import { traceToSources } from '../base/source-positions.js'
 import { type ComposedWorker, composeWorker } from '../compose/worker.js'
 import type { Config } from '../config/config.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
@@ -251,6 +252,7 @@ async function startWorker(message: MessageToWorker & { type: 'start-worker' }):
   }
 }
 
+traceToSources()
 keepNewFilesPrivate()
 process.on('exit', () => worker?.killIfWriting())
 process.on('message', (message: MessageToWorker) => {
@@ -273,4 +275,6 @@ process.on('disconnect', () =>
 )
 // Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.
 if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
+// A supervisor that has just died takes no message: the end of its channel follows.
+cluster.worker?.on('error', () => {})
 sendToSupervisor({ type: 'worker-up' })

@@ -341,7 +341,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the words of the command line, and the short commands',
     'src/base/ src/app.ts src/config/ src/compose/ src/process/ src/cli/',
   ),
-  rule('src/main.ts', 'the entry of the program', 'src/process/open-files.ts src/command-line.ts'),
+  rule('src/main.ts', 'the entry of the program', 'src/base/ src/process/open-files.ts src/command-line.ts'),
 ]
 
 interface LibraryRule {
@@ -409,7 +409,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
     ],
   },
   // Both ends of the process group: who forks, and who is forked.
-  'node:cluster': { owners: ['src/process/worker-slots.ts', 'src/process/worker.ts'] },
+  'node:cluster': { owners: ['src/process/forked-worker.ts', 'src/process/worker.ts'] },
   'node:worker_threads': { owners: ['workers/job-runner.ts'] },
   'node:child_process': {
     owners: [

@@ -1,16 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { loadConfig } from '../../src/compose/configuration.js'
+import { lockableOperations } from '../../src/app.js'
+import { DEFAULT_PERMISSIONS, loadConfig } from '../../src/compose/configuration.js'
 import { InvalidConfigError, SETTINGS, settingsNeedingRestart } from '../../src/config/config.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 type Name = keyof typeof SETTINGS
 
 /** The faults of an environment as `source: problem` lines; none when it is good. */
-function faults(environment: Readonly<Record<string, string>>): string[] {
+async function faults(environment: Readonly<Record<string, string>>): Promise<string[]> {
   try {
-    loadConfig(environment)
+    await loadConfig(environment)
     return []
   } catch (error) {
     if (!(error instanceof InvalidConfigError)) throw error
@@ -25,7 +26,7 @@ function fileWith(t: Test, text: string, name = 'sluice.yaml'): string {
 }
 
 test('without any setting the defaults hold, and nothing can change them', async (t) => {
-  const config = loadConfig({ PATH: '/bin', HOME: '/root' })
+  const config = await loadConfig({ PATH: '/bin', HOME: '/root' })
   for (const [name, setting] of Object.entries(SETTINGS)) t.equal(config[name as Name], setting.default, name)
   t.match(config, { host: '127.0.0.1', port: 8080, workers: 'auto', poolThreads: 'auto', dataDir: './data' })
   t.match(config, { logLevel: 'info', seedItems: 0, hashSalt: 'load-test', bodyLimit: 65_536 })
@@ -107,10 +108,10 @@ const GOOD: readonly Good[] = [
 test('every setting can come from the environment and from the file, and means the same', async (t) => {
   for (const { name, env, file, value } of GOOD) {
     const setting = SETTINGS[name]
-    const fromEnvironment = loadConfig({ [setting.env]: env })[name]
+    const fromEnvironment = (await loadConfig({ [setting.env]: env }))[name]
     if (value !== undefined) t.same(fromEnvironment, value, `${setting.env}=${env}`)
     const path = fileWith(t, JSON.stringify({ [setting.key]: file }))
-    const fromFile = loadConfig({ SLUICE_CONFIG: path })[name]
+    const fromFile = (await loadConfig({ SLUICE_CONFIG: path }))[name]
     if (value !== undefined) t.same(fromFile, value, `${setting.key}: ${file}`)
     else t.ok(fromFile !== undefined && fromEnvironment !== undefined)
   }
@@ -121,19 +122,19 @@ test('every setting can come from the environment and from the file, and means t
 })
 
 test('lists are split at commas, without spaces and empty parts', async (t) => {
-  const { corsOrigins } = loadConfig({ SLUICE_CORS_ORIGINS: ' https://a , https://b,, ' })
+  const { corsOrigins } = await loadConfig({ SLUICE_CORS_ORIGINS: ' https://a , https://b,, ' })
   t.same(corsOrigins, ['https://a', 'https://b'])
 })
 
 test('a file may be YAML or JSON; the environment wins over it; an empty variable does not', async (t) => {
   for (const text of ['port: 1234\nhost: example\n# comment\n', '{"port": 1234, "host": "example"}']) {
     const SLUICE_CONFIG = fileWith(t, text)
-    t.match(loadConfig({ SLUICE_CONFIG }), { port: 1234, host: 'example' })
-    t.match(loadConfig({ SLUICE_CONFIG, PORT: '99' }), { port: 99, host: 'example' })
-    t.match(loadConfig({ SLUICE_CONFIG, PORT: '' }), { port: 1234 })
+    t.match(await loadConfig({ SLUICE_CONFIG }), { port: 1234, host: 'example' })
+    t.match(await loadConfig({ SLUICE_CONFIG, PORT: '99' }), { port: 99, host: 'example' })
+    t.match(await loadConfig({ SLUICE_CONFIG, PORT: '' }), { port: 1234 })
   }
-  t.match(loadConfig({ SLUICE_CONFIG: fileWith(t, '') }), { port: 8080 }, 'an empty file sets nothing')
-  t.match(loadConfig({ SLUICE_CONFIG: '' }), { port: 8080 }, 'an empty path is no path')
+  t.match(await loadConfig({ SLUICE_CONFIG: fileWith(t, '') }), { port: 8080 }, 'an empty file sets nothing')
+  t.match(await loadConfig({ SLUICE_CONFIG: '' }), { port: 8080 }, 'an empty path is no path')
 })
 
 const BAD: readonly (readonly [variable: string, text: string, problem: string])[] = [
@@ -190,7 +191,9 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
 
 for (const [variable, text, problem] of BAD) {
   test(`${variable}=${text.slice(0, 30)} is refused: ${problem}`, async (t) => {
-    const found = faults({ [variable]: text }).filter((fault) => fault.startsWith('environment variable'))
+    const found = (await faults({ [variable]: text })).filter((fault) =>
+      fault.startsWith('environment variable'),
+    )
     t.equal(found.length, 1)
     t.match(found[0], `environment variable ${variable}: `)
     t.match(found[0], problem)
@@ -199,7 +202,7 @@ for (const [variable, text, problem] of BAD) {
 
 test('a folder is no readable file', async (t) => {
   const folder = tempFolder(t)
-  t.match(faults({ SLUICE_TLS_KEY: folder, SLUICE_TLS_CERT: folder }), [
+  t.match(await faults({ SLUICE_TLS_KEY: folder, SLUICE_TLS_CERT: folder }), [
     /SLUICE_TLS_KEY: must name a readable file/,
     /SLUICE_TLS_CERT: must name a readable file/,
   ])
@@ -207,7 +210,7 @@ test('a folder is no readable file', async (t) => {
 
 test('a bad value of the file is named with the file and the key', async (t) => {
   const path = fileWith(t, 'port: 70000\nworkers: 1.5\nallow_chunked: "yes"\nhost:\ncors_origins: 7\n')
-  const found = faults({ SLUICE_CONFIG: path })
+  const found = await faults({ SLUICE_CONFIG: path })
   for (const [key, problem] of [
     ['port', 'must be an integer from 0 to 65535'],
     ['workers', 'must be an integer from 1 to 256'],
@@ -225,12 +228,12 @@ test('a bad value of the file is named with the file and the key', async (t) => 
 
 test('a value of the file that the environment overrides is not looked at', async (t) => {
   const SLUICE_CONFIG = fileWith(t, 'port: nonsense')
-  t.equal(loadConfig({ SLUICE_CONFIG, PORT: '1' }).port, 1)
+  t.equal((await loadConfig({ SLUICE_CONFIG, PORT: '1' })).port, 1)
 })
 
 test('a setting that does not exist is refused, from either source', async (t) => {
   const path = fileWith(t, 'portt: 1\nworkers: 2\nPORT: 3')
-  t.same(faults({ SLUICE_CONFIG: path, SLUICE_WORKER: '2', SLUICE_: 'x', OTHER_THING: '1' }), [
+  t.same(await faults({ SLUICE_CONFIG: path, SLUICE_WORKER: '2', SLUICE_: 'x', OTHER_THING: '1' }), [
     'environment variable SLUICE_WORKER: there is no such setting',
     'environment variable SLUICE_: there is no such setting',
     `${path}: portt: there is no such setting`,
@@ -239,26 +242,26 @@ test('a setting that does not exist is refused, from either source', async (t) =
 })
 
 test('federation is strict and limited unless something else is set', async (t) => {
-  const { allowLoopbackIssuers, exchangesPerMinute, exchangeBurst, signingKeyDays } = loadConfig({})
+  const { allowLoopbackIssuers, exchangesPerMinute, exchangeBurst, signingKeyDays } = await loadConfig({})
   t.same([allowLoopbackIssuers, exchangesPerMinute, exchangeBurst, signingKeyDays], [false, 600, 100, 30])
-  t.equal(loadConfig({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }).allowLoopbackIssuers, true)
-  const [fault] = faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'localhost' })
+  t.equal((await loadConfig({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' })).allowLoopbackIssuers, true)
+  const [fault] = await faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'localhost' })
   t.equal(fault, 'environment variable SLUICE_ALLOW_LOOPBACK_ISSUERS: must be on or off')
 })
 
 test('items for a practice API that is switched off are refused', async (t) => {
-  t.same(faults({ SLUICE_PRACTICE: 'off', SLUICE_SEED_ITEMS: '5' }), [
+  t.same(await faults({ SLUICE_PRACTICE: 'off', SLUICE_SEED_ITEMS: '5' }), [
     'SLUICE_SEED_ITEMS: nobody could read the items: SLUICE_PRACTICE is off',
   ])
-  t.equal(loadConfig({ SLUICE_PRACTICE: 'keyed', SLUICE_SEED_ITEMS: '5' }).seedItems, 5)
+  t.equal((await loadConfig({ SLUICE_PRACTICE: 'keyed', SLUICE_SEED_ITEMS: '5' })).seedItems, 5)
 })
 
 test('the two fixed keys must differ, and a bad one is not repeated', async (t) => {
   const SLUICE_API_KEY = 'the same key for both, of 32 and more'.replaceAll(' ', '-')
-  t.same(faults({ SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY: SLUICE_API_KEY }), [
+  t.same(await faults({ SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY: SLUICE_API_KEY }), [
     'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY: must be two different keys',
   ])
-  t.notMatch(faults({ SLUICE_API_KEY: 'too short' }).join(), 'too short')
+  t.notMatch((await faults({ SLUICE_API_KEY: 'too short' })).join(), 'too short')
 })
 
 const GATEWAY_FILE = `
@@ -270,7 +273,7 @@ models:
 
 test('the gateway part of the file is read with its credentials, whatever their variables are called', async (t) => {
   const SLUICE_CONFIG = fileWith(t, GATEWAY_FILE)
-  const { gateway, limits } = loadConfig({ SLUICE_CONFIG, SLUICE_LOCAL_KEY: 'secret' })
+  const { gateway, limits } = await loadConfig({ SLUICE_CONFIG, SLUICE_LOCAL_KEY: 'secret' })
   t.match(gateway.providers.local, { apiKey: 'secret', baseUrl: 'http://127.0.0.1:9000/v1' })
   t.ok(gateway.models.some(({ id }) => id === 'acme/large'))
   t.same(limits, {
@@ -282,7 +285,7 @@ test('the gateway part of the file is read with its credentials, whatever their 
 
 test('a fault of the gateway part is named with the file and the path, beside all others', async (t) => {
   const path = fileWith(t, `port: x\nlimits: { body: 1 }\n${GATEWAY_FILE.replace('http:', 'ftp:')}`)
-  t.same(faults({ SLUICE_CONFIG: path }), [
+  t.same(await faults({ SLUICE_CONFIG: path }), [
     `${path}: port: must be an integer`,
     `${path}: providers.local.base_url: must be an http or https URL without user, query and fragment`,
     `${path}: limits.body: there is no such setting`,
@@ -291,13 +294,13 @@ test('a fault of the gateway part is named with the file and the path, beside al
 })
 
 test('the configuration survives the way to a worker, which is JSON', async (t) => {
-  const config = loadConfig({ SLUICE_CONFIG: fileWith(t, GATEWAY_FILE), SLUICE_LOCAL_KEY: 'secret' })
+  const config = await loadConfig({ SLUICE_CONFIG: fileWith(t, GATEWAY_FILE), SLUICE_LOCAL_KEY: 'secret' })
   t.same(JSON.parse(JSON.stringify(config)), config)
 })
 
 test('what a reload cannot change is told by its key', async (t) => {
-  const before = loadConfig({ SLUICE_CONFIG: fileWith(t, 'port: 1\nlimits: { upload_body_bytes: 1 }') })
-  const after = loadConfig({
+  const before = await loadConfig({ SLUICE_CONFIG: fileWith(t, 'port: 1\nlimits: { upload_body_bytes: 1 }') })
+  const after = await loadConfig({
     SLUICE_CONFIG: fileWith(t, `${GATEWAY_FILE}port: 2`),
     SLUICE_LOCAL_KEY: 'secret',
   })
@@ -305,13 +308,18 @@ test('what a reload cannot change is told by its key', async (t) => {
   t.same(settingsNeedingRestart(before, { ...before, gateway: after.gateway }), [])
 })
 
+test('the operations that have a permission of their own without any configuration exist', async (t) => {
+  const known = lockableOperations()
+  for (const name of Object.keys(DEFAULT_PERMISSIONS)) t.ok(known.has(name), name)
+})
+
 test('TLS needs both files', async (t) => {
   const pem = fileWith(t, 'pem')
   const half = ['SLUICE_TLS_KEY and SLUICE_TLS_CERT: TLS needs both files or neither']
-  t.same(faults({ SLUICE_TLS_KEY: pem }), half)
-  t.same(faults({ SLUICE_TLS_CERT: pem }), half)
-  t.same(faults({ SLUICE_TLS_KEY: pem, SLUICE_TLS_CERT: pem }), [])
-  t.same(faults({ SLUICE_CONFIG: fileWith(t, `tls_key: ${pem}`), SLUICE_TLS_CERT: pem }), [])
+  t.same(await faults({ SLUICE_TLS_KEY: pem }), half)
+  t.same(await faults({ SLUICE_TLS_CERT: pem }), half)
+  t.same(await faults({ SLUICE_TLS_KEY: pem, SLUICE_TLS_CERT: pem }), [])
+  t.same(await faults({ SLUICE_CONFIG: fileWith(t, `tls_key: ${pem}`), SLUICE_TLS_CERT: pem }), [])
 })
 
 const BROKEN_FILES: Readonly<Record<string, string>> = {
@@ -323,7 +331,7 @@ const BROKEN_FILES: Readonly<Record<string, string>> = {
 test('a file that holds no object is refused', async (t) => {
   for (const [about, text] of Object.entries(BROKEN_FILES)) {
     const path = fileWith(t, text)
-    t.same(faults({ SLUICE_CONFIG: path }), [`${path}: must hold one object`], about)
+    t.same(await faults({ SLUICE_CONFIG: path }), [`${path}: must hold one object`], about)
   }
 })
 
@@ -333,7 +341,7 @@ test('a file that cannot be read is named with the reason, in one line', async (
   const broken = fileWith(t, 'port: [1\nhost: "')
   const twice = fileWith(t, 'port: 1\nport: 2')
   for (const path of [join(folder, 'absent'), join(folder, 'folder'), broken, twice]) {
-    const found = faults({ SLUICE_CONFIG: path })
+    const found = await faults({ SLUICE_CONFIG: path })
     t.equal(found.length, 1, path)
     t.match(found[0], `${path}: cannot be read: `)
     t.notMatch(found[0], '\n')
@@ -351,7 +359,7 @@ const EXCESSIVE: Readonly<Record<string, string>> = {
 test('a file that is nested too deeply is refused before it is parsed', async (t) => {
   for (const [about, text] of Object.entries(EXCESSIVE)) {
     const path = fileWith(t, text)
-    const [problem, ...more] = faults({ SLUICE_CONFIG: path })
+    const [problem, ...more] = await faults({ SLUICE_CONFIG: path })
     t.match(problem, /: (opens more than 500 brackets within each other|is nested too deeply)$/, about)
     t.same(more, [])
   }
@@ -360,11 +368,11 @@ test('a file that is nested too deeply is refused before it is parsed', async (t
 test('a file with very many keys is read in time', async (t) => {
   const keys = 100_000
   const path = fileWith(t, Array.from({ length: keys }, (_, n) => `k${n}: 1`).join('\n'))
-  t.equal(faults({ SLUICE_CONFIG: path }).length, keys)
+  t.equal((await faults({ SLUICE_CONFIG: path })).length, keys)
 })
 
 test('a long text of signs of YAML is read in time', async (t) => {
-  t.match(faults({ SLUICE_CONFIG: fileWith(t, `port: "${'&'.repeat(500_000)}"`) }), [/port: /])
+  t.match(await faults({ SLUICE_CONFIG: fileWith(t, `port: "${'&'.repeat(500_000)}"`) }), [/port: /])
 })
 
 const SPILLING: Readonly<Record<string, RegExp>> = {
@@ -378,7 +386,7 @@ const SPILLING: Readonly<Record<string, RegExp>> = {
 
 test('a file that cannot be read is not quoted: credentials may stand in it', async (t) => {
   for (const [text, reason] of Object.entries(SPILLING)) {
-    const found = faults({ SLUICE_CONFIG: fileWith(t, text) }).join('\n')
+    const found = (await faults({ SLUICE_CONFIG: fileWith(t, text) })).join('\n')
     t.match(found, reason, text)
     t.notMatch(found, 'canary')
   }
@@ -386,7 +394,7 @@ test('a file that cannot be read is not quoted: credentials may stand in it', as
 
 test('all faults are found at once', async (t) => {
   const path = fileWith(t, 'seed_items: -1\nnonsense: 1')
-  const found = faults({
+  const found = await faults({
     SLUICE_CONFIG: path,
     PORT: 'x',
     SLUICE_WORKERS: '0',
@@ -424,10 +432,10 @@ test('every setting has a variable, a key and a sentence, each its own', async (
 
 test('the lab listens where other machines reach it only when that was said twice', async (t) => {
   for (const place of ['0.0.0.0:8081', '[::]:8081', 'lab.example:8081', '10.0.0.5:0']) {
-    t.match(faults({ SLUICE_LAB: place }), [/^SLUICE_LAB: other machines would reach the lab/], place)
-    t.same(faults({ SLUICE_LAB: place, SLUICE_LAB_OPEN: 'on' }), [], place)
+    t.match(await faults({ SLUICE_LAB: place }), [/^SLUICE_LAB: other machines would reach the lab/], place)
+    t.same(await faults({ SLUICE_LAB: place, SLUICE_LAB_OPEN: 'on' }), [], place)
   }
   for (const place of ['on', 'off', 'localhost:8081', '127.1.2.3:8081', '[::1]:8081']) {
-    t.same(faults({ SLUICE_LAB: place }), [], place)
+    t.same(await faults({ SLUICE_LAB: place }), [], place)
   }
 })

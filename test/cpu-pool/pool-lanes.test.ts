@@ -34,9 +34,11 @@ test('a count that runs delays no condition', async (t) => {
 
 test('threads that nobody has needed yet are not there', async (t) => {
   const pool = poolOf(t, 2)
-  t.match(pool.snapshot(), { threads: 2, rows: { length: 2 } })
+  t.match(pool.snapshot(), { threads: 0, rows: { length: 0 } })
   await run(pool, new Watched('answer'), { task: 'evaluate-condition' })
-  t.match(pool.snapshot(), { threads: 3, rows: { length: 3 }, completed: 1 })
+  t.match(pool.snapshot(), { threads: 1, rows: { length: 1 }, completed: 1 })
+  await run(pool, new Watched('answer'))
+  t.match(pool.snapshot(), { threads: 3, rows: { length: 3 }, completed: 2 })
 })
 
 test('a thread that dies takes no other lane along', async (t) => {

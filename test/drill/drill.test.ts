@@ -173,7 +173,7 @@ for (const [words, complaint] of [
     const print = (fd: 1 | 2, text: string): void => {
       said[fd] += text
     }
-    t.equal(await drillCommand(words, { print, apiKey: () => '' }), 2)
+    t.equal(await drillCommand(words, { print, apiKey: async () => '' }), 2)
     t.equal(said[1], '')
     t.match(said[2], complaint)
     t.match(said[2], 'usage: sluice drill')

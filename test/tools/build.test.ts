@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { type Lifetime, tempFolder } from '../support/data/temp-folder.js'
@@ -15,6 +15,31 @@ test('a build deletes what has no source any more and does not touch what is the
   t.equal(await run(t, ['.tools/build.js']), 0)
   t.notOk(existsSync(stale), 'no output without a source')
   t.equal(statSync(MAIN).ino, before.ino, 'the same file as before')
+})
+
+test('chunks of the build before a change stay for servers that run from it, and go with the next one', async (t) => {
+  const program = `${ROOT}dist/src/store/lmdb/check-program.js`
+  const [loaded, forgotten] = ['chunk-LOADED22', 'chunk-FORGOT22'].map(
+    (name) => `${ROOT}dist/chunks/${name}.js`,
+  )
+  const built = readFileSync(program, 'utf8')
+  const nameLoaded = (): void => {
+    writeFileSync(`${program}.new`, `${built}// chunk-LOADED22.js\n`)
+    renameSync(`${program}.new`, program)
+  }
+  writeFileSync(loaded!, '')
+  writeFileSync(forgotten!, '')
+  t.equal(await run(t, ['.tools/build.js']), 0)
+  t.ok(existsSync(forgotten!), 'a build that changes nothing removes none')
+  nameLoaded()
+  t.equal(await run(t, ['.tools/build.js']), 0)
+  t.equal(readFileSync(program, 'utf8'), built)
+  t.ok(existsSync(loaded!), 'the build before has named it')
+  t.notOk(existsSync(forgotten!))
+  writeFileSync(`${program}.new`, `${built}\n`)
+  renameSync(`${program}.new`, program)
+  t.equal(await run(t, ['.tools/build.js']), 0)
+  t.notOk(existsSync(loaded!))
 })
 
 test('a build makes what is missing or differs from its source anew', async (t) => {

@@ -106,7 +106,7 @@ const routing = z
 export type RoutingConfig = z.output<typeof routing>
 
 /** Who may call what, unless the file says otherwise (contract/decisions 3). */
-const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
+export const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
 
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
@@ -179,7 +179,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
     file: Readonly<Record<string, unknown>>,
     environment: EnvironmentVariables,
   ): GatewayReadResult => {
-    const checked = schema.safeParse(file, { error: schemaIssueMessage })
+    const checked = schema.safeParse(file, { error: schemaIssueMessage, ...ONCE })
     const faults = [
       ...(checked.success ? [] : describeSchemaIssues(checked.error)),
       ...referenceFaults(file, environment, simulation.models),
@@ -187,7 +187,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
     if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
     const { data } = checked
     const builtIn = usesBuiltInModels(file)
-    const ownModels = builtIn ? keys.models.parse(simulation.models) : {}
+    const ownModels = builtIn ? keys.models.parse(simulation.models, ONCE) : {}
     const providers = resolveProviders(data.providers, builtIn, environment)
     const gateway: GatewayConfig = {
       providers,
@@ -207,6 +207,8 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
 }
 
 const VERSION_CHARS = 12
+/** zod writes code for each object it reads, which takes longer than to read one configuration without. */
+const ONCE = { jitless: true } as const
 
 /** The fault models are there to fail, as often as somebody asks them to. */
 const BUILT_IN_PROVIDER = { kind: 'simulated', name: 'Simulated', breaker: false }
@@ -216,7 +218,7 @@ function resolveProviders(
   builtIn: boolean,
   environment: EnvironmentVariables,
 ): Record<string, ProviderConfig> {
-  const own = builtIn ? { [BUILT_IN_SLUG]: providerSchema.parse(BUILT_IN_PROVIDER) } : {}
+  const own = builtIn ? { [BUILT_IN_SLUG]: providerSchema.parse(BUILT_IN_PROVIDER, ONCE) } : {}
   return Object.fromEntries(
     Object.entries({ ...own, ...entries }).map(([name, entry]) => [
       name,
@@ -232,7 +234,7 @@ function resolveModels(
 ): ModelConfig[] {
   const defaults = {
     simulationOf: (provider: string, given: unknown): unknown =>
-      providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null,
+      providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({}, ONCE)) : null,
     parametersOf: (provider: string) => providers[provider]!.parameters,
   }
   return Object.entries(entries).map(([id, entry]) => toModelConfig(id, entry, defaults))

@@ -1,5 +1,4 @@
 /** The sound of simulated speech: a tone for each character, at the pitch of its voice. */
-import { createMp3Encoder } from 'wasm-media-encoders'
 import { embedInSamples, encodeForSamples, id3Tag, SPEECH_RATE } from './embedded-text.js'
 
 /** Pitch of each voice in hertz. The names behind our six are those that public clients send unasked. */
@@ -86,6 +85,7 @@ async function* encodeMp3(
   samples: Iterable<Int16Array>,
   seconds: number,
 ): AsyncGenerator<Uint8Array> {
+  const { createMp3Encoder } = await import('wasm-media-encoders')
   const encoder = await createMp3Encoder()
   encoder.configure({ sampleRate: SPEECH_RATE, channels: 1, bitrate: MP3_KBITS })
   yield id3Tag(text, seconds)
