@@ -65,51 +65,63 @@ function hasControl(length: number): boolean {
 
 // ── Reading ─────────────────────────────────────────────────────────────────
 
+/** A JSON text out of which the long strings were cut. */
+export interface CutText {
+  readonly rest: string
+  readonly strings: readonly string[]
+}
+
 /**
- * The value of a JSON text, parsed around its long strings. Undefined where that is not worth while, and where it is no
- * JSON in UTF-8: `JSON.parse` says why.
+ * Cuts the plain ones of its long strings out of a text; null where that is no UTF-8.
  * @param spans where long strings begin and end, without their quotes, by turns; none of them is a name
  */
-export function parseAround(text: Buffer, spans: readonly number[]): unknown {
-  if (spans.length === 0) return undefined
+export function cutLongStrings(text: Buffer, spans: readonly number[]): CutText | null {
   const pieces: Buffer[] = []
-  const strings: Buffer[] = []
+  const strings: string[] = []
   let from = 0
   for (let at = 0; at < spans.length; at += 2) {
     const string = text.subarray(spans[at], spans[at + 1])
     if (!arePlainBytes(string)) continue
     pieces.push(text.subarray(from, spans[at]), Buffer.from(markOf(strings.length)))
-    strings.push(string)
+    strings.push(string.toString('latin1'))
     from = spans[at + 1]!
   }
-  if (strings.length === 0) return undefined
-  const rest = decodeUtf8(Buffer.concat([...pieces, text.subarray(from)]))
-  if (rest === null) return undefined
-  try {
-    const value: unknown = JSON.parse(rest)
-    return typeof value === 'object' && value !== null ? putBack(value, strings) : undefined
-  } catch {
-    return undefined
-  }
+  const rest = decodeUtf8(pieces.length === 0 ? text : Buffer.concat([...pieces, text.subarray(from)]))
+  return rest === null ? null : { rest, strings }
+}
+
+/** The value of the whole text. Throws what `JSON.parse` throws; it tells places in the rest. */
+export function parseCutText({ rest, strings }: CutText): unknown {
+  const value: unknown = JSON.parse(rest)
+  if (strings.length > 0 && typeof value === 'object' && value !== null) putBack(value as Holder, strings)
+  return value
+}
+
+/** How many bytes of the whole text stand before a place in the rest. */
+export function bytesBefore({ rest, strings }: CutText, place: number): number {
+  const before = rest.slice(0, place)
+  let bytes = Buffer.byteLength(before)
+  for (let at = findMark(before, 0, strings); at >= 0; at = findMark(before, at + MARK_LENGTH, strings))
+    bytes += strings[indexInMark(before, at)]!.length - MARK_LENGTH
+  return bytes
 }
 
 type Holder = Record<string | number, unknown>
 
 /** Of a member that is given twice the first is gone, so there may be fewer marks than strings. */
-function putBack(value: object, strings: readonly Buffer[]): object {
+function putBack(value: Holder, strings: readonly string[]): void {
   const visit = (holder: Holder, name: string | number): void => {
     const member = holder[name]
     if (typeof member === 'string') {
       if (member.length === MARK_LENGTH && member.startsWith(MARK))
-        setMember(holder, name, strings[indexInMark(member, 0)]!.toString('latin1'))
+        setMember(holder, name, strings[indexInMark(member, 0)])
     } else if (typeof member === 'object' && member !== null) visitAll(member as Holder)
   }
   const visitAll = (holder: Holder): void => {
     if (Array.isArray(holder)) for (let at = 0; at < holder.length; at++) visit(holder, at)
     else for (const name in holder) visit(holder, name)
   }
-  visitAll(value as Holder)
-  return value
+  visitAll(value)
 }
 
 /** An assignment to `__proto__` would be none. */

@@ -17,7 +17,7 @@ import type { ErrorDialect } from './dialects/dialect.js'
 import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
-import { inputReader } from './input.js'
+import { type InputReader, inputReader } from './input.js'
 import { decorateReplies } from './reply-decoration.js'
 
 /** Counts what happens to one operation. */
@@ -172,7 +172,7 @@ function answerOf(
   overload: OverloadRefusal,
   renderFault: FaultRenderer,
 ): Route['answer'] {
-  const read = inputReader(endpoint) as (call: HttpCall) => EndpointInput<never, never, never>
+  const { read, readInTurns } = inputReader(endpoint) as InputReader<EndpointInput<never, never, never>>
   const { handle, limit } = endpoint
   const withBody = hasBody(endpoint)
   const answerLater = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
@@ -186,14 +186,22 @@ function answerOf(
       return renderFault(error, call)
     }
   }
+  const answerInTurns = async (call: HttpCall): Promise<Reply> => {
+    try {
+      const input = await readInTurns(call)
+      await largeTurn()
+      return await handle(input, call)
+    } catch (error) {
+      return renderFault(error, call)
+    }
+  }
   return (call) => {
     const refusal = overload(call)
     if (refusal !== null) return refusal
     try {
       const waiting = limit === undefined ? null : limit(call)
       if (waiting !== null) return answerLater(waiting, call)
-      // What it says is dealt with in another turn: reading it has held up the others long enough.
-      if (withBody && call.body.byteLength >= LARGE_BYTES) return answerLater(largeTurn(), call)
+      if (withBody && call.body.byteLength >= LARGE_BYTES) return answerInTurns(call)
       const reply = handle(read(call), call)
       return reply instanceof Promise
         ? reply.then(undefined, (error: unknown) => renderFault(error, call))

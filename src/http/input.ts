@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { Fault, notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
-import { parseAround } from '../base/long-strings.js'
+import { largeTurn } from '../base/large-turns.js'
+import { bytesBefore, type CutText, cutLongStrings, parseCutText } from '../base/long-strings.js'
 import { ANONYMOUS, type Principal } from '../base/principal.js'
-import { decodeUtf8 } from '../base/utf8.js'
 import type { HttpCall, IncomingBody } from '../transport/exchange.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
 import { noteOf, type RuleParams } from './fields.js'
@@ -12,7 +12,16 @@ import { fastReaderOf, issueAt } from './first-violation.js'
 import { jsonExcess } from './json-bounds.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
 
-type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
+type Input = EndpointInput<unknown, unknown, unknown>
+
+export interface InputReader<I = Input> {
+  readonly read: (call: HttpCall) => I
+  /**
+   * The same for a large body: its bytes are read at once, its text and its value in turns of the event loop of their
+   * own, so that none of them takes long.
+   */
+  readonly readInTurns: (call: HttpCall) => Promise<I>
+}
 
 type Values = Record<string, unknown>
 type RawValues = Readonly<Record<string, RawParam>>
@@ -32,17 +41,35 @@ export function inputReader(endpoint: Endpoint): InputReader {
   const names = query.map(({ name }) => name)
   const { body: schema } = endpoint
   const form = endpoint.form === undefined ? null : bindFields(endpoint.form, 'body')
-  return (call) => {
+  const begin = (call: HttpCall, issues: ValidationIssue[]) => ({
+    params: params.length === 0 ? NOTHING : readParams(params, call, issues),
+    query: query.length === 0 ? NOTHING : readFields(query, readQuery(call.query, names), issues),
+    body: undefined as unknown,
+    caller: (call.admission as Principal | null) ?? ANONYMOUS,
+  })
+  const read = (call: HttpCall): Input => {
     const issues: ValidationIssue[] = []
-    const input = {
-      params: params.length === 0 ? NOTHING : readParams(params, call, issues),
-      query: query.length === 0 ? NOTHING : readFields(query, readQuery(call.query, names), issues),
-      body: form === null ? readBody(schema, call, issues) : readFormBody(form, call, issues),
-      caller: (call.admission as Principal | null) ?? ANONYMOUS,
-    }
-    if (issues.length > 0) throw new Fault('invalid-input', { issues })
-    return input
+    const input = begin(call, issues)
+    input.body = form === null ? readBody(schema, call, issues) : readFormBody(form, call, issues)
+    return requireFlawless(input, issues)
   }
+  const readInTurns = async (call: HttpCall): Promise<Input> => {
+    if (schema === undefined) return read(call)
+    const issues: ValidationIssue[] = []
+    const input = begin(call, issues)
+    const cut = cutJsonBody(call)
+    await largeTurn()
+    const json = parseCutBody(cut)
+    await largeTurn()
+    input.body = readJson(schema, json, issues)
+    return requireFlawless(input, issues)
+  }
+  return { read, readInTurns }
+}
+
+function requireFlawless(input: Input, issues: readonly ValidationIssue[]): Input {
+  if (issues.length > 0) throw new Fault('invalid-input', { issues })
+  return input
 }
 
 function bindFields(fields: TextFields, root: string): BoundField[] {
@@ -76,13 +103,13 @@ function readFormBody(fields: readonly BoundField[], call: HttpCall, issues: Val
 }
 
 function readBody(schema: Endpoint['body'], call: HttpCall, issues: ValidationIssue[]): unknown {
-  if (schema === undefined) return undefined
-  const json = parseJsonBody(call.body, call.header('content-type'))
-  if (json instanceof ValidationIssue) {
-    issues.push(json)
-    return undefined
-  }
-  return readBySchema(schema, json, issues)
+  return schema === undefined ? undefined : readJson(schema, parseCutBody(cutJsonBody(call)), issues)
+}
+
+function readJson(schema: z.ZodType, json: unknown, issues: ValidationIssue[]): unknown {
+  if (!(json instanceof ValidationIssue)) return readBySchema(schema, json, issues)
+  issues.push(json)
+  return undefined
 }
 
 // ── Bytes of a body ─────────────────────────────────────────────────────────
@@ -127,22 +154,34 @@ function isJson(contentType: string): boolean {
  * A byte order mark is no JSON (RFC 8259 section 8.1).
  */
 export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
+  return parseCutBody(cutJsonText(body, contentType))
+}
+
+function cutJsonBody(call: HttpCall): CutText | ValidationIssue {
+  return cutJsonText(call.body, call.header('content-type'))
+}
+
+/** What is to be parsed; or an issue of the bytes. */
+function cutJsonText(body: Uint8Array, contentType: string): CutText | ValidationIssue {
   if (body.byteLength === 0) return new ValidationIssue(BODY, 'missing')
   if (!isJson(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
   }
   const bytes = bufferView(body)
   const longStrings: number[] = []
-  const excess = jsonExcess(bytes, longStrings)
-  if (excess !== null) return excess
-  const value = parseAround(bytes, longStrings)
-  if (value !== undefined) return value
-  const text = decodeUtf8(bytes)
-  if (text === null) return new ValidationIssue(['body', 0], 'json')
+  return (
+    jsonExcess(bytes, longStrings) ??
+    cutLongStrings(bytes, longStrings) ??
+    new ValidationIssue(['body', 0], 'json')
+  )
+}
+
+function parseCutBody(cut: CutText | ValidationIssue): unknown {
+  if (cut instanceof ValidationIssue) return cut
   try {
-    return JSON.parse(text)
+    return parseCutText(cut)
   } catch (error) {
-    return new ValidationIssue(['body', jsonErrorOffset(error, text)], 'json')
+    return new ValidationIssue(['body', jsonErrorOffset(error, cut)], 'json')
   }
 }
 
@@ -150,11 +189,11 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
  * The engine names a character position at the end of most of its messages; the contract counts bytes. Other
  * messages quote the caller's text, which may say anything, so only the end counts.
  */
-function jsonErrorOffset(error: unknown, text: string): number {
+function jsonErrorOffset(error: unknown, text: CutText): number {
   const message = error instanceof Error ? error.message : ''
-  if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
+  if (message === 'Unexpected end of JSON input') return bytesBefore(text, text.rest.length)
   const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)
-  return position === null ? 0 : Buffer.byteLength(text.slice(0, Number(position[1])))
+  return position === null ? 0 : bytesBefore(text, Number(position[1]))
 }
 
 // ── Schemas ─────────────────────────────────────────────────────────────────

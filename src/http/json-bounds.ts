@@ -86,23 +86,27 @@ function isClosing(byte: number | undefined): boolean {
 
 /** Shorter distances are gone step by step: a search costs as much as this many. */
 const NEAR = 48
+/** Where a search ends so soon at a quote that ends nothing, it was not worth its cost. */
+const DENSE = 512
 
 /** Where the quote stands that ends a string of which `from` is the first byte; the length of the text without one. */
 function endOfString(text: Buffer, from: number): number {
   const { length } = text
-  let at = from
-  for (;;) {
-    const near = at + NEAR
-    while (at < near) {
-      if (at >= length || text[at] === QUOTE) return at
-      at += text[at] === BACKSLASH ? 2 : 1
+  let steps = NEAR
+  for (let at = from; ; ) {
+    for (const near = Math.min(at + steps, length); at < near; at++) {
+      const byte = text[at]
+      if (byte === QUOTE) return at
+      if (byte === BACKSLASH) at++
     }
-    at = text.indexOf(QUOTE, at)
-    if (at < 0) return length
+    if (at >= length) return length
+    const quote = text.indexOf(QUOTE, at)
+    if (quote < 0) return length
     let backslashes = 0
-    while (at - backslashes > from && text[at - backslashes - 1] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return at
-    at++
+    while (quote - backslashes > from && text[quote - backslashes - 1] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return quote
+    if (quote - at < DENSE) steps *= 2
+    at = quote + 1
   }
 }
 

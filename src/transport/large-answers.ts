@@ -1,5 +1,5 @@
 /** When large bodies that are complete are read and answered. Part of the native edge. */
-import { runInLargeTurn } from '../base/large-turns.js'
+import { chargeTurn, runInLargeTurn } from '../base/large-turns.js'
 import type { SmallCalls } from './small-calls.js'
 
 /**
@@ -12,8 +12,6 @@ const LONG_TURN_MS = 15
 const OWED_BEYOND_LONG = 100
 /** What a fast sender brings is read in one turn, whatever the native side is told. */
 const READ_BYTES_PER_MS = 1_000_000
-/** What is made of a body costs about as much later, when it is written for a provider, as reading it. */
-const LATER_WORK = 2
 /** Nobody waits longer for what it owes, in milliseconds. */
 const MOST_OWED_MS = 10_000
 /** How often it is looked whether small calls still come, in milliseconds. */
@@ -31,7 +29,7 @@ export interface LargeCall {
   readonly bytesIn: number
   /** Whether nobody waits for an answer any more. */
   isOver(): boolean
-  /** Reads the body and answers; what it does at once is measured. */
+  /** Reads the body and answers; what it does in large turns is measured. */
   answerNow(): void
 }
 
@@ -82,16 +80,16 @@ export class LargeAnswers {
   }
 
   #answer(caller: string, call: LargeCall): void {
-    const before = performance.now()
-    const used = process.cpuUsage()
+    chargeTurn((ms) => this.#owe(caller, ms + burdenOf(ms)))
     call.answerNow()
-    const { user, system } = process.cpuUsage(used)
+    this.#owe(caller, burdenOf(call.bytesIn / READ_BYTES_PER_MS))
+  }
+
+  #owe(caller: string, ms: number): void {
     const now = performance.now()
-    // On a busy machine this process may not have had the core for all that time; the pool's threads count as well.
-    const ms = Math.min(now - before, (user + system) / 1000)
     for (const [other, until] of this.#owedUntil) if (until <= now) this.#owedUntil.delete(other)
-    const owed = LATER_WORK * ms + burdenOf(ms) + burdenOf(call.bytesIn / READ_BYTES_PER_MS)
-    this.#owedUntil.set(caller, now + Math.min(owed, MOST_OWED_MS))
+    const since = this.#owedUntil.get(caller) ?? now
+    this.#owedUntil.set(caller, Math.min(since + ms, now + MOST_OWED_MS))
   }
 
   /** The next one in the turn that follows, or when its caller owes nothing any more. */
