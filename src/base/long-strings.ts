@@ -150,14 +150,19 @@ export class LongJson {
       strings.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The text from its beginning; a piece is good until the next one is asked for. */
+  /** The text from its beginning; a piece of 256 KiB is good until the next one is asked for, a shorter one for good. */
   async *read(): AsyncIterable<Uint8Array> {
     const piece = Buffer.allocUnsafeSlow(PIECE)
     for (const [at, around] of this.#around.entries()) {
       for (let from = 0; from < around.length; from += PIECE) yield around.subarray(from, from + PIECE)
       const string = this.#strings[at] ?? ''
-      for (let from = 0; from < string.length; from += PIECE)
-        yield piece.subarray(0, piece.write(string.slice(from, from + PIECE), 'latin1'))
+      for (let from = 0; from < string.length; from += PIECE) {
+        const letters = string.slice(from, from + PIECE)
+        // A socket keeps a short piece and asks for the next one at once.
+        const bytes = letters.length === PIECE ? piece : Buffer.allocUnsafeSlow(letters.length)
+        bytes.write(letters, 'latin1')
+        yield bytes
+      }
     }
   }
 }
