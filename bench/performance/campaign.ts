@@ -68,7 +68,7 @@ function crowdDriver({ requests }: Scenario, { generator }: CampaignSettings): D
 function startSides(run: ScenarioRun): Promise<ScenarioSides> {
   const { floor } = run.scenario
   if (floor.kind === 'jws' || floor.kind === 'key') return startFederationSides(run, floor)
-  if (floor.kind === 'chat') return startMessagesSides(run, floor.model)
+  if (floor.kind === 'chat') return startMessagesSides(run, floor)
   return floor.kind === 'relay' ? startGatewaySides(run) : startPlainSides(run)
 }
 

@@ -25,7 +25,7 @@ export type FloorPlan =
   | { readonly kind: 'scan'; readonly items: number; readonly needle: string }
   | { readonly kind: 'jws'; readonly alg: IssuingAlgorithm }
   | { readonly kind: 'key' }
-  | { readonly kind: 'chat'; readonly model: string }
+  | { readonly kind: 'chat'; readonly model: string; readonly text?: string }
 
 /** A figure that has a known right value. Latencies in ms, CPU share in cores. */
 export interface Expectation {
@@ -165,6 +165,10 @@ const exchange = (alg: IssuingAlgorithm): Scenario =>
     ...(alg === 'RS256' && { bars: [{ figure: 'cpuRatio', atLeast: 0.6 }] }),
   })
 
+const TOOL_CALL = toolCallSpec(20)
+/** As many characters in one message, in words. */
+const LONG_TEXT = 'all the words that a caller has to say '.repeat(Math.round(TOOL_CALL.body!.length / 39))
+
 /** Every scenario, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   scenario({
@@ -260,10 +264,10 @@ export const scenarios: readonly Scenario[] = [
   scenario({
     name: 'chat-tools',
     operation: 'POST /api/v1/chat/completions',
-    note: 'chat with 20 functions of the caller, 9 KB; the floor is chat without them',
+    note: 'chat with 20 functions of the caller, 8 KB; the floor is chat with as long a text',
     connections: 32,
-    requests: [toolCallSpec(20)],
-    floor: { kind: 'chat', model: 'bench/json' },
+    requests: [TOOL_CALL],
+    floor: { kind: 'chat', model: 'bench/json', text: LONG_TEXT },
     bars: NEARLY_CHAT,
   }),
   messages('messages-same', 'messages/json', 'bench/json', 'a provider of messages'),

@@ -110,10 +110,13 @@ export async function startGatewaySides(run: ScenarioRun): Promise<ScenarioSides
   return { ours, floor, peer, stop: stopAll([relay, server, other, mock]) }
 }
 
-/** Starts one server that is asked in the messages format and, as the floor, in chat's; `chatModel` is what chat asks for. */
-export async function startMessagesSides(run: ScenarioRun, chatModel: string): Promise<ScenarioSides> {
+/** Starts one server that is asked in the messages format and, as the floor, in chat's; `chat` is what chat asks for, and says. */
+export async function startMessagesSides(
+  run: ScenarioRun,
+  { model, text }: { readonly model: string; readonly text?: string },
+): Promise<ScenarioSides> {
   const { mock, server } = await startGateway(run)
   const ours = await provenSide(run, server, mock, run.scenario.requests)
-  const floor = await provenSide(run, server, mock, [callSpec(SLUICE_CHAT, chatModel)])
+  const floor = await provenSide(run, server, mock, [callSpec(SLUICE_CHAT, model, text)])
   return { ours, floor, stop: stopAll([server, mock]) }
 }
