@@ -108,25 +108,32 @@ const NO_FIGURES: MessagesUsage = {
   service_tier: null,
 }
 /** Clients add these up: what is no count is not passed on. */
-const COUNTS = /^(input|output|cache_creation_input|cache_read_input)_tokens$/
+const COUNTS: ReadonlySet<string> = new Set([
+  ...['input_tokens', 'output_tokens'],
+  ...['cache_creation_input_tokens', 'cache_read_input_tokens'],
+])
 /** A provider's word on these is not passed on. */
-const OWN_MEMBERS = /^(cost|cost_details|is_byok)$/
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['cost', 'cost_details', 'is_byok'])
 
 /**
  * `usage` with every required member: the provider's own figures where it sent some, otherwise the canonical ones
  * by this format's rule, by which `input_tokens` are those neither read from a cache nor written to one.
  */
 function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
-  const ours = {
+  // Every answer has one: written out, so that the engine knows its shape.
+  const figures = {
     input_tokens: usage.prompt - usage.cached - usage.cacheWrite,
     output_tokens: usage.completion,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cached,
     cache_creation: null,
     output_tokens_details: { thinking_tokens: usage.reasoning },
-    ...(usage.details !== undefined && rareFigures(usage, usage.details)),
+    server_tool_use: null,
+    inference_geo: null,
+    service_tier: null,
   }
-  return `${figuresJson(ours, wire).slice(0, -1)},${costMembers(cost)}}`
+  if (usage.details !== undefined) Object.assign(figures, rareFigures(usage, usage.details))
+  return `${figuresJson(figures, wire).slice(0, -1)},${costMembers(cost)}}`
 }
 
 function rareFigures(
@@ -146,13 +153,12 @@ function rareFigures(
   }
 }
 
-/** Our figures, and those of the provider over them; its null says nothing. */
-function figuresJson(ours: MessagesUsage, wire: MessagesUsage | null): string {
-  const figures: Record<string, unknown> = { ...NO_FIGURES, ...ours }
+/** Our figures, a copy that is ours to change, and those of the provider over them; its null says nothing. */
+function figuresJson(figures: Record<string, unknown>, wire: MessagesUsage | null): string {
   for (const name in wire) {
     const value = wire[name]
-    if (value === undefined || (value === null && name in NO_FIGURES) || OWN_MEMBERS.test(name)) continue
-    if (!COUNTS.test(name) || asCount(value) !== undefined) figures[name] = value
+    if (value === undefined || (value === null && name in NO_FIGURES) || OWN_MEMBERS.has(name)) continue
+    if (!COUNTS.has(name) || asCount(value) !== undefined) figures[name] = value
   }
   return JSON.stringify(figures)
 }
@@ -215,7 +221,7 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
     this.#begun = true
     const stop = stopJson({ ...NO_STOP, container })
     const message =
-      `${messageHeadJson(this.#generation)},"content":[],${stop},"usage":${figuresJson(NO_FIGURES, usage)},` +
+      `${messageHeadJson(this.#generation)},"content":[],${stop},"usage":${figuresJson({ ...NO_FIGURES }, usage)},` +
       `"provider":${JSON.stringify(this.#generation.providerName)}}`
     return `event: message_start\ndata: {"type":"message_start","message":${message}}\n\n`
   }

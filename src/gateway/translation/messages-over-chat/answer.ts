@@ -37,7 +37,8 @@ export function toMessagesAnswer(
   translation: Translation,
 ): MessagesAnswer | ProviderFailure {
   const provider = endpoint.provider.name
-  const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
+  const [first] = completion.choices
+  const choice = first?.index === 0 ? first : (completion.choices.find(({ index }) => index === 0) ?? first)
   if (choice === undefined) return malformedChatAnswer('an answer without a choice', provider)
   const { message, finishReason: reason } = choice
   if (choice.error !== undefined) return { fault: choice.error, class: 'maybe-processed', status: 200 }
@@ -56,8 +57,11 @@ export function toMessagesAnswer(
     ...calls.map((call, at) => toolUseBlock(call.id, call.function.name, inputs[at] ?? {})),
     ...uploads,
   ]
-  const stop = toStopInfo({ ...choice, reason }, refusal ?? '', calls.length > 0, request)
-  return { content, stop, usage: completion.usage, wireUsage, ...untoldTier(completion.serviceTier) }
+  const stop = toStopInfo(reason, choice, refusal ?? '', calls.length > 0, request)
+  const { usage, serviceTier } = completion
+  return serviceTier === null
+    ? { content, stop, usage, wireUsage }
+    : { content, stop, usage, wireUsage, ...untoldTier(serviceTier) }
 }
 
 /** The tier that served, where this format has a word for it. */
@@ -69,8 +73,8 @@ function servedTierUsage(tier: string | null, translation: Translation): Message
 }
 
 /** A tier that this format has no word for; it has its price all the same. */
-function untoldTier(tier: string | null): { readonly serviceTier?: string } {
-  return tier === null || servedTierForMessages(tier) !== null ? {} : { serviceTier: tier }
+function untoldTier(tier: string): { readonly serviceTier?: string } {
+  return servedTierForMessages(tier) !== null ? {} : { serviceTier: tier }
 }
 
 /** What an assistant cannot say in this format. */
@@ -115,18 +119,19 @@ function findDefect(reason: FinishReason, hasMalformedCall: boolean): string | n
 
 /** Only a stop sequence that was asked for is one: servers have other words under its name. */
 function toStopInfo(
-  { reason, native, stopSequence = '' }: ChatFinish,
+  reason: FinishReason,
+  { native, stopSequence = '' }: Omit<ChatFinish, 'reason'>,
   refusal: string,
   calls: boolean,
   { stop_sequences: stops = [] }: MessagesRequest,
 ): StopInfo {
   const meant = refusal !== '' ? 'content_filter' : reason === 'error' ? 'stop' : reason
   const stop_reason = stopReasonFor(meant, native, calls, stops.includes(stopSequence) ? stopSequence : null)
-  const refused = { type: 'refusal', category: null, explanation: refusal === '' ? null : refusal }
+  const explanation = refusal === '' ? null : refusal
   return {
     stop_reason,
     stop_sequence: stop_reason === 'stop_sequence' && stopSequence !== '' ? stopSequence : null,
-    stop_details: meant === 'content_filter' ? refused : null,
+    stop_details: meant === 'content_filter' ? { type: 'refusal', category: null, explanation } : null,
     container: null,
   }
 }
@@ -218,7 +223,13 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
       this.onFailure(malformedChatAnswer(wrong, this.#target.endpoint.provider.name))
       return
     }
-    const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0, this.#target.request)
+    const stop = toStopInfo(
+      this.#finish.reason,
+      this.#finish,
+      this.#refusal,
+      this.#blocks.callCount > 0,
+      this.#target.request,
+    )
     this.emit({ type: 'stop', stop })
     this.#emitUsage()
     if (!this.cancelled) this.receiver.onEnd()
@@ -233,6 +244,6 @@ export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent
   #emitUsage(): void {
     if (this.#usage === null) return
     const wire = servedTierUsage(this.#tier, this.#translation)
-    this.emit({ type: 'usage', usage: this.#usage, wire, ...untoldTier(this.#tier) })
+    this.emit({ type: 'usage', usage: this.#usage, wire, ...(this.#tier !== null && untoldTier(this.#tier)) })
   }
 }
