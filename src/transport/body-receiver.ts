@@ -167,7 +167,7 @@ export class BodyReceiver implements FlowControl, PacedSender {
     this.resumedAtEnd = this.#lastCame
   }
 
-  /** Rule 3: chunks are borrowed, copied at once and counted against the limit. */
+  /** Rule 3: chunks are borrowed, read or copied at once and counted against the limit. */
   #onData(chunk: ArrayBuffer, last: boolean): void {
     const exchange = this.#exchange
     if (exchange.isOver()) return

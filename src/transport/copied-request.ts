@@ -3,7 +3,11 @@ import { newRequestId } from '../base/ids.js'
 import { LinkedNode } from '../base/linked-list.js'
 import type { ConnectionEnd } from './framing.js'
 
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+/** Where the headers that a route declared stand among those of a call: an object by name costs a microsecond. */
+export type HeaderSlots = ReadonlyMap<string, number>
+
+const NO_SLOTS: HeaderSlots = new Map()
+const NO_VALUES: readonly string[] = []
 export const NO_BYTES = new Uint8Array(0)
 
 /**
@@ -16,7 +20,9 @@ export abstract class CopiedRequest extends LinkedNode {
   forwardedFor = ''
   firstParam = ''
   secondParam = ''
-  headers = NO_HEADERS
+  headerSlots = NO_SLOTS
+  /** By slot; absent headers have none. */
+  headerValues: readonly (string | undefined)[] = NO_VALUES
   body: Uint8Array = NO_BYTES
   admission: unknown = null
   /** Who ends the connection behind the answer. */
@@ -32,7 +38,8 @@ export abstract class CopiedRequest extends LinkedNode {
   }
 
   header(name: string): string {
-    return this.headers[name] ?? ''
+    const slot = this.headerSlots.get(name)
+    return (slot === undefined ? undefined : this.headerValues[slot]) ?? ''
   }
 
   get requestId(): string {

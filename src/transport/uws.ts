@@ -7,6 +7,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import type { TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import { ConnectionBudget, countConnections } from './connection-budget.js'
+import type { HeaderSlots } from './copied-request.js'
 import type { Route } from './exchange.js'
 import { FramingGuard, TOKEN } from './framing.js'
 import { LargeBodies } from './large-bodies.js'
@@ -210,17 +211,18 @@ function nativeHandler(
   isHead: IsHead,
 ): NativeHandler {
   const guard = new FramingGuard(options.strictProxy)
-  const declared = new Set(route.headers)
+  const slots: HeaderSlots = new Map(route.headers.map((name, slot) => [name, slot]))
   /** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
-  let headers: Record<string, string> = Object.create(null)
+  let values: string[] = []
   /** All lines of the field: a proxy may add its own line below one that its caller made up. */
   let forwardedFor = ''
   const see =
-    declared.size === 0 && !route.readsAddress
+    slots.size === 0 && !route.readsAddress
       ? (name: string, value: string): void => guard.addField(name, value)
       : (name: string, value: string): void => {
           guard.addField(name, value)
-          if (declared.has(name)) headers[name] ??= value
+          const slot = slots.get(name)
+          if (slot !== undefined) values[slot] ??= value
           if (name === 'x-forwarded-for') forwardedFor += `,${value}`
         }
   const copy = requestCopier(route)
@@ -234,8 +236,8 @@ function nativeHandler(
     try {
       route.onArrival(exchange.arrivedAt)
       guard.reset()
-      // Each call gets an object of its own: it outlives the turn.
-      if (declared.size > 0) headers = Object.create(null)
+      // Each call gets an array of its own: it outlives the turn.
+      if (slots.size > 0) values = new Array(route.headers.length)
       forwardedFor = ''
       req.forEach(see)
       exchange.connectionEnd = guard.connectionEnd
@@ -243,7 +245,8 @@ function nativeHandler(
         exchange.refuseAndClose(route.refuse('bad-request', exchange), guard.bodyLength)
         return
       }
-      exchange.headers = headers
+      exchange.headerSlots = slots
+      exchange.headerValues = values
       exchange.forwardedFor = forwardedFor
       copy(exchange, req) // rule 1
       exchange.begin(guard.bodyLength)

@@ -283,3 +283,67 @@ for (const [value, closes] of Object.entries(CONNECTION_VALUES)) {
     }
   })
 }
+
+test('a body in one piece is read where it lies, and nothing of it can be seen when answer has returned', async (t) => {
+  const ledger = new Ledger()
+  const seen: { text: string; view: Uint8Array }[] = []
+  const answer: Route['answer'] = (call) => {
+    const view = call.body
+    seen.push({ text: Buffer.from(view).toString(), view })
+    return Promise.resolve(NO_CONTENT)
+  }
+  const route = testRoute(ledger, 'POST', '/kept', answer, { readsBody: true })
+  const { port } = await startEdge(t, [route])
+  const connection = await connected(t, port)
+  for (const body of ['first', 'second']) {
+    await connection.send(request({ method: 'POST', target: '/kept', body }))
+    t.equal((await connection.read()).status, 204)
+  }
+  t.same(
+    seen.map(({ text, view }) => [text, view.byteLength]),
+    [
+      ['first', 0],
+      ['second', 0],
+    ],
+  )
+})
+
+test('a body whose admission takes a while is kept for it', async (t) => {
+  const ledger = new Ledger()
+  const answer: Route['answer'] = (call) => jsonReply(200, { body: Buffer.from(call.body).toString() })
+  const admit: Route['admit'] = () => new Promise((resolve) => setImmediate(() => resolve(null)))
+  const { port } = await startEdge(t, [
+    testRoute(ledger, 'POST', '/late', answer, { readsBody: true, admit }),
+  ])
+  const connection = await connected(t, port)
+  await connection.send(request({ method: 'POST', target: '/late', body: 'kept' }))
+  t.same(JSON.parse((await connection.read()).text), { body: 'kept' })
+})
+
+test('of a repeated header the first line counts, and undeclared ones are absent', async (t) => {
+  const ledger = new Ledger()
+  const names = ['x-one', 'x-two', 'x-three', 'x-four', 'constructor']
+  const answer: Route['answer'] = (call) =>
+    jsonReply(
+      200,
+      names.map((name) => call.header(name)),
+    )
+  const { port } = await startEdge(t, [
+    testRoute(ledger, 'GET', '/headers', answer, { headers: ['x-one', 'x-two', 'x-three'] }),
+  ])
+  const connection = await connected(t, port)
+  const headers: [string, string][] = [
+    ['X-Three', 'c'],
+    ['X-One', 'a'],
+    ['X-One', 'b'],
+    ['X-Four', 'd'],
+  ]
+  await connection.send(request({ target: '/headers', headers }))
+  t.same(JSON.parse((await connection.read()).text), ['a', '', 'c', '', ''])
+  await connection.send(request({ target: '/headers', headers: [] }))
+  t.same(
+    JSON.parse((await connection.read()).text),
+    ['', '', '', '', ''],
+    'nothing is left of the call before',
+  )
+})
