@@ -56,8 +56,11 @@ export type HeaderPairs = readonly (readonly [string, string])[]
 /** A JSON object on its way to a provider. */
 export type WireObject = Record<string, unknown>
 
-/** Builds the body of a call; a fault in its place ends the call before it begins. */
-type BodyBuilder<R extends RoutedRequest> = (call: ProviderCall<R>) => WireObject | Fault
+/**
+ * Builds the body of a call; a fault in its place ends the call before it begins. A text is sent as it is: it refers to
+ * nothing that lies elsewhere, and its call does not ask to see it.
+ */
+type BodyBuilder<R extends RoutedRequest> = (call: ProviderCall<R>) => WireObject | string | Fault
 
 type Operation<R extends RoutedRequest, T> = (call: ProviderCall<R>, receiver: T) => CallHandle
 
@@ -157,20 +160,21 @@ export class ProviderServer {
   ): Operation<R, T> {
     const template = this.template(path, accept)
     const { method, origin, path: target, timeouts, limits } = template
-    const begin = (call: ProviderCall<R>, receiver: T, body: WireObject | Fault): CallHandle => {
-      const text = serialize(body)
+    const begin = (call: ProviderCall<R>, receiver: T, body: WireObject | string | Fault): CallHandle => {
+      const text = typeof body === 'string' ? body : serialize(body)
       if (text instanceof Fault) return rejectCall(text, receiver)
       const send = ({ headers, body: written }: Pick<UpstreamRequest, 'body' | 'headers'>): CallHandle => {
         const request = { method, origin, path: target, headers, body: written, timeouts, limits }
         return this.send(exchange(call, receiver, body), request, call)
       }
       if (text !== null) return send({ body: text, headers: template.headers })
-      return deferCall(writeInLargeTurn(body, template.headers), send, receiver)
+      return deferCall(writeInLargeTurn(body as WireObject, template.headers), send, receiver)
     }
     return (call, receiver) => {
       const body = build(call)
       const media = this.#media
-      if (media === null || body instanceof Fault || !media.hasLinks(body)) return begin(call, receiver, body)
+      if (media === null || typeof body === 'string' || body instanceof Fault || !media.hasLinks(body))
+        return begin(call, receiver, body)
       // Nothing is fetched for a call that is refused.
       const refused = refuseAccountReference(body)
       if (refused !== null) return rejectCall(refused, receiver)

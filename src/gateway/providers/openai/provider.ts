@@ -25,6 +25,7 @@ import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './ca
 import { CHAT_MEDIA } from './chat-media.js'
 import { openAiEmbeddings } from './embeddings.js'
 import { withPainters } from './images.js'
+import { writePlainBody } from './plain-body.js'
 import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
 
 const PATH = '/chat/completions'
@@ -54,6 +55,8 @@ export function openAiProvider(options: OpenAiOptions): Provider {
   const use = options.cacheControl ?? defaultCacheControlUse(options.baseUrl)
   const { sealedIds = null } = options
   const build = (stream: boolean) => (call: ProviderCall) => {
+    const plain = writePlainBody(call, stream)
+    if (plain !== null) return plain
     const messages = openSpokenAnswers(call, sealedIds)
     if (messages instanceof Fault) return messages
     if (messages === call.request.messages) return buildChatBody(call, stream, use)
