@@ -21,11 +21,11 @@ export class BoundedTextBody {
 
   /** False when the body outgrows the limit; what fits has been taken. */
   push(chunk: Uint8Array): boolean {
-    const fits = Buffer.from(
-      chunk.buffer,
-      chunk.byteOffset,
-      Math.min(chunk.byteLength, this.#limit - this.#size),
-    )
+    const bytes = Buffer.isBuffer(chunk)
+      ? chunk
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const room = this.#limit - this.#size
+    const fits = bytes.length <= room ? bytes : bytes.subarray(0, room)
     if (this.#size === 0 && fits.length === this.#expected) this.#text = fits.toString()
     else if (this.#expected === this.#limit) {
       this.#bytes ??= Buffer.allocUnsafe(this.#expected)
@@ -40,7 +40,8 @@ export class BoundedTextBody {
 
   /** What has come, as text; bytes that are no UTF-8 become replacement characters. Once. */
   text(): string {
-    const [text, bytes] = [this.#text, this.#bytes]
+    const text = this.#text
+    const bytes = this.#bytes
     // Whoever has the text may outlive this for long, and this is kept as long as its call.
     this.#text = ''
     this.#bytes = null

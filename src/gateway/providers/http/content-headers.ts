@@ -12,6 +12,7 @@ export function contentCodingOf(headers: ResponseHeaders): string {
 /** Media type without parameters, lower case; `''` when there is none. */
 export function mediaTypeOf(headers: ResponseHeaders): string {
   const header = headers['content-type']
+  if (header === 'application/json') return header
   const text = (Array.isArray(header) ? header[0] : header) ?? ''
   return text.split(';', 1)[0]!.trim().toLowerCase()
 }

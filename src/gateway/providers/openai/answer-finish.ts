@@ -20,7 +20,8 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map(
 /** How a choice ended. An unknown word is a stop: the answer did come to its end. */
 export function parseFinish(choice: JsonObject): ChatFinish {
   const native = nonEmptyText(choice.finish_reason) ?? null
-  const reason = REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop'
+  const reason =
+    native === null ? 'stop' : (REASONS.get(native) ?? REASONS.get(native.toLowerCase()) ?? 'stop')
   const told = { reason, native: nonEmptyText(choice.native_finish_reason) ?? native }
   // The one is the name of vLLM, the other of SGLang; a number is the id of a token.
   const matched = reason === 'stop' ? (choice.stop_reason ?? choice.matched_stop) : undefined

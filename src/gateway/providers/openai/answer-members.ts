@@ -141,6 +141,7 @@ const MAX_CALLS = 1024
 
 /** The calls of a whole message; undefined when there is none. The old single `function_call` counts as one. */
 export function parseToolCalls(message: JsonObject, generationId: string): readonly ToolCall[] | undefined {
+  if (message.tool_calls === undefined && message.function_call === undefined) return undefined
   const calls = toolCallFragments(message).flatMap((fragment, index): ToolCall[] => {
     const called = asObject(fragment.function)
     const name = nonEmptyText(called?.name)

@@ -15,7 +15,6 @@ import {
   type JsonObject,
   nonEmptyText,
   objectsIn,
-  optionalMember,
   parseJsonAnswer,
 } from '../../formats/json-values.js'
 import type { StreamDefect, StreamReader } from '../http/answer-format.js'
@@ -208,18 +207,19 @@ export function parseCompletion(
   faultOf: (error: unknown) => Fault,
 ): Completion | Fault | null {
   const choices: CompletionChoice[] = []
-  for (const [at, sent] of asList(body.choices).entries()) {
-    const choice = parseChoice(asObject(sent), at, generationId, faultOf)
+  const sent = asList(body.choices)
+  for (let at = 0; at < sent.length; at++) {
+    const choice = parseChoice(asObject(sent[at]), at, generationId, faultOf)
     if (choice?.error !== undefined && isEmpty(choice.message)) return choice.error
     if (choice !== null) choices.push(choice)
   }
   if (choices.length === 0) return null
-  return {
-    choices,
-    usage: parseChatUsage(body),
-    serviceTier: nonEmptyText(body.service_tier) ?? null,
-    ...optionalMember('fingerprint', parseFingerprint(body)),
-  }
+  const serviceTier = nonEmptyText(body.service_tier) ?? null
+  const fingerprint = parseFingerprint(body)
+  const usage = parseChatUsage(body)
+  return fingerprint === undefined
+    ? { choices, usage, serviceTier }
+    : { choices, usage, serviceTier, fingerprint }
 }
 
 function parseChoice(
@@ -230,15 +230,17 @@ function parseChoice(
 ): CompletionChoice | null {
   const message = asObject(choice?.message)
   if (choice === null || message === null) return null
-  const { reason: finishReason, ...finish } = parseFinish(choice)
-  return {
+  const { reason: finishReason, native, stopSequence } = parseFinish(choice)
+  const read: Mutable<CompletionChoice> = {
     index: asCount(choice.index) ?? at,
     message: parseAssistantMessage(message, generationId),
     finishReason,
-    ...finish,
+    native,
     logprobs: parseLogprobs(choice.logprobs),
-    ...(finishReason === 'error' && { error: faultOf(choiceError(choice)) }),
   }
+  if (stopSequence !== undefined) read.stopSequence = stopSequence
+  if (finishReason === 'error') read.error = faultOf(choiceError(choice))
+  return read
 }
 
 function isEmpty({ role: _, ...said }: AssistantMessage): boolean {
@@ -247,13 +249,12 @@ function isEmpty({ role: _, ...said }: AssistantMessage): boolean {
 
 function parseAssistantMessage(sent: JsonObject, generationId: string): AssistantMessage {
   const calls = parseToolCalls(sent, generationId)
-  const members: Mutable<CommonMembers> = {}
-  readMembers(sent, members)
-  return {
+  const message: Mutable<AssistantMessage> = {
     role: 'assistant',
     content: joinTextParts(sent.content) ?? (calls === undefined && sent.content === '' ? '' : null),
     refusal: nonEmptyText(sent.refusal) ?? null,
-    ...members,
-    ...(calls !== undefined && { tool_calls: calls }),
   }
+  readMembers(sent, message as Mutable<CommonMembers>)
+  if (calls !== undefined) message.tool_calls = calls
+  return message
 }

@@ -74,16 +74,22 @@ function remainingTokens(total: number | undefined, prompt: number | undefined):
   return total === undefined || prompt === undefined || total < prompt ? undefined : total - prompt
 }
 
-/** Members of the figures, of which most servers send none, that tell of more than the usual kinds. */
-const TELLING_MEMBERS = ['server_tool_use_details', 'server_tool_use', 'num_search_queries', 'cache_creation']
-const TELLING_DETAILS = [
-  'image_tokens',
-  'video_tokens',
-  'cache_creation_token_details',
-  'cache_creation',
-  'accepted_prediction_tokens',
-  'rejected_prediction_tokens',
-]
+/**
+ * Whether the figures tell of more than the usual kinds, as those of few servers do. Names are written out: looking them
+ * up one by one costs more than all the rest.
+ */
+function tellsMore(all: JsonObject, inputs: JsonObject | null, outputs: JsonObject | null): boolean {
+  if (all.server_tool_use_details || all.server_tool_use || all.num_search_queries || all.cache_creation)
+    return true
+  return tellsMoreKinds(inputs) || tellsMoreKinds(outputs)
+}
+
+function tellsMoreKinds(details: JsonObject | null): boolean {
+  if (details === null) return false
+  if (details.image_tokens || details.video_tokens) return true
+  if (details.cache_creation_token_details || details.cache_creation) return true
+  return Boolean(details.accepted_prediction_tokens || details.rejected_prediction_tokens)
+}
 
 /** What is told beyond the usual kinds; null where that is nothing. Each kind is a part of what is left of its sum. */
 function readDetails(
@@ -93,9 +99,7 @@ function readDetails(
   { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio }: Usage,
   read: UsageReader,
 ): UsageDetails | null {
-  if (!tellsOne(all, TELLING_MEMBERS) && !tellsOne(inputs, TELLING_DETAILS)) {
-    if (!tellsOne(outputs, TELLING_DETAILS)) return null
-  }
+  if (!tellsMore(all, inputs, outputs)) return null
   const parts = new UsageReader()
   const pictured = prompt - cached - cacheWrite - promptAudio
   const promptImage = Math.min(parts.tokens(inputs?.image_tokens) ?? 0, pictured)
@@ -110,12 +114,6 @@ function readDetails(
     ...toolFigures(all, read),
   }
   return withoutZeros(told)
-}
-
-function tellsOne(members: JsonObject | null, names: readonly string[]): boolean {
-  if (members === null) return false
-  for (const name of names) if (members[name]) return true
-  return false
 }
 
 /** As gateways in front of servers with two kinds of cache tell it. */
