@@ -1,6 +1,7 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
 
 import type { Fault } from '../../base/fault.js'
+import { quoteCached } from '../../base/quoted.js'
 import type {
   AssistantMessage,
   ChatDelta,
@@ -24,10 +25,12 @@ import { progressMembers, type StreamEncoder } from '../../inference-http/stream
  * never varies, and every answer has one.
  */
 function usageJson({ usage, cost }: Consumption): string {
-  const { details } = usage
+  const { prompt, completion, details } = usage
+  if (details === undefined && isUndivided(usage)) {
+    return `{"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion},${UNDIVIDED}${costMembers(cost)}}`
+  }
   return (
-    `{"prompt_tokens":${usage.prompt},"completion_tokens":${usage.completion},` +
-    `"total_tokens":${usage.prompt + usage.completion},` +
+    `{"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion},` +
     `"prompt_tokens_details":{"cached_tokens":${usage.cached},"cache_write_tokens":${usage.cacheWrite},` +
     `"audio_tokens":${usage.promptAudio}${details === undefined ? '' : promptDetails(usage, details)}},` +
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning},"audio_tokens":${usage.completionAudio}` +
@@ -35,6 +38,15 @@ function usageJson({ usage, cost }: Consumption): string {
     `${details === undefined ? '' : toolUse(details)}${costMembers(cost)}}`
   )
 }
+
+/** Whether neither sum has a part of another kind. */
+function isUndivided({ cached, cacheWrite, promptAudio, reasoning, completionAudio }: Usage): boolean {
+  return cached + cacheWrite + promptAudio + reasoning + completionAudio === 0
+}
+
+const UNDIVIDED =
+  '"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0},' +
+  '"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0},'
 
 /** The members that there is something of, each behind a comma. */
 function membersJson(members: Readonly<Record<string, number | undefined>>): string {
@@ -84,14 +96,15 @@ export function encodeCompletion(
 ): string {
   const { id, created, model, providerName } = generation
   const hidden = hidesReasoning(generation)
-  const choices = completion.choices.map((choice) => choiceJson(choice, hidden)).join(',')
-  const tier =
-    completion.serviceTier === null ? '' : `,"service_tier":${JSON.stringify(completion.serviceTier)}`
+  let choices = ''
+  for (const choice of completion.choices)
+    choices += choices === '' ? choiceJson(choice, hidden) : `,${choiceJson(choice, hidden)}`
+  const tier = completion.serviceTier === null ? '' : `,"service_tier":${quoteCached(completion.serviceTier)}`
   // `system_fingerprint` is required and nullable here, and must not be null in chunks (contract/gateway 3.1, 4.2).
   return (
-    `{"id":"${id}","object":"chat.completion","created":${created},"model":${JSON.stringify(model)},` +
-    `"provider":${JSON.stringify(providerName)},"choices":[${choices}],` +
-    `"system_fingerprint":${JSON.stringify(completion.fingerprint ?? null)}` +
+    `{"id":"${id}","object":"chat.completion","created":${created},"model":${quoteCached(model)},` +
+    `"provider":${quoteCached(providerName)},"choices":[${choices}],` +
+    `"system_fingerprint":${quoteCached(completion.fingerprint ?? null)}` +
     `${tier},"usage":${usageJson(generation.consumption!)}${metadataMember(metadata)}}`
   )
 }
@@ -100,7 +113,7 @@ function choiceJson(choice: CompletionChoice, hidden: boolean): string {
   const { index, finishReason, native, stopSequence, message, logprobs, error } = choice
   const shown = hidden ? withoutReasoning(message) : message
   return (
-    `{"index":${index},"finish_reason":"${finishReason}","native_finish_reason":${JSON.stringify(native)},` +
+    `{"index":${index},"finish_reason":"${finishReason}","native_finish_reason":${quoteCached(native)},` +
     `${stopSequenceMember(stopSequence)}"message":${messageJson(shown)},` +
     `"logprobs":${logprobs === null ? 'null' : JSON.stringify(logprobs)}` +
     `${error === undefined ? '' : `,"error":${JSON.stringify(gatewayErrorOf(error))}`}}`
@@ -127,7 +140,8 @@ function messageJson(message: Omit<AssistantMessage, 'reasoning' | 'reasoning_de
     if (member !== 'role' && member !== 'content' && member !== 'refusal') return JSON.stringify(message)
   }
   const { content, refusal } = message
-  return `{"role":"assistant","content":${JSON.stringify(content)},"refusal":${JSON.stringify(refusal)}}`
+  const refused = refusal === null ? 'null' : JSON.stringify(refusal)
+  return `{"role":"assistant","content":${JSON.stringify(content)},"refusal":${refused}}`
 }
 
 /** The caller asked for the thinking, but not to see it. */

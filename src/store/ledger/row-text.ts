@@ -22,7 +22,7 @@ import {
 } from '../ledger-store.js'
 import { readGenerationTime } from './generation-time.js'
 import { rememberLatest } from './latest-text.js'
-import { quoteCached } from './quoted-names.js'
+import { quoteName } from './quoted-names.js'
 import { decodeWhy, encodeWhy } from './row-why.js'
 
 /** Periods that a key's limit may have. */
@@ -94,16 +94,16 @@ function encodeDetail({ units, detail }: LedgerRowContent): string {
   const names = encodeNames(model, requested, provider, api)
   const counts = `${detail.streamed ? 1 : 0},${detail.attempts},${durationMs},${firstEventMs}`
   const session = sessionId === null ? 'null' : JSON.stringify(sessionId)
-  const end = `${detail.guessed ? GUESSED : detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
-  const native = nativeFinish === finish ? SAME_TEXT : quoteCached(nativeFinish)
-  const more = `${native},${quoteCached(serviceTier)},${mediaParts},${audioParts}`
+  const end = `${detail.guessed ? GUESSED : detail.estimated ? 1 : 0},${quoteName(detail.fault)},${quoteName(finish)}`
+  const native = nativeFinish === finish ? SAME_TEXT : quoteName(nativeFinish)
+  const more = `${native},${quoteName(serviceTier)},${mediaParts},${audioParts}`
   const why = encodeWhy(detail.why)
   return `[${encodeUnits(units)},${names},${counts},${session},${end},${more},${why}]`
 }
 
 const encodeNames = rememberLatest((model: string, requested, provider, api) => {
-  const asked = requested === model ? SAME_TEXT : quoteCached(requested)
-  return `${quoteCached(model)},${asked},${quoteCached(provider)},${quoteCached(api)}`
+  const asked = requested === model ? SAME_TEXT : quoteName(requested)
+  return `${quoteName(model)},${asked},${quoteName(provider)},${quoteName(api)}`
 })
 
 function encodeUnits(units: LedgerRow['units']): string {

@@ -5,7 +5,7 @@
 
 import { NOTHING_TOLD, type RowAttempt, type RowCandidate, type RowWhy } from '../ledger-store.js'
 import { rememberLatest } from './latest-text.js'
-import { quoteCached } from './quoted-names.js'
+import { quoteName } from './quoted-names.js'
 
 /** Stands for a list without members, and for an object that is absent. */
 const NONE = 0
@@ -22,7 +22,7 @@ export function encodeWhy(why: RowWhy): string {
 }
 
 const quoteThree = (a: string | null, b: string | null, c: string | null): string =>
-  `${quoteCached(a)},${quoteCached(b)},${quoteCached(c)}`
+  `${quoteName(a)},${quoteName(b)},${quoteName(c)}`
 const encodeVersions = rememberLatest(quoteThree)
 const encodeClient = rememberLatest(quoteThree)
 
