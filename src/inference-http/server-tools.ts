@@ -245,6 +245,7 @@ export function toolingMember(
   body: LoopBody,
   tools: readonly RequestedTool[],
 ): Pick<RoutedRequest, 'tooling' | 'idle'> {
+  if (tools.length === 0 && asksNothing(body)) return NOTHING_ASKED
   const { plugins = [], stop_server_tools_when, max_tool_calls = MOST_TOOL_CALLS } = body
   const implied = impliedPlugins(body)
   const isUntransformed = body.transforms?.length === 0
@@ -263,6 +264,18 @@ export function toolingMember(
   const all = [...wanted, ...added]
   const told = limits.length === 0 ? {} : { limits }
   return { tooling: { tools, plugins: all, disabled, stopWhen, maxToolCalls: max_tool_calls, ...told } }
+}
+
+/** Hot: most bodies have nothing of it but the name of one model, which stands for itself. */
+function asksNothing(body: LoopBody): boolean {
+  if (body.plugins !== undefined || body.transforms !== undefined || body.models !== undefined) return false
+  if (body.web_search_options !== undefined) return false
+  if (body.stop_server_tools_when !== undefined || body.max_tool_calls !== undefined) return false
+  return body.model === undefined || !impliesPlugin(body.model)
+}
+
+function impliesPlugin(model: string): boolean {
+  return model.endsWith(ONLINE) || ROUTER_MODEL.test(model)
 }
 
 /** They say nothing where there is no loop. */

@@ -25,9 +25,8 @@ import { type ChatBody, chatMembers } from './schema.js'
 export function decodeChat(body: ChatBody, sessionId: string): ChatRequest {
   requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
-  const server = requestedTools(body)
-  const twice = toolNamedTwice(server)
-  if (twice !== null) throw new Fault('invalid-input', { issues: [twice] })
+  const server = body.tools === undefined ? NO_TOOLS : requestedTools(body.tools)
+  if (server.length > 0) requireToolsOnce(server)
   const sorted = pruneRequest(sortMembers(body, MEMBERS), server.length > 0)
   const asked = toolingMember(body, server)
   const request: DecodedChat =
@@ -42,8 +41,15 @@ function withParsedFiles(asked: Pick<ChatRequest, 'tooling'>, { messages }: Chat
   return said.length === 0 ? asked : { tooling: { ...asked.tooling, parsedFiles: readFileAnnotations(said) } }
 }
 
+const NO_TOOLS: readonly RequestedTool[] = Object.freeze([])
+
+function requireToolsOnce(tools: readonly RequestedTool[]): void {
+  const twice = toolNamedTwice(tools)
+  if (twice !== null) throw new Fault('invalid-input', { issues: [twice] })
+}
+
 /** The tools that the gateway runs. A shorthand has its parameters beside its type as well. */
-function requestedTools({ tools = [] }: ChatBody): readonly RequestedTool[] {
+function requestedTools(tools: NonNullable<ChatBody['tools']>): readonly RequestedTool[] {
   return tools.flatMap((tool, at): RequestedTool[] => {
     const type = tool.type as string
     const name = serverToolName(type)
@@ -86,7 +92,8 @@ function pruneRequest(sorted: SortedChat, hasServerTools: boolean): DecodedChat 
   if (request.modalities === null) request = withoutMembers(request, ['modalities'])
   if (request.stream === null) request = withoutMembers(request, ['stream'])
   if (request.metadata === null) request = withoutMembers(request, ['metadata'])
-  if (!request.tools?.length && !hasServerTools) request = withoutMembers(request, TOOL_MEMBERS)
+  if (!request.tools?.length && !hasServerTools && hasToolMembers(request))
+    request = withoutMembers(request, TOOL_MEMBERS)
   const format = request.response_format
   if (format?.type === 'json_object' && format.schema !== undefined) {
     const { schema } = format
@@ -121,14 +128,18 @@ function renameStructuredOutputs(request: SortedChat): SortedChat {
 
 const TOOL_MEMBERS = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
 
+function hasToolMembers({ tools, tool_choice, parallel_tool_calls }: SortedChat): boolean {
+  return tools !== undefined || tool_choice !== undefined || parallel_tool_calls !== undefined
+}
+
 type BodyMessage = ChatBody['messages'][number]
 
 const ECHOED_MEMBERS = ['tool_calls', 'audio', 'images', 'reasoning_details'] as const
 
 function hasNullMember(message: BodyMessage): boolean {
   if (message.role !== 'assistant') return false
-  for (const name of ECHOED_MEMBERS) if (message[name] === null) return true
-  return message.annotations !== undefined
+  if (message.tool_calls === null || message.audio === null || message.images === null) return true
+  return message.reasoning_details === null || message.annotations !== undefined
 }
 
 /** In an echoed answer null stands for what it did not have; providers want it left out. */
