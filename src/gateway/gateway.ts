@@ -116,16 +116,18 @@ export class Gateway {
   }
 
   /**
-   * A whole answer, or the fault of the last attempt. Throws when the admission is refused. When the caller leaves,
-   * the upstream call ends and the promise stays as it is; an answer that is being counted is counted on.
+   * What `tell` makes of a whole answer, or of the fault of the last attempt; rejects with what it throws. Throws when the
+   * admission is refused. When the caller leaves, the upstream call ends and the promise stays as it is; an answer that
+   * is being counted is counted on.
    */
-  complete<R extends RoutedRequest, E, A>(
+  complete<R extends RoutedRequest, E, A, T>(
     format: InferenceFormat<R, E, A>,
     generation: Generation<R>,
     caller: Cancellation,
-  ): Promise<CompletionResult<A>> {
-    return new Promise((resolve) => {
-      const listener = new CompletionListener(resolve)
+    tell: (result: CompletionResult<A>) => T,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const listener = new CompletionListener(tell, resolve, reject)
       const run = new InferenceRun(format, generation, 'complete', this.#ports, listener)
       caller.onAbort(() => {
         if (generation.served === null) run.cancel()
@@ -190,22 +192,38 @@ export class Gateway {
   }
 }
 
-/** Waits for the end of an answer that comes whole. */
-class CompletionListener<A> implements StreamListener<RoutedRequest, unknown, A> {
-  readonly #resolve: (result: CompletionResult<A>) => void
+/** Waits for the end of an answer that comes whole. Told where it ends: another promise would cost it a turn more. */
+class CompletionListener<A, T> implements StreamListener<RoutedRequest, unknown, A> {
+  readonly #tell: (result: CompletionResult<A>) => T
+  readonly #resolve: (told: T) => void
+  readonly #reject: (error: unknown) => void
 
-  constructor(resolve: (result: CompletionResult<A>) => void) {
+  constructor(
+    tell: (result: CompletionResult<A>) => T,
+    resolve: (told: T) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#tell = tell
     this.#resolve = resolve
+    this.#reject = reject
   }
 
   onEvent(): void {}
   onFlush(): void {}
 
   onEnd(_: Generation<RoutedRequest>, answer: A | null): void {
-    this.#resolve({ answer: answer!, fault: null })
+    this.#end({ answer: answer!, fault: null })
   }
 
   onFailure(fault: Fault): void {
-    this.#resolve({ answer: null, fault })
+    this.#end({ answer: null, fault })
+  }
+
+  #end(result: CompletionResult<A>): void {
+    try {
+      this.#resolve(this.#tell(result))
+    } catch (error) {
+      this.#reject(error)
+    }
   }
 }

@@ -114,7 +114,7 @@ function answerWhole<R extends RoutedRequest, E, A>(
   generation: Generation<R>,
   call: HttpCall,
 ): Promise<Reply> {
-  return gateway.complete(format, generation, call).then(({ answer, fault }) => {
+  return gateway.complete(format, generation, call, ({ answer, fault }) => {
     if (fault !== null) throw failedWith(fault, generation, call)
     return replyWith(encode(generation, answer, requestedMetadata(generation, call)), generation, call)
   })

@@ -136,8 +136,13 @@ export class StreamTotals {
   finish: AnswerFinish | null = null
   /** Pictures in the answer. */
   images = 0
+  #sample: OutputSample | null = null
+
   /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
-  readonly sample = new OutputSample()
+  get sample(): OutputSample {
+    this.#sample ??= new OutputSample()
+    return this.#sample
+  }
 
   /** What a failed attempt told about itself belongs to no answer. */
   forget(): void {

@@ -314,7 +314,8 @@ async function ask(
   )
   const { id } = generation
   if (request.stream !== true) {
-    const { answer, fault } = await gateway.complete(ours as typeof chatFormat, generation, NEVER_ABORTED)
+    const format = ours as typeof chatFormat
+    const { answer, fault } = await gateway.complete(format, generation, NEVER_ABORTED, (result) => result)
     if (fault !== null) throw fault
     return { id, sent: (encodeWhole as typeof encodeCompletion)(generation, answer, null) }
   }

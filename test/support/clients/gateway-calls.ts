@@ -24,7 +24,7 @@ export class Waiter {
 
 export function completeChat(gateway: Gateway, inference = inferenceOf(), waiter = NEVER_ABORTED) {
   const generation = prepareChat(gateway, inference)
-  return gateway.complete(chatFormat, generation, waiter).then((result) => ({ ...result, generation }))
+  return gateway.complete(chatFormat, generation, waiter, (result) => ({ ...result, generation }))
 }
 
 export function streamChat(
