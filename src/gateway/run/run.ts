@@ -189,7 +189,11 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#attempts.complete(this.#slowed ? 0 : this.#generation.consumption!.usage.completion, ms)
     const settled = this.#settle({ kind: 'completed' })
     if (settled === null) this.#listener.onEnd(this.#generation, this.#answer)
-    else void settled.then(() => this.#tellEnd())
+    else
+      settled.then(
+        () => this.#tellEnd(),
+        (error: unknown) => this.#handleDefect(error),
+      )
   }
 
   #tellEnd(): void {
