@@ -1,4 +1,5 @@
 /** Reads `text/event-stream` as the WHATWG defines it, from bytes cut anywhere. */
+import type { RepeatedEvent } from './repeated-event.js'
 
 /** Largest event we take, field names and line ends included. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
@@ -32,11 +33,20 @@ export class EventStreamParser {
   private afterCr = false
   private stopped = false
   private tooLarge = false
+  /** The form of the events that are expected now. */
+  private form: RepeatedEvent | null = null
 
   constructor(
     private readonly listener: EventListener,
     private readonly maxEventBytes = MAX_EVENT_BYTES,
+    /** Takes the events of the expected form. */
+    private readonly onRepeated: (event: RepeatedEvent) => void = () => {},
   ) {}
+
+  /** Until an event of another form comes, those of this one go to `onRepeated`. */
+  expect(form: RepeatedEvent): void {
+    if (!this.stopped) this.form = form
+  }
 
   /** Tells every event that the bytes complete. False once an event has outgrown the limit: nothing is told then. */
   push(bytes: Uint8Array): boolean {
@@ -44,7 +54,8 @@ export class EventStreamParser {
     const chunk = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const from = chunk.indexOf(CR) < 0 ? this.pushWhole(chunk) : 0
+    let from = this.pushRepeated(chunk, 0)
+    if (from < chunk.length && chunk.indexOf(CR, from) < 0) from = this.pushWhole(chunk, from)
     this.pushLines(chunk, from)
     if (this.eventBytes + this.heldBytes > this.maxEventBytes) this.stopTooLarge()
     return !this.tooLarge
@@ -53,6 +64,7 @@ export class EventStreamParser {
   /** Nothing is told any more, not even the rest of the chunk at hand. */
   stop(): void {
     this.stopped = true
+    this.form = null
     this.held = NOTHING
     this.heldBytes = 0
     this.data = null
@@ -70,18 +82,37 @@ export class EventStreamParser {
     return joinLines(this.data, value) ?? ''
   }
 
+  /** Nothing of an event has come yet. */
+  private get isBetween(): boolean {
+    return this.heldBytes === 0 && this.data === null && this.event === '' && !this.afterCr
+  }
+
+  /** Events of the expected form. Returns where another one begins. */
+  private pushRepeated(chunk: Buffer, from: number): number {
+    let at = from
+    while (this.form !== null && this.isBetween) {
+      const end = this.form.match(chunk, at)
+      if (end < 0 || this.eventBytes + end - at > this.maxEventBytes) return at
+      this.eventBytes = 0
+      this.onRepeated(this.form)
+      if (this.stopped) return chunk.length
+      at = end
+    }
+    return at
+  }
+
   /** The commonest form: events of one `data` line that ends with the bytes LF LF. Returns where it stopped. */
-  private pushWhole(chunk: Buffer): number {
-    if (this.heldBytes > 0 || this.data !== null || this.event !== '' || this.afterCr) return 0
-    let at = 0
+  private pushWhole(chunk: Buffer, from: number): number {
+    if (!this.isBetween) return from
+    let at = from
     while (isData(chunk, at, chunk.length)) {
       const end = chunk.indexOf(LF, at)
       if (end < 0 || chunk[end + 1] !== LF || end - at > this.maxEventBytes) break
       this.atStart = false
       this.eventBytes = 0
-      this.listener(dataOf(chunk, at, end), 'message')
+      this.tell(dataOf(chunk, at, end), 'message')
       if (this.stopped) return chunk.length
-      at = end + 2
+      at = this.pushRepeated(chunk, end + 2)
     }
     return at
   }
@@ -95,6 +126,10 @@ export class EventStreamParser {
       if (this.afterCr) {
         this.afterCr = false
         if (chunk[at] === LF && ++at === chunk.length) return
+      }
+      if (this.form !== null) {
+        at = this.pushRepeated(chunk, at)
+        if (at >= chunk.length) return
       }
       if (lf < at) lf = indexOrInfinity(chunk.indexOf(LF, at))
       if (cr < at) cr = indexOrInfinity(chunk.indexOf(CR, at))
@@ -157,7 +192,13 @@ export class EventStreamParser {
     this.data = null
     this.event = ''
     this.eventBytes = 0
-    if (data !== null) this.listener(data, event === '' ? 'message' : event)
+    if (data !== null) this.tell(data, event === '' ? 'message' : event)
+  }
+
+  /** What an event of another form says may change what one of the expected form would mean. */
+  private tell(data: string, event: string): void {
+    this.form = null
+    this.listener(data, event)
   }
 }
 

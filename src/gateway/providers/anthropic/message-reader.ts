@@ -1,4 +1,6 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
+
+import { RepeatedEvent } from '../../../upstream/repeated-event.js'
 import { asObject, type JsonObject, nonEmptyText, parseJsonAnswer } from '../../formats/json-values.js'
 import type {
   ContentBlock,
@@ -15,6 +17,9 @@ export function isMessageStop(data: string): boolean {
   return asObject(parseJsonAnswer(data))?.type === 'message_stop'
 }
 
+/** Stands for the text of any other delta. */
+const PROBE = 'probe'
+
 /** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
 export class MessageEventReader implements StreamReader<MessagesEvent> {
   private usageFigures: MessagesUsage | null = null
@@ -22,6 +27,8 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   private started = false
   private begun = 0
   private open = false
+  /** The block that deltas of the form that was asked for last belong to. */
+  private repeatedIndex = 0
 
   constructor(private readonly tell: (event: MessagesEvent) => void) {}
 
@@ -36,6 +43,20 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
     }
     const malformed = this.readEvent(members, data)
     return malformed === null ? null : { malformed }
+  }
+
+  formOf(data: string, name: string): RepeatedEvent | null {
+    const form = RepeatedEvent.of(name, data, 'text')
+    if (form === null) return null
+    const probe = asObject(parseJsonAnswer(form.dataWith(PROBE)))
+    const index = this.begun - 1
+    if (JSON.stringify(probe) !== JSON.stringify(textDelta(index, PROBE))) return null
+    this.repeatedIndex = index
+    return form
+  }
+
+  readRepeated({ text, data }: RepeatedEvent): void {
+    this.tell({ type: 'block', data, event: textDelta(this.repeatedIndex, text) })
   }
 
   /** The text of an event goes on unchanged where it is part of a block. Events of unknown types are dropped. */
@@ -113,6 +134,10 @@ export class MessageEventReader implements StreamReader<MessagesEvent> {
   private addFigures(usage: JsonObject | null): void {
     if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
   }
+}
+
+function textDelta(index: number, text: string): ContentBlockEvent {
+  return { type: 'content_block_delta', index, delta: { type: 'text_delta', text } }
 }
 
 /** Data over several lines is legal, and between the members of JSON a line end says no more than a space. */

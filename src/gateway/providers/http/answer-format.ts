@@ -1,5 +1,6 @@
 /** What a format of providers says of its answers: how a document and how the events of a stream are read. */
 import type { Fault } from '../../../base/fault.js'
+import type { RepeatedEvent } from '../../../upstream/repeated-event.js'
 import type { JsonObject } from '../../formats/json-values.js'
 
 /** How the JSON object of a whole answer is read. */
@@ -31,6 +32,13 @@ export interface StreamFormat<E, A> {
 export interface StreamReader<E> {
   /** Takes the data of one event and its name. `end` for the terminator; what is wrong with it; null otherwise. */
   read(data: string, name: string): StreamDefect | 'end' | null
+  /**
+   * The form of the event that was read last, where it was a piece of text: another one of this form, right behind it,
+   * says another text and changes nothing else. Null for any other event.
+   */
+  formOf(data: string, name: string): RepeatedEvent | null
+  /** Takes an event of the form that was asked for last. */
+  readRepeated(event: RepeatedEvent): void
   /** After the terminator: emits what is left. What is missing for a whole answer, in words for the log, or null. */
   close(): string | null
   /** The figures that came before a failure: the provider may well bill them. */

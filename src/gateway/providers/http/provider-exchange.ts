@@ -5,7 +5,6 @@
 import { Fault } from '../../../base/fault.js'
 import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
 import { ContentDecoder, canDecode, type DecodedReceiver } from '../../../upstream/content-decoder.js'
-import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
 import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from '../../../upstream/port.js'
 import { asObject, type JsonObject, parseJsonAnswer } from '../../formats/json-values.js'
 import {
@@ -23,7 +22,8 @@ import {
   type ProviderFailure,
   type StreamReceiver,
 } from '../port/provider.js'
-import type { DocumentFormat, StreamFormat, StreamReader } from './answer-format.js'
+import { AnswerEvents } from './answer-events.js'
+import type { DocumentFormat, StreamDefect, StreamFormat, StreamReader } from './answer-format.js'
 import { contentCodingOf, isJsonType, mediaTypeOf } from './content-headers.js'
 
 /** As much of a refusal's body as is read. */
@@ -242,7 +242,7 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
   readonly #format: StreamFormat<E, A>
   /** The body that went to the provider, for a caller that asked to see it (contract/gateway 4.5). */
   readonly #echo: unknown
-  readonly #events: EventStreamParser
+  readonly #events: AnswerEvents<E>
   readonly #reader: StreamReader<E>
   #mustFlush = false
 
@@ -256,8 +256,8 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
     super(source, receiver, format.document, generationId)
     this.#format = format
     this.#echo = echo
-    this.#events = new EventStreamParser((data, name) => this.#read(data, name))
     this.#reader = format.createReader(generationId, (event) => this.#emit(event))
+    this.#events = new AnswerEvents(this.#reader, (result) => this.#onResult(result))
   }
 
   override cancel(): void {
@@ -286,10 +286,8 @@ export class StreamExchange<E, A> extends ProviderExchange<StreamReceiver<E>, A>
     this.receiver.onEvent(event)
   }
 
-  #read(data: string, name: string): void {
-    if (this.over || data === '') return
-    const result = this.#reader.read(data, name)
-    if (result === null) return
+  #onResult(result: StreamDefect | 'end'): void {
+    if (this.over) return
     if (result === 'end') this.#close()
     else if ('malformed' in result) this.failMalformed(result.malformed)
     else this.failWithError(result.error)

@@ -1,5 +1,6 @@
 /** Answers, streamed or whole: the strictest client of contract/gateway 12 takes what comes out. */
 import type { Fault } from '../../../base/fault.js'
+import { RepeatedEvent } from '../../../upstream/repeated-event.js'
 import type {
   AssistantMessage,
   ChatDelta,
@@ -47,6 +48,10 @@ export function isDone(data: string): boolean {
   return data.charCodeAt(0) === TERMINATOR.charCodeAt(0) && data.trim() === TERMINATOR
 }
 
+/** Members that hold the pieces of a text, by the names of servers, and the text that stands for any other. */
+const TEXT_MEMBERS = ['content', 'reasoning_content', 'reasoning']
+const PROBE = 'probe'
+
 /** Turns chunks into events and remembers what the end needs. */
 export class ChunkReader implements StreamReader<ChatEvent> {
   /** The last figures that came. */
@@ -56,6 +61,8 @@ export class ChunkReader implements StreamReader<ChatEvent> {
   /** The error of a choice that broke off. */
   private error: unknown = null
   private readonly choices = new Map<number, ChoiceState>()
+  /** What a chunk of the form that was asked for last adds to. */
+  private repeated: { readonly choice: number; readonly member: 'content' | 'reasoning' } | null = null
 
   constructor(
     private readonly generationId: string,
@@ -69,6 +76,40 @@ export class ChunkReader implements StreamReader<ChatEvent> {
     if (chunk.error || name === 'error') return { error: chunk.error ?? chunk }
     this.readChunk(chunk)
     return this.error === null ? null : { error: this.error }
+  }
+
+  formOf(data: string, name: string): RepeatedEvent | null {
+    for (const member of TEXT_MEMBERS) {
+      const form = RepeatedEvent.of(name, data, member)
+      if (form === null) continue
+      this.repeated = this.readProbe(form.dataWith(PROBE), name)
+      return this.repeated === null ? null : form
+    }
+    return null
+  }
+
+  /**
+   * What a chunk adds its text to, where it does nothing else: read by a reader that has read nothing. What the chunk
+   * says besides, this one has read already, and does not take note of a second time.
+   */
+  private readProbe(data: string, name: string): ChunkReader['repeated'] {
+    const events: ChatEvent[] = []
+    const reader = new ChunkReader(this.generationId, (event) => events.push(event))
+    if (reader.read(data, name) !== null) return null
+    const [said, ...more] = events.filter(({ type }) => type !== 'tier' && type !== 'fingerprint')
+    if (said?.type !== 'delta' || said.logprobs !== undefined || more.length > 0) return null
+    const { choice, delta } = said
+    const member = delta.content === PROBE ? 'content' : 'reasoning'
+    if (delta[member] !== PROBE || Object.keys(delta).length > 1 || !this.choices.has(choice)) return null
+    for (const { calls } of reader.choices.values()) if (calls?.hasUnnamedCall() === true) return null
+    return { choice, member }
+  }
+
+  readRepeated({ text }: RepeatedEvent): void {
+    if (text === '') return
+    const { choice, member } = this.repeated!
+    const delta = member === 'content' ? { content: text } : { reasoning: text }
+    this.event({ type: 'delta', choice, delta })
   }
 
   /** A chunk that adds nothing (only a role, an empty text) tells nothing. */
