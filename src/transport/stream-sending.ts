@@ -12,6 +12,16 @@ const SURELY_TAKEN_BYTES = 16 * 1024
 /** A silence after which it is asked whether what was written last was taken, in milliseconds. */
 const QUIET_MS = 4_000
 
+/** Characters of a text that fits into `ROOM`, however many bytes each of them takes. */
+const MOST_CHARS = 64 * 1024
+/** Texts are made into bytes here, one after the other: uWS has copied them when its call returns. */
+const ROOM = Buffer.allocUnsafeSlow(3 * MOST_CHARS)
+
+/** The bytes of a text; valid until the next one. What uWS makes of a text itself is counted and allocated besides. */
+function encode(text: string): Uint8Array {
+  return text.length > MOST_CHARS ? Buffer.from(text) : ROOM.subarray(0, ROOM.write(text))
+}
+
 /** The sink of one stream, with its backpressure, its heartbeat and its times. */
 export class StreamSender extends PacedAnswer implements ResponseSink {
   bytes = 0
@@ -172,8 +182,9 @@ export class StreamSender extends PacedAnswer implements ResponseSink {
   #write(chunk: string | Uint8Array): boolean {
     this.#lastWriteAt = performance.now()
     this.#asked = false
-    this.bytes += byteLength(chunk)
-    if (this.res.write(chunk)) return true
+    const bytes = typeof chunk === 'string' ? encode(chunk) : chunk
+    this.bytes += bytes.byteLength
+    if (this.res.write(bytes)) return true
     this.waitForReader()
     return false
   }
