@@ -93,13 +93,13 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/providers/openai/',
     'servers that speak the chat format; where their streams are parsed',
     `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
-     src/gateway/providers/audio/`,
+     src/gateway/providers/audio/ src/upstream/repeated-event.ts`,
   ),
   rule(
     'src/gateway/providers/anthropic/',
     'servers that speak the messages format; where their streams are parsed',
     `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
-     src/gateway/translation/ type:src/upstream/port.ts`,
+     src/gateway/translation/ type:src/upstream/port.ts src/upstream/repeated-event.ts`,
   ),
   rule('src/gateway/catalog/configuration/values.ts', 'schemas of single values of the file', 'src/base/'),
   rule('src/gateway/tools/port/', 'the port of a server tool', 'type:src/base/ type:src/gateway/formats/'),
