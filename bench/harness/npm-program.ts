@@ -38,6 +38,7 @@ export function installNpmProgram(wanted: NpmProgram): string {
   mkdirSync(folder, { recursive: true })
   const manifest = { private: true, dependencies: { [name]: version }, overrides }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  process.stderr.write(`${name} ${version} is installed, once, into node_modules/.cache\n`)
   const npm = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: folder,
     encoding: 'utf8',

@@ -1,11 +1,90 @@
 /** Runs scenarios: for each, interleaved rounds of floor, server and perhaps a peer in alternating order. */
-
-import type { Progress } from '../harness/progress.js'
+import { describeSource } from '../harness/machine/machine.js'
+import { planPinning } from '../harness/machine/pinning.js'
+import { UsageError } from '../harness/option-values.js'
+import { Progress } from '../harness/progress.js'
+import { builtServer, openWorkplace, PROJECT_FOLDER } from '../harness/project.js'
+import type { ChildProcesses } from '../harness/server/child-processes.js'
+import { wrkVersion } from './drive-wrk.js'
 import { startFederationSides } from './federation/federation-sides.js'
 import { startGatewaySides, startMessagesSides } from './gateway/gateway-sides.js'
-import type { DriverName, RoundFigures, SideFigures, SideName } from './job.js'
-import type { Scenario } from './scenarios.js'
+import { installPeer } from './gateway/peer.js'
+import { type DriverName, errorTotal, type RoundFigures, type SideFigures, type SideName } from './job.js'
+import type { BenchOptions } from './options.js'
+import { type Scenario, scenarios } from './scenarios.js'
 import { type CampaignSettings, type ScenarioRun, type ScenarioSides, startPlainSides } from './sides.js'
+
+const INTERRUPTED = 130
+
+type RoundsByScenario = Record<string, RoundFigures[]>
+/** Measures scenarios by name, one after the other. */
+type MeasureScenarios = (names: readonly string[], rounds?: number) => Promise<RoundsByScenario>
+
+/**
+ * Gives `work` what it needs to measure; whatever it started ends with it, however this program ends. Throws `UsageError`
+ * when the generator is not installed, and what a start throws.
+ */
+export async function withCampaign<T>(
+  options: BenchOptions,
+  work: (settings: CampaignSettings, measure: MeasureScenarios) => Promise<T>,
+): Promise<T> {
+  const toolVersion = generatorVersion(options)
+  const serverProgram = builtServer()
+  const { tempFolder, children } = openWorkplace('bench')
+  // Children keep their own temporary files in there too, so one removal leaves nothing behind.
+  process.env.TMPDIR = tempFolder
+  stopOnSignal(children)
+  try {
+    const pinning = planPinning(options.workers)
+    const peerProgram = options.peer ? installPeer() : null
+    const settings = { ...options, toolVersion, pinning, serverProgram, tempFolder, peerProgram }
+    return await work(settings, (names, rounds = options.rounds) =>
+      measureScenarios(names, { ...settings, rounds }, children),
+    )
+  } finally {
+    await children.stopAll()
+  }
+}
+
+async function measureScenarios(
+  names: readonly string[],
+  settings: CampaignSettings,
+  children: ChildProcesses,
+): Promise<RoundsByScenario> {
+  const chosen = scenarios.filter(({ name }) => names.includes(name))
+  const total = chosen.reduce((sum, scenario) => sum + plannedSeconds(scenario, settings), 0)
+  const progress = new Progress(total, process.stderr)
+  const rounds: RoundsByScenario = {}
+  for (const scenario of chosen)
+    rounds[scenario.name] = await runScenario({ scenario, settings, children }, progress)
+  progress.clear()
+  return rounds
+}
+
+/** The generator with its version, as the report names it. Throws `UsageError` when it is not installed. */
+function generatorVersion(options: BenchOptions): string {
+  if (options.generator === 'autocannon') {
+    return `autocannon ${describeSource(PROJECT_FOLDER).libraries.autocannon ?? ''}, latencies from its response event`
+  }
+  const version = wrkVersion()
+  if (version === null) throw new UsageError('--generator wrk: there is no wrk on the PATH')
+  return version
+}
+
+function stopOnSignal(children: ChildProcesses): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      process.stderr.write('\nbench: interrupted, stopping what was started\n')
+      void children.stopAll().finally(() => process.exit(INTERRUPTED))
+    })
+  }
+}
+
+/** A round without a single reply is as little a result as one with failures. */
+export function hasErrors({ ours, floor, peer, solo }: RoundFigures): boolean {
+  if (ours.completed === 0) return true
+  return [ours, floor, peer, solo].some((side) => side !== null && errorTotal(side) > 0)
+}
 
 /** What a start, a stop and the messages around a measurement take; only the time estimate uses it. */
 const OVERHEAD_SECONDS = 0.5
@@ -21,7 +100,7 @@ const FIRST_LOAD_CALLERS = 32
 const hasFirstLoad = ({ freshStoreEachRound }: Scenario): boolean => freshStoreEachRound !== true
 
 /** Expected seconds of a scenario, for the time left. */
-export function plannedSeconds(scenario: Scenario, settings: CampaignSettings): number {
+function plannedSeconds(scenario: Scenario, settings: CampaignSettings): number {
   const peers = scenario.floor.kind === 'relay' && settings.peerProgram !== null ? 1 : 0
   const sides = (scenario.floor.kind === 'none' ? 1 : 2) + peers
   const solo = scenario.itemsVisited === undefined ? 0 : soloSeconds(settings) + OVERHEAD_SECONDS
@@ -30,7 +109,7 @@ export function plannedSeconds(scenario: Scenario, settings: CampaignSettings): 
 }
 
 /** Runs all rounds of one scenario. Throws when a server does not start or leaves while it is measured. */
-export async function runScenario(run: ScenarioRun, progress: Progress): Promise<RoundFigures[]> {
+async function runScenario(run: ScenarioRun, progress: Progress): Promise<RoundFigures[]> {
   const sides = await startSides(run)
   try {
     if (hasFirstLoad(run.scenario)) await firstLoads(run, sides, progress)

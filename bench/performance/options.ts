@@ -41,9 +41,10 @@ messages-translated, and with -64 streamed) is held against the chat endpoint.
   --list               list the scenarios and leave
   --help               print this text and leave
 
-Words of the lab, each with a --help of its own:
+Words, each with a --help of its own:
+  gate           fails when a call costs over a tenth more than was recorded
 ${wordLines}
-Trials, among them the latency that the gateway adds: node dist/bench/trials/run.js --help
+Trials: node dist/bench/trials/run.js --help
 
 Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
 `

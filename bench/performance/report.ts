@@ -7,6 +7,7 @@ import { describeSource, type MachineRecord, machineLine, sourceLine } from '../
 import { coresText } from '../harness/machine/pinning.js'
 import { PROJECT_FOLDER } from '../harness/project.js'
 import type { JudgedBar } from './bars.js'
+import { floorsLine } from './floor-sources.js'
 import { PEER_LABEL } from './gateway/peer.js'
 import type { AddedLatency, RoundFigures } from './job.js'
 import type { CampaignSettings } from './sides.js'
@@ -53,6 +54,7 @@ export function runRecord(
     pinning,
     machine,
     source: describeSource(PROJECT_FOLDER),
+    floors: floorsLine(),
   }
 }
 
@@ -199,6 +201,7 @@ function methodLines(run: RunRecord): string[] {
     `started ${run.startedAt}, finished ${run.finishedAt}`,
     sourceLine(source, machine),
     machineLine(machine),
+    run.floors,
     `server and floor: ${coresText(pinning.serverCores)}; generator: ${coresText(pinning.generatorCores)}; server workers ${run.workers}, all other settings as shipped; data on ${machine.dataFileSystem}`,
     `generator: ${run.toolVersion}, one process, fresh for every measurement`,
     `warm-up: ${run.warmupRule}`,

@@ -10,6 +10,7 @@ import { federationRefusals } from './federation/federation-refusals.js'
 import { federationRemovedKey } from './federation/federation-removed-key.js'
 import { federationRotation } from './federation/federation-rotation.js'
 import { federationStampede } from './federation/federation-stampede.js'
+import { allocation } from './gateway/allocation.js'
 import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.js'
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
 import { gatewayLeaving } from './gateway/gateway-leaving.js'
@@ -28,6 +29,7 @@ import { killGroup, killWorker } from './process/kills.js'
 import { overload } from './process/overload.js'
 import { report } from './process/report.js'
 import { sigterm } from './process/sigterm.js'
+import { start } from './process/start.js'
 import { creditsExact } from './storage/credits-exact.js'
 import { filesDownload } from './storage/files-download.js'
 import { ledgerKill } from './storage/ledger-kill.js'
@@ -40,6 +42,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     killWorker,
     killGroup,
     sigterm,
+    start,
     overload,
     report,
     idleCrowd,
@@ -48,6 +51,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     healthUnderSearch,
   ],
   gateway: [
+    allocation,
     gatewayPaced,
     gatewayLeaving,
     toolsLeaving,
