@@ -17,6 +17,7 @@ import { gatewayLeaving } from './gateway/gateway-leaving.js'
 import { gatewayMemory } from './gateway/gateway-memory.js'
 import { gatewayPaced } from './gateway/gateway-paced.js'
 import { gatewaySlowReaders } from './gateway/gateway-slow-readers.js'
+import { largeBodyStall } from './gateway/large-body-stall.js'
 import { rateLimitWindow } from './gateway/rate-limit-window.js'
 import { routingBreaker } from './gateway/routing-breaker.js'
 import { routingKill } from './gateway/routing-kill.js'
@@ -59,6 +60,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewaySlowReaders,
     gatewayKeyDisable,
     gatewayAgentConversation,
+    largeBodyStall,
     rateLimitWindow,
     routingBreaker,
     routingKill,

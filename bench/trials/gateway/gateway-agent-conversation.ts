@@ -24,9 +24,9 @@ type ConversationRound = Awaited<ReturnType<typeof measureRound>>
 
 const AT_MOCK = { ...BARE_TARGET, path: '/v1/messages' }
 
-/** Paced streams of other callers, and a conversation that comes every now and then. */
-async function streamsBeside(
-  { server }: GatewayStage,
+/** Paced streams of other callers through the gateway, and a large call that comes every now and then. */
+export async function streamsBeside(
+  { server }: Pick<GatewayStage, 'server'>,
   conversation: RepeatedCall | null,
 ): Promise<{ readonly streams: CheckedStreamFigures; readonly failed: number }> {
   let over = false
@@ -76,7 +76,7 @@ async function measureRound(stage: GatewayStage, context: TrialContext) {
 }
 
 /** How much longer than its pace a stream stood still. */
-const longestStall = ({ gap }: CheckedStreamFigures): number => gap.max - PACE_MS
+export const longestStall = ({ gap }: CheckedStreamFigures): number => gap.max - PACE_MS
 
 const addedBy = (route: MessagesRoute, rounds: readonly ConversationRound[], q: number): number =>
   quantile(
