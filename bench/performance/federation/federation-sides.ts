@@ -32,23 +32,22 @@ export async function startFederationSides(run: ScenarioRun, floor: FloorPlan & 
     const requests = tokens.map((token) => exchangeSpec(trust.policyId, token))
     const accessToken = await exchangeToken(server, requests[0]!)
     const work = bareJoseWork(tokens[0]!, key, accessToken)
-    return { ours: () => runLoad(run, server, { requests }), floor: loopFloor(run, work), stop }
+    const ours: MeasuredSide = (load) => runLoad(run, server, { requests, ...load })
+    return { ours, floor: loopFloor(run, work), stop }
   }
 
   const side = (bearer: () => Promise<string>): MeasuredSide => {
-    return async () => {
+    return async (load) => {
       const { path } = SLUICE_CHAT
       const { headers } = chatWithKey(await bearer())
       const requests = run.scenario.requests.map((spec) => ({ ...spec, path, headers }))
       for (const request of requests) await sampleReply(server.origin, request, NO_IDS)
-      return await runLoad(run, server, { requests, upstreamPids: mock.pids })
+      return await runLoad(run, server, { requests, upstreamPids: mock.pids, ...load })
     }
   }
   // A new token for every measurement: one lives for 15 minutes.
   const ours = side(() => exchangeToken(server, exchangeSpec(trust.policyId, issuer.token())))
   const withKey = side(async () => trust.key)
-  // Both sides are the same process: without this the first would warm it up for the second.
-  await withKey()
   return { ours, floor: withKey, stop }
 }
 
