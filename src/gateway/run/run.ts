@@ -189,18 +189,10 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#attempts.complete(this.#slowed ? 0 : this.#generation.consumption!.usage.completion, ms)
     const settled = this.#settle({ kind: 'completed' })
     if (settled === null) this.#listener.onEnd(this.#generation, this.#answer)
-    else
-      settled.then(
-        () => this.#tellEnd(),
-        (error: unknown) => this.#handleDefect(error),
-      )
-  }
-
-  #tellEnd(): void {
-    try {
-      this.#listener.onEnd(this.#generation, this.#answer)
-    } catch (error) {
-      this.#handleDefect(error)
+    else {
+      settled
+        .then(() => this.#listener.onEnd(this.#generation, this.#answer))
+        .catch((error: unknown) => this.#handleDefect(error))
     }
   }
 
