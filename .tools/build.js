@@ -2,7 +2,7 @@
  * Turns the TypeScript files into JavaScript under `dist`.
  *
  * A program of the product becomes a bundle under its own name: it opens a few files instead of 500, which is half of
- * a start. What several programs share, and what one loads later, stands in `dist/chunks`. Tests and benches import
+ * a start. What it loads later, or only for some commands, stands in `dist/chunks`. Tests and benches import
  * single modules, so with `--all` every other file becomes the JavaScript file of the same name.
  *
  * esbuild strips types and checks none: that is the work of `npm run check`. Everything is turned each time, which
@@ -79,26 +79,29 @@ export async function build(modules) {
     logLevel: 'warning',
   }
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const programs = await esbuild.build({
-    ...common,
-    entryPoints: PROGRAMS,
-    bundle: true,
-    splitting: true,
-    minifyWhitespace: true,
-    minifySyntax: true,
-    plugins: [replaceFiles],
-    chunkNames: 'chunks/[name]-[hash]',
-    external: Object.keys({ ...dependencies, ...optionalDependencies }).filter(
-      (name) => !BUNDLED.includes(name),
-    ),
-    // CommonJS of the libraries loads modules of Node.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-  })
+  /** Each by itself: programs that shared their chunks would have more and smaller ones to open. */
+  const bundleProgram = (/** @type {string} */ program) =>
+    esbuild.build({
+      ...common,
+      entryPoints: [program],
+      bundle: true,
+      splitting: true,
+      minifyWhitespace: true,
+      minifySyntax: true,
+      plugins: [replaceFiles],
+      chunkNames: 'chunks/[name]-[hash]',
+      external: Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+        (name) => !BUNDLED.includes(name),
+      ),
+      // CommonJS of the libraries loads modules of Node.
+      banner: {
+        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      },
+    })
+  const programs = await Promise.all(PROGRAMS.map(bundleProgram))
   const others = SOURCES.flatMap(sourcesIn).filter((path) => !PROGRAMS.includes(path))
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
-  writePrograms(programs.outputFiles)
+  writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   removeOrphans()
 }
