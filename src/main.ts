@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import { traceToSources } from './base/source-positions.js'
 import { openFilesLimit } from './process/open-files.js'
 
-/** So many modules are open at once while they are loaded; measured: 203. */
+/** Fewer leave nothing to serve with: processes and their connections need this many and more soon after. */
 const LEAST_OPEN_FILES = 256
 
 traceToSources()
