@@ -1,12 +1,21 @@
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { systemClock } from '../../src/base/clock.js'
 import type { Fault } from '../../src/base/fault.js'
 import type { ChatEvent, ChatRequest, RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../src/gateway/gateway.js'
+import { chatFormat } from '../../src/gateway/metering/format.js'
 import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
 import type { Admission } from '../../src/gateway/run/ports.js'
-import { completeChat, inferenceOf, REQUEST, streamChat, Waiter } from '../support/clients/gateway-calls.js'
+import {
+  completeChat,
+  inferenceOf,
+  prepareChat,
+  REQUEST,
+  streamChat,
+  Waiter,
+} from '../support/clients/gateway-calls.js'
 import { NO_FILE_PORTS } from '../support/data/no-files.js'
 import { routingState } from '../support/providers/routing.js'
 import {
@@ -395,6 +404,17 @@ test('what was admitted is settled also where its observer throws, and the calle
   t.match(await answer, { fault: { kind: 'internal' } })
   t.same(settled, ['completed'])
   t.match(defects, [/defect in the log/, /defect in the journal/])
+})
+
+test('a whole answer that cannot be told rejects, and is settled as one that came', async (t) => {
+  const { gateway, first, records } = bench()
+  const generation = prepareChat(gateway, inferenceOf())
+  const told = gateway.complete(chatFormat, generation, NEVER_ABORTED, () => {
+    throw new TypeError('a defect in the encoder')
+  })
+  first.last.complete!.onEnd(completion('hi', usage(3, 4)))
+  await t.rejects(told, /a defect in the encoder/)
+  t.match(records, [{ outcome: { kind: 'completed' } }])
 })
 
 test('what was admitted is settled also where the first attempt cannot even be chosen', async (t) => {

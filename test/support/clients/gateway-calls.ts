@@ -36,6 +36,6 @@ export function streamChat(
   return { generation, flow: gateway.stream(chatFormat, generation, listener) }
 }
 
-function prepareChat(gateway: Gateway, inference: Inference<ChatRequest>): Generation {
+export function prepareChat(gateway: Gateway, inference: Inference<ChatRequest>): Generation {
   return gateway.prepare(chatFormat, inference, { arrivedAt: performance.now() })
 }
