@@ -39,14 +39,15 @@ test('configurations are good', async (t) => {
       if (language !== 'yaml' || reason !== null) continue
       writeFileSync(file, block)
       const variables = [...block.matchAll(/api_key_env: (\w+)/g)].map(([, name = '']) => [name, 'sk-1'])
-      t.strictSame(faultsOf({ SLUICE_CONFIG: file, ...Object.fromEntries(variables) }), [], `${path}:${line}`)
+      const faults = await faultsOf({ SLUICE_CONFIG: file, ...Object.fromEntries(variables) })
+      t.strictSame(faults, [], `${path}:${line}`)
     }
   }
 })
 
-function faultsOf(environment: Readonly<Record<string, string>>): unknown {
+async function faultsOf(environment: Readonly<Record<string, string>>): Promise<unknown> {
   try {
-    loadConfig(environment)
+    await loadConfig(environment)
     return []
   } catch (error) {
     if (error instanceof InvalidConfigError) return error.faults
