@@ -92,9 +92,9 @@ export function cutLongStrings(text: Buffer, spans: readonly number[]): CutText 
 
 /** The value of the whole text. Throws what `JSON.parse` throws; it tells places in the rest. */
 export function parseCutText({ rest, strings }: CutText): unknown {
-  const value: unknown = JSON.parse(rest)
-  if (strings.length > 0 && typeof value === 'object' && value !== null) putBack(value as Holder, strings)
-  return value
+  const whole: Holder = { value: JSON.parse(rest) as unknown }
+  if (strings.length > 0) putBack(whole, strings)
+  return whole.value
 }
 
 /** How many bytes of the whole text stand before a place in the rest. */

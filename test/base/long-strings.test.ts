@@ -67,6 +67,12 @@ const documentOf = fc.letrec((tie) => ({
   ),
 })).value
 
+test('a body that is one long string is that string', (t) => {
+  const text = `"${'A'.repeat(64 * 1024)}"`
+  t.equal(outcomeOf(Buffer.from(text)), JSON.parse(text))
+  t.end()
+})
+
 test('whatever the value: reading gives it, and writing gives its text', async (t) => {
   await fc.assert(
     fc.asyncProperty(documentOf, async (value) => {
