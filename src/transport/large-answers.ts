@@ -63,7 +63,6 @@ export class LargeAnswers {
 
   readonly #step = (): void => {
     this.#scheduled = false
-    this.#timer = null
     const now = performance.now()
     const isShared = this.#smallCalls.areComing(now)
     // Who is answered goes behind the others.
@@ -99,7 +98,13 @@ export class LargeAnswers {
     const now = performance.now()
     const until = Math.min(...[...this.#waiting.keys()].map((caller) => this.#owedUntil.get(caller) ?? 0))
     if (until <= now || !this.#smallCalls.areComing(now)) runInLargeTurn(this.#step)
-    else this.#timer = setTimeout(this.#step, Math.min(until - now, LOOK_AGAIN_MS))
+    else this.#timer = setTimeout(this.#lookAgain, Math.min(until - now, LOOK_AGAIN_MS))
+  }
+
+  /** What a timer began would be on nobody's account, and what others do behind it on that of this caller. */
+  readonly #lookAgain = (): void => {
+    this.#timer = null
+    runInLargeTurn(this.#step)
   }
 
   #unschedule(timer: NodeJS.Timeout): void {

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { runInLargeTurn } from '../../src/base/large-turns.js'
 import { LargeAnswers } from '../../src/transport/large-answers.js'
 import { SmallCalls } from '../../src/transport/small-calls.js'
 import { turn } from '../support/clients/raw-http.js'
@@ -58,6 +59,27 @@ test('who owes nothing does not wait for one who does', async (t) => {
   t.same(answered, ['a1', 'b1'], 'in the turn that follows')
   smallCalls.arrived(Number.NEGATIVE_INFINITY, 0)
   await eventually(() => answered.length === 3)
+})
+
+test('a caller that had to wait pays for its own turn and for no other', async (t) => {
+  const smallCalls = new SmallCalls()
+  smallCalls.arrived(Number.POSITIVE_INFINITY, 0)
+  const answers = new LargeAnswers(smallCalls)
+  const answered: string[] = []
+  answers.add('a', call(answered, 'a1', 8))
+  await eventually(() => answered.length === 1)
+  await turn()
+  answers.add('a', call(answered, 'a2'))
+  await eventually(() => answered.length === 2)
+  await turn()
+  runInLargeTurn(call(answered, 'of nobody', 20).answerNow)
+  await eventually(() => answered.length === 3)
+  await turn()
+  answers.add('a', call(answered, 'a3'))
+  await turn()
+  t.same(answered, ['a1', 'a2', 'of nobody', 'a3'], 'in the turn that follows')
+  smallCalls.arrived(Number.NEGATIVE_INFINITY, 0)
+  await eventually(() => answered.length === 4)
 })
 
 test('a call that nobody waits for any more takes no turn', async (t) => {
