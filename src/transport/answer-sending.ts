@@ -43,10 +43,14 @@ function knownHead(status: number, headers: HeaderList): Uint8Array | null {
   return head
 }
 
+const LINE_END = /[\r\n]/
+
+/** Throws a TypeError for a value of several lines: the native side looks at none of them. */
 function headText(status: number, headers: HeaderList): string {
   let text = STATUS_LINES[status] ?? `${status} Unknown`
   for (let i = 0; i < headers.length; i++) {
     const header = headers[i]!
+    if (LINE_END.test(header[1])) throw new TypeError(`a header ${header[0]} of several lines`)
     text += `\r\n${header[0]}: ${header[1]}`
   }
   return text

@@ -10,6 +10,7 @@ const boom = (): never => {
 const fine: Reply = { status: 200, headers: [], body: 'fine' }
 const nonsense = 42 as unknown as ResponseBody
 const badHeader = { status: 200, headers: [['X-Bad', Symbol('no text')]], body: '' } as unknown as Reply
+const withHeader = (value: string): Reply => ({ ...fine, headers: [['X-Bad', value]] })
 
 interface Case {
   readonly route: Partial<Route>
@@ -32,6 +33,9 @@ const CASES: Record<string, Case> = {
   'answers late with a body that is none': { route: { answer: async () => ({ ...fine, body: nonsense }) } },
   'answers with a header that is none': { route: { answer: () => badHeader } },
   'answers late with a header that is none': { route: { answer: async () => badHeader } },
+  'answers with a header that brings another': { route: { answer: () => withHeader('a\r\nX-More: b') } },
+  'answers late with a header that brings another': { route: { answer: async () => withHeader('a\nX: b') } },
+  'answers with a header that ends in the middle of a line': { route: { answer: () => withHeader('a\rb') } },
   'throws when it is asked to admit': { route: { admit: boom } },
   'throws when it is asked to refuse': { route: { refuse: boom, bodyLimit: 2 }, body: 'abc' },
   'throws when a call arrives': { route: { onArrival: boom } },
