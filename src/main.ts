@@ -1,13 +1,11 @@
 #!/usr/bin/env node
 /** The entry of the program: sees to it that the rest can be read. */
 import { writeSync } from 'node:fs'
-import { traceToSources } from './base/source-positions.js'
 import { openFilesLimit } from './process/open-files.js'
 
 /** So many files are open at once while modules are loaded; measured: more than 24, fewer than 32. */
 const LEAST_OPEN_FILES = 64
 
-traceToSources()
 const limit = openFilesLimit()
 if (limit < LEAST_OPEN_FILES) {
   const problem = `${limit} files may be open at once, and ${LEAST_OPEN_FILES} are needed to begin with: raise the limit`

@@ -7,32 +7,20 @@ import { BUILT } from './built-files.js'
 const maps = new Map<string, SourceMap | null>()
 
 /**
- * From now on stack traces of this process name places in the sources. Node's own way reads every map at the start,
- * which takes a tenth of it; here a map is read when a trace is first asked for that leads through its file.
+ * The same trace with places in the sources. Not for every error: Node and libraries read traces that nobody sees, and
+ * the first one that is mapped reads the maps of its files, which can take a tenth of a second.
  */
-export function traceToSources(): void {
-  Error.prepareStackTrace = (error, sites) =>
-    [describeError(error), ...sites.map((site) => `    at ${describeSite(site)}`)].join('\n')
-}
-
-/** As without us: what an error says of itself may fail. */
-function describeError(error: Error): string {
-  try {
-    return Error.prototype.toString.call(error)
-  } catch {
-    return '<error>'
-  }
-}
-
-function describeSite(site: NodeJS.CallSite): string {
-  const built = site.getFileName()
-  const [line, column] = [site.getLineNumber(), site.getColumnNumber()]
-  if (!built?.startsWith(BUILT) || line === null || column === null) return String(site)
-  const origin = mapOf(built)?.findEntry(line - 1, column - 1)
-  if (origin === undefined || !('originalSource' in origin)) return String(site)
-  const source = new URL(origin.originalSource, built).href
-  const place = `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`
-  return String(site).replace(`${built}:${line}:${column}`, () => place)
+export function traceToSources(trace: string): string {
+  return trace.replace(
+    /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/g,
+    (place: string, built: string, line, column) => {
+      if (!built.startsWith(BUILT)) return place
+      const origin = mapOf(built)?.findEntry(Number(line) - 1, Number(column) - 1)
+      if (origin === undefined || !('originalSource' in origin)) return place
+      const source = new URL(origin.originalSource, built).href
+      return `${source}:${origin.originalLine + 1}:${origin.originalColumn + 1}`
+    },
+  )
 }
 
 function mapOf(built: string): SourceMap | null {

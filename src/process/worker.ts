@@ -7,7 +7,6 @@ import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
-import { traceToSources } from '../base/source-positions.js'
 import { type ComposedWorker, composeWorker } from '../compose/worker.js'
 import type { Config } from '../config/config.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
@@ -252,7 +251,6 @@ async function startWorker(message: MessageToWorker & { type: 'start-worker' }):
   }
 }
 
-traceToSources()
 keepNewFilesPrivate()
 process.on('exit', () => worker?.killIfWriting())
 process.on('message', (message: MessageToWorker) => {

@@ -341,7 +341,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the words of the command line, and the short commands',
     'src/base/ src/app.ts src/config/ src/compose/ src/process/ src/cli/',
   ),
-  rule('src/main.ts', 'the entry of the program', 'src/base/ src/process/open-files.ts src/command-line.ts'),
+  rule('src/main.ts', 'the entry of the program', 'src/process/open-files.ts src/command-line.ts'),
 ]
 
 interface LibraryRule {
