@@ -35,6 +35,7 @@ export class EngineSocket {
     this.socket = open({ buffer: READ_BUFFER, callback })
     this.#attachReader(this.socket)
     this.#attachWriter(this.socket)
+    this.#attachEnd(this.socket)
   }
 
   #receive(length: number): void {
@@ -69,6 +70,18 @@ export class EngineSocket {
       this.#hasEnd = this.#isHeld
       return this.#isHeld ? false : push(chunk)
     }
+  }
+
+  /**
+   * The engine takes a reset of some answers for their end, and ends with an assertion that nobody catches where it has
+   * held them back. A request that is still being sent fails so although nothing is read.
+   */
+  #attachEnd(socket: Socket): void {
+    const destroy = socket.destroy.bind(socket)
+    socket.destroy = (error?: NodeJS.ErrnoException): Socket =>
+      destroy(
+        this.#isHeld && error?.code === 'ECONNRESET' ? new Error(error.message, { cause: error }) : error,
+      )
   }
 
   /** Head and body come as two writes, which a stream would gather, and let go of, with more work than a copy is. */

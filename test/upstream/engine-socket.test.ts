@@ -152,6 +152,29 @@ for (const secure of [false, true]) {
   })
 }
 
+test('a server that resets while its answer is held back and the request is still being sent has failed one call', async (t) => {
+  const seen: Socket[] = []
+  const server = createServer((socket) => {
+    seen.push(socket)
+    socket.on('error', () => {})
+    // What has come is left lying: most of the request waits for room.
+    socket.once('readable', () => socket.write('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbegin'))
+  })
+  const client = testClient(t)
+  const origin = `http://127.0.0.1:${await listening(t, server)}`
+  const recorded = new Recorded()
+  const { onHead } = recorded
+  recorded.onHead = (status, headers) => {
+    onHead.call(recorded, status, headers)
+    recorded.call.pause()
+    setImmediate(() => seen[0]!.resetAndDestroy())
+  }
+  called(client, post(origin, { body: Buffer.alloc(32 * 1024 * 1024) }), recorded)
+  t.match(await recorded.end.opened, { reason: 'reset' })
+  t.same(recorded.told, ['head', 'failed'])
+  t.equal(client.inFlight(), 0)
+})
+
 test('a request goes out whole, whatever its length', async (t) => {
   const got: number[] = []
   const server = createServer((socket) => {
