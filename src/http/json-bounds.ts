@@ -29,7 +29,7 @@ const RIGHT_BRACE = 0x7d
 /**
  * What a text holds too much of; null for nothing. The issue names the outermost member it stands in. Of a text that
  * is no JSON nothing is promised. One pass: a nanosecond or two a byte, strings less.
- * @param longStrings takes where strings begin and end that `parseAround` may lift, by turns
+ * @param longStrings takes where strings begin and end that `cutLongStrings` may cut out, by turns
  */
 export function jsonExcess(text: Buffer, longStrings: number[] = []): ValidationIssue | null {
   const { length } = text

@@ -72,7 +72,7 @@ test('a caller that had to wait pays for its own turn and for no other', async (
   answers.add('a', call(answered, 'a2'))
   await eventually(() => answered.length === 2)
   await turn()
-  runInLargeTurn(call(answered, 'of nobody', 20).answerNow)
+  runInLargeTurn(call(answered, 'of nobody', 100).answerNow)
   await eventually(() => answered.length === 3)
   await turn()
   answers.add('a', call(answered, 'a3'))
