@@ -37,7 +37,7 @@ export function createLog(level: LogLevel, name: string, to: DestinationStream =
       base: { process: name, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       // pino's own redaction takes paths of a fixed depth; a secret does not say how deep it is.
-      serializers: { err: (error: Error) => redact(describeError(error), 0) },
+      serializers: { err: (error: Error) => redact(stdSerializers.err(error), 0) },
       hooks: {
         logMethod(args, method) {
           method.apply(this, args.map((arg) => redact(arg, 0)) as typeof args)
@@ -105,19 +105,15 @@ export function createCallLog(
   }
 }
 
-function describeError(error: Error) {
-  const described = stdSerializers.err(error)
-  return { ...described, stack: traceToSources(described.stack) }
-}
-
 /**
  * A copy without secrets. The error of a line passes as it is, because pino's serializer wants it; others are
- * serialised here.
+ * serialised here. Traces name the sources.
  */
 function redact(value: unknown, depth: number, name = ''): unknown {
+  if (name === 'stack' && typeof value === 'string') return traceToSources(value)
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Error) {
-    return depth === 0 || name === 'err' ? value : redact(describeError(value), depth)
+    return depth === 0 || name === 'err' ? value : redact(stdSerializers.err(value), depth)
   }
   if (depth >= MAX_DEPTH) return '[too deep]'
   if (Array.isArray(value)) return value.map((member) => redact(member, depth + 1))

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { BUILT } from './built-files.js'
 
-/** By URL of a built file; null where there is no map. */
-const maps = new Map<string, SourceMap | null>()
+/** By URL of a built file: of those only that have one, because a trace begins with a message that others may have written. */
+const maps = new Map<string, SourceMap>()
 
 /**
  * The same trace with places in the sources. Not for every error: Node and libraries read traces that nobody sees, and
@@ -24,17 +24,12 @@ export function traceToSources(trace: string): string {
 }
 
 function mapOf(built: string): SourceMap | null {
-  let map = maps.get(built)
-  if (map === undefined) {
-    map = readMap(built)
-    maps.set(built, map)
-  }
-  return map
-}
-
-function readMap(built: string): SourceMap | null {
+  const known = maps.get(built)
+  if (known !== undefined) return known
   try {
-    return new SourceMap(JSON.parse(readFileSync(new URL(`${built}.map`), 'utf8')))
+    const map = new SourceMap(JSON.parse(readFileSync(new URL(`${built}.map`), 'utf8')))
+    maps.set(built, map)
+    return map
   } catch {
     return null
   }

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { BUILT } from '../../src/base/built-files.js'
 import { createLog, LOG_LEVELS, type Log, type LogLevel } from '../../src/base/log.js'
 
 const SECRET = 's3cr3t-v4lue'
@@ -94,6 +95,30 @@ test('an error is logged with its kind, its message and that of its cause', asyn
   t.equal(err.type, 'Error')
   t.match(err.message, /outer.*inner/)
   t.match(err.stack, /log\.test/)
+})
+
+test('traces in a line name the sources, those of causes and of single errors too', async (t) => {
+  const { log, lines } = captured()
+  const built = (message: string, cause?: Error) =>
+    Object.assign(new Error(message, { cause }), {
+      stack: `Error: ${message}\n    at f (${BUILT}test/base/log.test.js:20:3)`,
+    })
+  const several = Object.assign(built('several'), { errors: [built('one')] })
+  log.error({ err: built('outer', built('inner')), other: several }, 'call failed')
+  t.equal(
+    lines()[0]?.match(/ {4}at f \(file:[^)]*\/test\/base\/log\.test\.ts:\d+:\d+\)/g)?.length,
+    5,
+    'the line',
+  )
+  t.notMatch(lines()[0], 'log.test.js')
+})
+
+test('what was thrown and is no error is logged as it is', async (t) => {
+  const { log, lines } = captured()
+  const bare = Object.assign(new Error('bare'), { stack: undefined })
+  for (const err of ['a string', undefined, null, 7, { code: 'ODD' }, bare]) log.error({ err }, 'call failed')
+  const logged = lines().map((line) => (JSON.parse(line) as { readonly err?: unknown }).err)
+  t.match(logged, ['a string', undefined, null, 7, { code: 'ODD' }, { type: 'Error', message: 'bare' }])
 })
 
 test('what is below the level is not written', async (t) => {
