@@ -1,4 +1,6 @@
 /** A row of the ledger is the same after it has been a line. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { newGenerationId } from '../../../src/base/ids.js'
@@ -225,5 +227,21 @@ test('a call that nobody lives to tell about is charged what was estimated', (t)
     }),
     { numRuns: 100 },
   )
+  t.end()
+})
+
+test('books in the place of names are not kept', (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const [some] = fc.sample(row, { seed: 1, numRuns: 1 })
+  const book = 'x'.repeat(1024 * 1024)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let at = 0; at < 100; at++) {
+    const nativeFinish = JSON.parse(`"${at}${book}"`) as string
+    encodeClosedLine({ ...some!, detail: { ...some!.detail, nativeFinish } })
+  }
+  collect()
+  t.ok(process.memoryUsage().heapUsed - before < 20 * 1024 * 1024)
   t.end()
 })
