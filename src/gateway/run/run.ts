@@ -167,6 +167,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#generation.serviceTier = this.#totals.serviceTier
     if (this.#chargeReported()) this.#complete(ms)
     else {
+      // What came with the end need not wait for the counting.
+      this.#listener.onFlush()
       this.#estimate()
         .then(() => this.#complete(ms))
         .catch((error: unknown) => this.#handleDefect(error))
