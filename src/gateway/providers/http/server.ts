@@ -324,10 +324,21 @@ function findAccountReference(value: unknown, size: TextSize): MemberPath | null
   const members = value as Readonly<Record<string, unknown>>
   for (const name in members) {
     const member = members[name]
-    if (member === null || member === undefined || CALLER_JSON.has(name)) continue
+    if (member === null || member === undefined) continue
+    if (CALLER_JSON.has(name)) {
+      // What is embedded may be pictures. Definitions of tools are short, and to count them takes a tenth of writing them.
+      if (name === 'input') countTexts(member, size)
+      continue
+    }
     if (REFERENCES.has(name) && !isPublicSkills(member)) return [name]
     const found = findAccountReference(member, size)
     if (found !== null) return [name, ...found]
   }
   return null
+}
+
+function countTexts(value: unknown, size: TextSize): void {
+  if (typeof value === 'string') size.chars += value.length
+  else if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) countTexts(member, size)
 }

@@ -1,14 +1,20 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
+import type { EmbeddingsRequest } from '../../../../src/gateway/formats/embeddings.js'
 import { buildChatBody } from '../../../../src/gateway/providers/openai/provider.js'
+import type { UpstreamClient } from '../../../../src/upstream/port.js'
 import {
   API_KEY,
   answer,
+  Completed,
+  callOf,
+  completed,
   completion,
   openAiBench,
   providerCall,
   streamed,
 } from '../../../support/clients/openai-calls.js'
+import { testClient } from '../../../support/clients/upstream-calls.js'
 
 const body = (request: Partial<ChatRequest>): Record<string, unknown> =>
   buildChatBody(providerCall(request), false)
@@ -240,5 +246,45 @@ test('headers that belong to the connection are refused when the provider is mad
       openAiBench(t, () => {}, { headers: { [name]: 'CANARY' } }),
       { message: /cannot be set/ },
     )
+  }
+})
+
+test('a large body is written behind the turn that asks for it, wherever in it the long text stands', async (t) => {
+  const client = testClient(t)
+  let sent = 0
+  const upstream: UpstreamClient = {
+    ...client,
+    call: (request, receiver) => {
+      sent++
+      return client.call(request, receiver)
+    },
+  }
+  const { mock, provider } = await openAiBench(
+    t,
+    (peer) => peer.json({ ...answer({ content: 'x' }), data: [{ embedding: [1] }] }),
+    { upstream },
+  )
+  const LONG = 'A'.repeat(300_000)
+  const chat = (content: string) =>
+    completed(provider, providerCall({ messages: [{ role: 'user', content }] }))
+  const embed = (input: string) => {
+    const embedded = new Completed<unknown>()
+    provider.embeddings!.complete(
+      callOf({ model: 'vendor/name', input, encoding_format: 'float' } as EmbeddingsRequest),
+      embedded,
+    )
+    return embedded
+  }
+  for (const [begin, text, atOnce] of [
+    [chat, 'hi', 1],
+    [chat, LONG, 0],
+    [embed, 'hi', 1],
+    [embed, LONG, 0],
+  ] as const) {
+    sent = 0
+    const { end } = begin(text)
+    t.equal(sent, atOnce, `${text.length} characters`)
+    t.notOk('fault' in ((await end.opened) as object))
+    t.ok(mock.requests.at(-1)!.body.includes(`"${text}"`))
   }
 })
