@@ -6,6 +6,8 @@ import type { StreamDefect, StreamReader } from './answer-format.js'
 /** What it costs to learn the form of an event, counted in events of that form, and how much of that is advanced. */
 const LEARNING_COST = 8
 const MOST_CREDIT = 24
+/** Characters of a longer event are not gone through again to learn its form: it may hold a picture. */
+const LONGEST_LEARNT = 16 * 1024
 
 /**
  * Nearly all events of an answer differ from the one before in their text alone. Such a one is known by its bytes and
@@ -48,7 +50,7 @@ export class AnswerEvents<E> {
       this.#onResult(result)
       return
     }
-    if (this.#credit < LEARNING_COST) return
+    if (this.#credit < LEARNING_COST || data.length > LONGEST_LEARNT) return
     const form = this.#reader.formOf(data, name)
     if (form === null) return
     this.#credit -= LEARNING_COST

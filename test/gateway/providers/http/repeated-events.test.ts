@@ -207,4 +207,7 @@ test('most of an ordinary answer is known by its bytes, and an answer that never
   }
   new AnswerEvents(reader, () => {}).push(frames((i) => ({ created: i })))
   t.equal(asked, 3)
+  asked = 0
+  new AnswerEvents(reader, () => {}).push(frames(() => ({ picture: 'x'.repeat(20_000) })))
+  t.equal(asked, 0, 'a long event is read once')
 })
