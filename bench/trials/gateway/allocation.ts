@@ -17,7 +17,7 @@ import { atMost, type Trial } from '../trial.js'
  *
  *     node dist/bench/trials/run.js --trial allocation
  */
-export const CHAT_CALL_BUDGET = 25_300
+export const CHAT_CALL_BUDGET = 24_000
 
 const LANES = 8
 /** Until everything is compiled. */
