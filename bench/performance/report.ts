@@ -44,7 +44,7 @@ export function runRecord(
     toolVersion,
     workers,
     /** The other gateway and its version; null when none ran. */
-    peer: settings.peer ? PEER_LABEL : null,
+    peer: settings.peerProgram === null ? null : PEER_LABEL,
     rounds,
     warmupSeconds,
     measureSeconds: durationSeconds,
