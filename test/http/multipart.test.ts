@@ -241,6 +241,12 @@ const pieces64 = (bytes: Buffer): Buffer[] =>
     bytes.subarray(i * 65_536, (i + 1) * 65_536),
   )
 
+/** What this process has had of the processor: a wall clock would tell what else the machine does. */
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
 test('bodies made to keep the server busy are refused soon', async (t) => {
   const dashes = `multipart/form-data; boundary=${'-'.repeat(70)}`
   const cases: [string, Buffer, string][] = [
@@ -259,9 +265,9 @@ test('bodies made to keep the server busy are refused soon', async (t) => {
   ]
   for (const [name, body, type] of cases) {
     for (const pieces of [[body], pieces64(body)]) {
-      const begin = performance.now()
+      const begin = cpuMs()
       t.type(await outcome(pieces, { type }), 'string', `${name} is refused`)
-      const ms = performance.now() - begin
+      const ms = cpuMs() - begin
       t.ok(ms < 200, `${name} in ${pieces.length} pieces: ${ms.toFixed(0)} ms`)
     }
   }
@@ -272,10 +278,10 @@ test('a file of dashes, or of half boundaries, passes in time that grows with it
   for (const filling of ['-', `\r\n--${'-'.repeat(69)}x`, '\r']) {
     const content = Buffer.concat([Buffer.from('x'), Buffer.alloc(8 * MIB, filling)])
     const form = formOf(boundary, [file('a', content)])
-    const begin = performance.now()
+    const begin = cpuMs()
     const found = await outcome(pieces64(form), { type: `multipart/form-data; boundary=${boundary}` })
     t.ok((found as string[][])[0]?.[3] === content.toString('latin1'), 'every byte of it')
-    const ms = performance.now() - begin
+    const ms = cpuMs() - begin
     t.ok(ms < 1_000, `${ms.toFixed(0)} ms`)
   }
 })
