@@ -103,6 +103,7 @@ export async function build(modules) {
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
+  copyStatements()
   removeOrphans()
 }
 
@@ -167,12 +168,19 @@ function writeChanged(path, contents) {
   return true
 }
 
+/** Files of SQL are read as they are, from beside the programs. */
+function copyStatements() {
+  for (const path of PRODUCT.flatMap((folder) => filesUnder(join(ROOT, folder)))) {
+    if (path.endsWith('.sql')) writeChanged(join(ROOT, OUT, path.slice(ROOT.length)), readFileSync(path))
+  }
+}
+
 /** Deletes outputs whose source is gone. */
 function removeOrphans() {
   for (const folder of SOURCES) {
     for (const path of filesUnder(join(ROOT, OUT, folder))) {
       const source = join(ROOT, path.slice(join(ROOT, OUT).length).replace(/\.js(\.map)?$/, '.ts'))
-      if (/\.js(\.map)?$/.test(path) && !existsSync(source)) rmSync(path, { force: true })
+      if (/\.(js(\.map)?|sql)$/.test(path) && !existsSync(source)) rmSync(path, { force: true })
     }
   }
 }

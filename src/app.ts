@@ -8,6 +8,7 @@ import { documentIntroduction } from './features/docs/introduction.js'
 import { embeddingsEndpoints } from './features/embeddings/endpoints.js'
 import { federationAdminEndpoints } from './features/federation-admin/endpoints.js'
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
+import { fleetEndpoints } from './features/fleet/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
@@ -33,6 +34,7 @@ import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
 import type { LoopingPorts } from './inference-http/inference-reply.js'
+import type { FleetView } from './store/fleet-view.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 
@@ -58,6 +60,7 @@ export interface AppPorts {
   readonly federationAdmin: FederationAdmin
   readonly files: FilePorts
   readonly scim: ScimPorts
+  readonly fleet: FleetView
   readonly start: StartPorts
 }
 
@@ -125,6 +128,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...federationAdminEndpoints(ports.federationAdmin),
     ...fileEndpoints(ports.files),
     ...scimEndpoints(ports.scim),
+    ...fleetEndpoints(ports.fleet),
   ]
 }
 

@@ -100,9 +100,11 @@ async function serve(): Promise<undefined> {
   } catch (error) {
     if (isInvalidConfig(error)) exitForInvalid(error)
     writeFully(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exit(1)
+    process.exit(isRefusedStart(error) ? 2 : 1)
   }
 }
+
+const isRefusedStart = (error: unknown): boolean => error instanceof Error && error.name === 'RefusedStart'
 
 /** Reading a damaged database ends a process without a word, so another process reads it first. */
 async function configOfSoundStore(): Promise<Config> {
@@ -115,6 +117,20 @@ async function configOfSoundStore(): Promise<Config> {
     failCommand(error.message),
   )
   return config
+}
+
+async function transferPorts() {
+  const [{ checkStore }, { lockFolder }, { createLog }] = await Promise.all([
+    import('./process/store-check.js'),
+    import('./process/folder-lock.js'),
+    import('./base/log.js'),
+  ])
+  return {
+    print: writeFully,
+    settings: configOrExit,
+    lockFolder,
+    checkStore: (folder: string) => checkStore(folder, false, createLog('silent', 'command')),
+  }
 }
 
 const PORTS = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
@@ -204,6 +220,35 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     run: async (args) => {
       const { drillCommand } = await import('./cli/drill.js')
       return drillCommand(args, { print: writeFully, apiKey: async () => (await configOrExit()).apiKey })
+    },
+  },
+  migrate: {
+    about: 'bring the schema of the PostgreSQL that machines share to this release',
+    run: async (args) => {
+      const { migrateCommand } = await import('./cli/migrate.js')
+      return migrateCommand(args, configOrExit, writeFully)
+    },
+  },
+  fleet: {
+    about: 'the machines that share a PostgreSQL: what they hold, and what happens when one fails',
+    run: async (args) => {
+      const { fleetCommand } = await import('./cli/fleet.js')
+      const { openTerminal } = await import('./cli/init/terminal.js')
+      return fleetCommand(args, { print: writeFully, settings: configOrExit, openTerminal })
+    },
+  },
+  import: {
+    about: 'move the store of a folder into the PostgreSQL that machines share',
+    run: async (args) => {
+      const { importCommand } = await import('./cli/transfer.js')
+      return importCommand(args, await transferPorts())
+    },
+  },
+  export: {
+    about: 'move what that PostgreSQL holds into a new folder',
+    run: async (args) => {
+      const { exportCommand } = await import('./cli/transfer.js')
+      return exportCommand(args, await transferPorts())
     },
   },
   openapi: plainCommand('openapi', 'print the OpenAPI 3.1 document', async () => {

@@ -1,7 +1,7 @@
 /**
  * Runs the built test files with tap as the runner:
  *
- *     node dist/test/run.js [unit|system|clients …] [part of a path …]
+ *     node dist/test/run.js [--fleet [--pgbouncer] | --apart-from-fleet] [--shared] [unit|system|clients …] [part of a path …]
  *
  * `clients` is the folder of that name: programs that nobody here wrote, and whose versions of Node are their own
  * affair. Any other test belongs to `system` when it, or anything it imports, can start a process; the rest is `unit`.
@@ -9,17 +9,33 @@
  * Without such a word all suites run. A file of `system` has a process of its own, files of `unit` share one with others of their
  * folder, unless a line of their source says `// Runs in a process of its own: …` or, which is last and with nothing
  * beside it, `// Runs alone: …`. What took longest the last time starts first, so that none is left at the end.
+ *
+ * `--fleet` runs the tests that ask a server over the wire, and them alone, with three machines on one PostgreSQL in the
+ * place of each server; `--pgbouncer` puts a pooler in transaction mode between. `SLUICE_TEST_DATABASE_URL` names a
+ * PostgreSQL that runs; without it the run has a cluster of its own. `--apart-from-fleet` runs all but these tests, and
+ * with one machine. `--shared` leaves it, for both, at the tests of what the machines of a fleet share.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { t } from 'tap'
+import { isOfFleet, startFleetStore } from './fleet-run.js'
+
+const FLAGS = ['--fleet', '--pgbouncer', '--apart-from-fleet', '--shared']
+
+const words = process.argv.slice(2)
+const flags = words.filter((word) => word.startsWith('--'))
+const isFleet = flags.includes('--fleet')
+/** Whether the tests that run on a fleet are the only ones, or left out; null when nothing is said of them. */
+const fleetOnly = isFleet || (flags.includes('--apart-from-fleet') ? false : null)
 
 const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
-const DURATIONS = join(ROOT, '.tap/durations.json')
+const DURATIONS = join(ROOT, isFleet ? '.tap/durations-fleet.json' : '.tap/durations.json')
 const TIMEOUT_S = 240
+/** Who imports it can run on a fleet. */
+const FLEET_DATABASE = join(HERE, 'support/servers/fleet-database.js')
 /** Few enough that the processes end at about the same time. */
 const MOST_TOGETHER = 8
 const STARTS_PROCESSES = new Set(['node:child_process', 'node:cluster'])
@@ -67,6 +83,21 @@ function chosen(words: readonly string[]): string[] {
     .map((name) => join(HERE, name))
     .filter((path) => suites.length === 0 || suites.includes(suiteOf(path)))
     .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
+    .filter(
+      (path) =>
+        fleetOnly === null ||
+        fleetOnly ===
+          isOfFleet(relative(HERE, path), reaches(path, FLEET_DATABASE), flags.includes('--shared')),
+    )
+}
+
+/** Whether a file imports another, itself or by what it imports. */
+function reaches(path: string, other: string, seen = new Set<string>()): boolean {
+  if (path === other) return true
+  if (seen.has(path)) return false
+  seen.add(path)
+  const imported = [...readFileSync(path, 'utf8').matchAll(IMPORTED)].map(([, name = '']) => name)
+  return imported.some((name) => name.startsWith('.') && reaches(join(dirname(path), name), other, seen))
 }
 
 const nameOf = (path: string): string => relative(ROOT, path)
@@ -111,6 +142,9 @@ const durations = durationsOfLastTime()
 const expectedMs = ({ name, paths }: Job): number =>
   durations[name] ?? (startsProcesses(paths[0]!) ? 10_000 : 1_000 * paths.length)
 
+// The server takes a variable with this beginning that is no setting for a slip of the pen.
+const { SLUICE_TEST_DATABASE_URL: _, ...ENVIRONMENT } = process.env
+
 function run({ name, paths }: Job): Promise<unknown> {
   const program = paths.length === 1 ? paths : [join(HERE, 'run-files.js'), ...paths]
   return t.spawn(process.execPath, ['--enable-source-maps', ...program], {
@@ -119,7 +153,7 @@ function run({ name, paths }: Job): Promise<unknown> {
     buffered: true,
     timeout: TIMEOUT_S * 1000,
     // The same for the clock that each process holds over itself.
-    env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S) },
+    env: { ...ENVIRONMENT, TAP_TIMEOUT: String(TIMEOUT_S), TEST_FLEET_DATABASE_URL: fleetStore },
   })
 }
 
@@ -134,7 +168,9 @@ t.teardown(() => {
   mkdirSync(dirname(DURATIONS), { recursive: true })
   writeFileSync(DURATIONS, `${JSON.stringify(durations, null, 1)}\n`)
 })
-const paths = chosen(process.argv.slice(2))
+if (flags.some((flag) => !FLAGS.includes(flag))) t.bailout(`known are ${FLAGS.join(', ')}`)
+const fleetStore = isFleet ? await startFleetStore(t, flags.includes('--pgbouncer')) : ''
+const paths = chosen(words.filter((word) => !word.startsWith('--')))
 if (paths.length === 0) t.fail('no test file was chosen')
 const jobs = jobsOf(paths).sort((a, b) => expectedMs(b) - expectedMs(a))
 await Promise.all(jobs.filter(({ alone }) => !alone).map(run))

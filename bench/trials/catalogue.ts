@@ -10,6 +10,14 @@ import { federationRefusals } from './federation/federation-refusals.js'
 import { federationRemovedKey } from './federation/federation-removed-key.js'
 import { federationRotation } from './federation/federation-rotation.js'
 import { federationStampede } from './federation/federation-stampede.js'
+import { fleetBank } from './fleet/fleet-bank.js'
+import { fleetCredits } from './fleet/fleet-credits.js'
+import { fleetFrozenStore } from './fleet/fleet-frozen-store.js'
+import { fleetKills } from './fleet/fleet-kills.js'
+import { fleetOverhead } from './fleet/fleet-overhead.js'
+import { fleetRevocation } from './fleet/fleet-revocation.js'
+import { fleetStatements } from './fleet/fleet-statements.js'
+import { ledgerIntake } from './fleet/ledger-intake.js'
 import { allocation } from './gateway/allocation.js'
 import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.js'
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
@@ -78,6 +86,16 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     federationFuzz,
   ],
   storage: [filesDownload, filesUpload, audioUpload, creditsExact, ledgerKill],
+  fleet: [
+    fleetBank,
+    fleetCredits,
+    fleetKills,
+    fleetRevocation,
+    fleetStatements,
+    fleetFrozenStore,
+    fleetOverhead,
+    ledgerIntake,
+  ],
   attacks: [...ATTACKS.map(attackTrial), rawRequests],
 }
 

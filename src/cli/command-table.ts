@@ -1,10 +1,11 @@
 /**
- * Commands that have a table of subcommands and work on the folder of the store, while the server runs or not. They
- * need no key: only the operator may write that folder.
+ * Commands that have a table of subcommands and work on the folder of the store, or on the database that machines share,
+ * while the server runs or not. They need no key: only the operator may write that folder, or knows that database.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.js'
+import { InvalidConfigError } from '../config/config.js'
 import { faultDetail } from '../http/dialects/gateway.js'
 import type { AccountStore } from '../store/account-store.js'
 import {
@@ -16,6 +17,7 @@ import {
   runCommand,
   sanitizeForTerminal,
 } from './command.js'
+import { refuseSettings } from './fleet-access.js'
 
 /** What a subcommand was given. */
 export interface CommandInput {
@@ -50,7 +52,8 @@ interface CommandTable<Context> {
 
 /** Where the store is, and the way into it. */
 export interface StoreAccess<Context> {
-  readonly dataDir: string
+  /** Where a store must be; null where it is elsewhere. */
+  readonly dataDir: string | null
   /** Opens what subcommands work on, for as long as `run` takes. */
   readonly open: <T>(run: (context: Context) => T | Promise<T>) => Promise<T>
 }
@@ -78,12 +81,13 @@ export function runSubcommand<Context>(
     const input = parseInput(`${command} ${name}`, subcommand, args.slice(name.split(' ').length))
     const { dataDir, open } = await locate()
     // Opening would make a store, and an empty store says nothing but that the folder was the wrong one.
-    if (!existsSync(join(dataDir, 'data.mdb'))) {
+    if (dataDir !== null && !existsSync(join(dataDir, 'data.mdb'))) {
       failCommand(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
     }
     try {
       return await open((context) => subcommand.run(context, input))
     } catch (error) {
+      if (error instanceof InvalidConfigError) return refuseSettings(error)
       if (!(error instanceof Fault)) throw error
       const reason = (error.kind === 'invalid-input' ? faultDetail(error) : error.detail) ?? error.kind
       return failCommand(sanitizeForTerminal(reason))

@@ -1,7 +1,8 @@
 /** The results of a drill, for people and for programs. */
 
-import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } from '../drill/judge.js'
+import type { ScenarioResult } from '../drill/judge.js'
 import { DELIVERY_MODES, type DeliveryMode } from '../drill/scenario.js'
+import { DRILL_VERDICTS, type DrillVerdict, scoreResults } from '../drill/verdict.js'
 import { formatTable, sanitizeForTerminal } from './command.js'
 
 /** What `--json` prints; the score in per cent. */

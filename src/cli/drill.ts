@@ -20,12 +20,13 @@ import {
   parseCommandArgs,
   runCommand,
 } from './command.js'
+import { drillFleet, listFleetScenarios, parseFleetScenarios } from './drill-fleet.js'
 import { startDrillGateway } from './drill-gateway.js'
 import { createDrillReport, formatDrillReport, haveAllPassed } from './drill-report.js'
 
 const PROVIDER_PORT = 9377
 
-const DRILL_USAGE = `usage: sluice drill [--only S01,S02] [--json]
+const DRILL_USAGE = `usage: sluice drill [--fleet] [--only S01,S02] [--json]
 
 Starts a faulty provider on loopback and a gateway of its own before it, plays sixteen scenarios in both modes, whole and
 streamed, and tells what became of each:
@@ -45,6 +46,9 @@ Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 
   --provider-port PORT  where the faulty provider listens for --against and --print-config (${PROVIDER_PORT} when absent)
   --print-config        print that configuration and leave
   --list                tell the scenarios and leave
+  --fleet               drill machines instead: starts a PostgreSQL and three machines that share it, has each of them
+                        killed, frozen and cut off under load, and holds every call against ledger and bank; takes about
+                        three minutes
 `
 
 interface DrillPorts {
@@ -62,6 +66,10 @@ const EXIT_INTERRUPTED = 130
  */
 export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
   return runCommand({ args, usage: DRILL_USAGE, print }, () => {
+    const report = (line: string): void => print(2, `${line}\n`)
+    const fleet = parseFleetArgs(args)
+    if (fleet?.isList) return { text: listFleetScenarios() }
+    if (fleet !== null) return untilSignal((signal) => drillFleet({ ...fleet, signal, report }))
     const drill = parseDrillArgs(args)
     if (drill.isList) {
       return { text: SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('') }
@@ -70,7 +78,7 @@ export function drillCommand(args: readonly string[], { print, apiKey }: DrillPo
       return { text: `${JSON.stringify(drillConfiguration(drill.port), null, 2)}\n` }
     }
     return untilSignal((signal) => {
-      return runDrillCommand(drill, { apiKey, signal, report: (line) => print(2, `${line}\n`) })
+      return runDrillCommand(drill, { apiKey, signal, report })
     })
   })
 }
@@ -103,6 +111,21 @@ const OPTIONS = {
   'print-config': { type: 'boolean' },
   list: { type: 'boolean' },
 } as const
+
+const FLEET_OPTIONS = {
+  fleet: { type: 'boolean' },
+  only: { type: 'string' },
+  json: { type: 'boolean' },
+  list: { type: 'boolean' },
+} as const
+
+/** Null when it is the gateway that is to be drilled. */
+function parseFleetArgs(args: readonly string[]) {
+  if (!args.includes('--fleet')) return null
+  const { values } = parseCommandArgs('drill --fleet', args, FLEET_OPTIONS, false)
+  const { only, json = false, list = false } = values
+  return { scenarios: parseFleetScenarios(only), json, isList: list }
+}
 
 function parseDrillArgs(args: readonly string[]) {
   const { values } = parseCommandArgs('drill', args, OPTIONS, false)

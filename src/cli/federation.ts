@@ -1,6 +1,7 @@
 /** `sluice federation`: issuers, policies, signing keys, audit and policy tester from the command line. */
 import { NEVER_ABORTED } from '../base/cancellation.js'
 import { type Clock, isoTime, systemClock, unixMs } from '../base/clock.js'
+import { isOfFleet } from '../compose/command-store.js'
 import { type FederationCommandSettings, withFederation } from '../compose/commands.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'
 import { type AuditActor, readAuditPage } from '../federation/audit-log.js'
@@ -88,7 +89,7 @@ export function federationCommand(
 ): Promise<number> {
   const locate = async (): Promise<StoreAccess<FederationContext>> => {
     const config = await settings()
-    const { dataDir } = config
+    const dataDir = isOfFleet(config) ? null : config.dataDir
     return { dataDir, open: (run) => withFederation(config, clock, (admin) => run({ ...admin, readInput })) }
   }
   const table = { command: 'federation', usage: FEDERATION_USAGE, subcommands: SUBCOMMANDS, locate }
@@ -201,7 +202,7 @@ function signingKeyActor({ accounts }: FederationContext): AuditActor {
   return commandLineActor({ organizationId: accounts.organizations()[0]?.id ?? '' })
 }
 
-function showAudit(admin: FederationContext, { options, flags }: CommandInput): CommandOutput {
+async function showAudit(admin: FederationContext, { options, flags }: CommandInput): Promise<CommandOutput> {
   const isUnknown = flags.includes('unknown')
   const organization = isUnknown ? '' : resolveOrganization(admin.accounts, options.organization)
   const trail = AUDIT_TRAILS.find((each) => each === options.trail) ?? null
@@ -212,7 +213,7 @@ function showAudit(admin: FederationContext, { options, flags }: CommandInput): 
   if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
     failUsage('--limit must be an integer from 1 to 10000')
   }
-  const { rows } = readAuditPage(admin.federation, organization, trail, 0, limit)
+  const { rows } = await readAuditPage(admin.federation, organization, trail, 0, limit)
   const cells = rows.map(({ at, action, outcome, reason, actor, policyId, issuerId, address }) => {
     return [isoTime(at), action, outcome, reason, actor, policyId, issuerId, address]
   })

@@ -1,8 +1,7 @@
 /** `sluice keys`: keys from the command line. What it changes counts for the next call of a server that runs. */
 import { type Clock, systemClock, unixMs } from '../base/clock.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../base/money.js'
-import { withAccounts } from '../compose/commands.js'
-import type { Config } from '../config/config.js'
+import { type CommandStoreSettings, isOfFleet, withStore } from '../compose/command-store.js'
 import { type ApiKeySpec, addNewKey, keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import {
@@ -58,13 +57,16 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand<KeysContext>>> = {
 /** Runs one command; see `runSubcommand`. */
 export function keysCommand(
   args: readonly string[],
-  settings: () => Promise<Pick<Config, 'dataDir'>>,
+  settings: () => Promise<CommandStoreSettings>,
   print: PrintOutput,
   clock: Clock = systemClock,
 ): Promise<number> {
   const locate = async (): Promise<StoreAccess<KeysContext>> => {
-    const { dataDir } = await settings()
-    return { dataDir, open: (run) => withAccounts(dataDir, clock, (accounts) => run({ accounts, clock })) }
+    const config = await settings()
+    return {
+      dataDir: isOfFleet(config) ? null : config.dataDir,
+      open: (run) => withStore(config, clock, ({ accounts }) => run({ accounts, clock })),
+    }
   }
   return runSubcommand({ command: 'keys', usage: KEYS_USAGE, subcommands: SUBCOMMANDS, locate }, args, print)
 }

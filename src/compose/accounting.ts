@@ -1,8 +1,8 @@
 /** Accounting in a worker: its journal, its leases of limits, and the ledger as the operations on usage read it. */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import type { Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
-import type { Config } from '../config/config.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { callerRenewal } from '../identity/authenticate.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
@@ -17,19 +17,18 @@ import {
   encodeOpenLine,
   encodePayerLine,
 } from '../store/ledger/row-text.js'
-import type { WritableLedger } from '../store/ledger/writable-ledger.js'
 import {
   type ClosedLedgerEntry,
   type LedgerJournal,
   NOTHING_TOLD,
   type UsageLedger,
 } from '../store/ledger-store.js'
-import { openLedger } from './ledger.js'
 import type { WorkerContext } from './worker-context.js'
+import type { WorkerStore } from './worker-store.js'
 
 interface AccountingOptions
-  extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl' | 'sendToSupervisor'> {
-  readonly config: Pick<Config, 'dataDir'>
+  extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl' | 'sendToSupervisor'>,
+    Pick<WorkerStore, 'ledger' | 'journals' | 'fleet'> {
   readonly store: { readonly accounts: AccountStore }
 }
 
@@ -46,15 +45,15 @@ export class WorkerAccounting {
   /** For limits by client address. */
   readonly addressLeases: QuotaLeases
   readonly #sendToSupervisor: AccountingOptions['sendToSupervisor']
-  readonly #ledger: WritableLedger
+  readonly #ledger: WorkerStore['ledger']
   readonly #writer: JournalWriter
   readonly #leases: QuotaLeases
   readonly #grants: PendingReplies<QuotaGrant | null>
   readonly #syncs: PendingReplies<boolean>
 
   constructor(options: AccountingOptions) {
-    const { config, journal, store, clock, log, baseUrl } = options
-    const { ledger, journals } = openLedger(config.dataDir)
+    const { journal, store, clock, log, baseUrl, ledger, journals, fleet } = options
+    const renew = callerRenewal(store.accounts, clock)
     this.#sendToSupervisor = options.sendToSupervisor
     this.#ledger = ledger
     this.#writer = new JournalWriter({
@@ -62,6 +61,10 @@ export class WorkerAccounting {
       journal,
       onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
       onRecovered: () => log.info({}, 'the journal can be written again'),
+      // An embedded ledger is behind when the disk is full, which bounds both.
+      ...(fleet !== null && {
+        most: { bytes: fleet.journalBytes, onFull: (isFull) => tellFull(log, isFull) },
+      }),
     })
     this.#grants = new PendingReplies(clock, { takesLate: true })
     this.#syncs = new PendingReplies(clock)
@@ -76,7 +79,11 @@ export class WorkerAccounting {
       accounts: store.accounts,
       clock,
       creditsUrl: `${baseUrl}/credits`,
-      renew: callerRenewal(store.accounts, clock),
+      renew: (caller) => {
+        const renewed = renew(caller)
+        // After the key was read: a process that was frozen in between has read what no longer counts.
+        return fleet?.standing.refusal() ?? renewed
+      },
     })
     this.ledger = { ...ledger, sync: () => this.#sync() }
     this.addressLeases = createAddressLeases(clock, this.#acquireWithin(ADDRESS_GRANT_MS))
@@ -118,6 +125,11 @@ export class WorkerAccounting {
       })
     })
   }
+}
+
+function tellFull(log: Log, isFull: boolean): void {
+  if (isFull) log.error({}, 'the journal holds all that may wait for the database; inferences are refused')
+  else log.info({}, 'the journal has room again')
 }
 
 /** Rows as the lines of a journal. */

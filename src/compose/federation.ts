@@ -10,18 +10,23 @@ import { ConditionEvaluator } from '../federation/condition.js'
 import { TokenExchange } from '../federation/exchange.js'
 import { IssuerKeyCache, MOST_FETCHES } from '../federation/issuer-key-cache.js'
 import { TimingEqualizer } from '../federation/timing-equalizer.js'
-import { AccessTokenAuthority } from '../identity/access-token.js'
-import { createSealer, loadSealingKey } from '../identity/sealing-key.js'
+import type { Standing } from '../fleet/standing.js'
+import { AccessTokenAuthority, type MintedAccessToken } from '../identity/access-token.js'
+import { createSealer, sealingKeyOf } from '../identity/sealing-key.js'
 import { maintainPeriodically, SigningKeys } from '../identity/signing-keys.js'
+import type { Store } from '../store/store.js'
 import { addressGuard } from '../upstream/address-guard.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import { jsonFetcher } from '../upstream/fetch-json.js'
 import type { WorkerContext } from './worker-context.js'
 
-interface FederationOptions extends Pick<WorkerContext, 'store' | 'pool' | 'clock' | 'log' | 'baseUrl'> {
-  readonly config: Pick<Config, 'dataDir' | 'allowLoopbackIssuers' | 'signingKeyDays'>
+interface FederationOptions extends Pick<WorkerContext, 'pool' | 'clock' | 'log' | 'baseUrl'> {
+  readonly config: Pick<Config, 'dataDir' | 'sealingKeyFile' | 'allowLoopbackIssuers' | 'signingKeyDays'>
+  readonly store: Pick<Store, 'accounts' | 'federation'>
   /** Of exchanges by client address; null when there is none. */
   readonly limit: OauthPorts['limit']
+  /** Until when this machine of a fleet may serve; null where it stands alone. */
+  readonly standing: Standing | null
 }
 
 const DAY_MS = 24 * 60 * 60_000
@@ -29,13 +34,12 @@ const DAY_MS = 24 * 60 * 60_000
 const CONDITION_DEADLINE_MS = 5_000
 
 export function composeFederation(options: FederationOptions) {
-  const { config, store, pool, clock, log, baseUrl, limit } = options
+  const { config, store, pool, clock, log, baseUrl, limit, standing } = options
   const { allowLoopbackIssuers: allowLoopback } = config
   const { federation, accounts } = store
   const signingKeys = new SigningKeys({
     store: federation,
-    // The folder of the store also holds the key that its signing keys are sealed with.
-    sealer: createSealer(loadSealingKey(config.dataDir)),
+    sealer: createSealer(sealingKeyOf(config)),
     clock,
     periodMs: config.signingKeyDays * DAY_MS,
   })
@@ -43,6 +47,8 @@ export function composeFederation(options: FederationOptions) {
   const audit = new AuditLogWriter({
     store: federation,
     clock,
+    // A fleet's exchanges go on by the replica until the staleness limit.
+    waitsForStore: standing !== null,
     onLost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
   })
   const conditions = new ConditionEvaluator(pool, { clock, deadlineMs: CONDITION_DEADLINE_MS })
@@ -68,7 +74,11 @@ export function composeFederation(options: FederationOptions) {
   let stopMaintenance = (): void => {}
   return {
     oauth: {
-      exchange: (request) => exchange.exchange(request),
+      exchange: (request) => {
+        const run = (): Promise<MintedAccessToken> => exchange.exchange(request)
+        // Other machines take the token: it must not be made by a policy that is no more.
+        return standing === null ? run() : standing.within(run)
+      },
       limit,
       jwks: () => signingKeys.jwks(),
       baseUrl,
@@ -91,10 +101,10 @@ export function composeFederation(options: FederationOptions) {
         log.error({ err }, 'the signing keys could not be looked after; the next try comes in minutes'),
       )
     },
-    /** Resolves when every audit row is on disk and nothing is dialled any more. */
+    /** Resolves when every audit row is on disk, or lost and told so, and nothing is dialled any more. */
     close: async (): Promise<void> => {
       stopMaintenance()
-      await Promise.all([audit.flush(), issuerClient.close()])
+      await Promise.all([audit.close(), issuerClient.close()])
     },
   }
 }

@@ -18,7 +18,7 @@ import type { Generation } from '../gateway/run/generation.js'
 import { toolLimits } from '../gateway/tools/configuration.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
-import { createSealer, loadSealingKey, type Sealer } from '../identity/sealing-key.js'
+import { createSealer, type Sealer, sealingKeyOf } from '../identity/sealing-key.js'
 import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { SimulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
@@ -50,7 +50,7 @@ export function composeInference(
   const upstream = createUpstreamClient({
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
-  const sealingKey = loadSealingKey(config.dataDir)
+  const sealingKey = sealingKeyOf(config)
   const sealedIds = sealedSpokenIds(createSealer(sealingKey))
   const files = {
     filesOf: workspaceFiles(store),

@@ -30,9 +30,10 @@ export function composeRouting({ config: { gateway }, worker, clock, broadcast }
     retries: new RetryBudget(() => config, random),
     random,
     /** Takes what the worker of that number has learnt. */
-    applyPeerUpdate: (from: number, update: RoutingUpdate): void => {
-      // Of two workers that would both probe an endpoint, the one with the lower number does.
-      if (update.about === 'health') health.applyPeerUpdate(update.health, from < worker)
+    applyPeerUpdate: (from: number | 'elsewhere', update: RoutingUpdate): void => {
+      // Of two workers that would both probe an endpoint, the one with the lower number does. Every machine does.
+      const relation = from === 'elsewhere' ? 'elsewhere' : from < worker ? 'before-us' : 'after-us'
+      if (update.about === 'health') health.applyPeerUpdate(update.health, relation)
       else if (update.about === 'pin') pins.applyPeerPin(update.pin)
       else sessions.applyPeerMove(update.session)
     },

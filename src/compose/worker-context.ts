@@ -5,7 +5,8 @@ import type { CpuPool } from '../cpu-pool/pool.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import type { LedgerMessageToSupervisor } from '../process/ipc/messages.js'
 import type { Store } from '../store/store.js'
-import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
+import type { MetricsSnapshot } from '../telemetry/counters/fleet-figures.js'
+import type { WorkerStore } from './worker-store.js'
 
 /** What a worker process brings to its composition. */
 export interface WorkerSettings {
@@ -13,8 +14,10 @@ export interface WorkerSettings {
   readonly worker: number
   readonly poolThreads: number
   readonly log: Log
-  /** Snapshots of all workers, this one included. */
-  readonly collect: () => Promise<readonly WorkerSnapshot[]>
+  /** What it reads and writes. */
+  readonly opened: WorkerStore
+  /** Snapshots of all workers, this one included, and what the supervisor knows of a fleet. */
+  readonly collect: () => Promise<MetricsSnapshot>
   readonly connections: () => number
   /** URL of the address the server listens on. */
   readonly listeningUrl: string

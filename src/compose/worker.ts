@@ -14,12 +14,10 @@ import { FirstEventTimers } from '../http/event-stream.js'
 import { createAuthority } from '../identity/authenticate.js'
 import { wrapWithFaults } from '../lab/faults/faulty-route.js'
 import { limitByAddress } from '../limits/address-limit.js'
-import { DiskReserve, type TakeRoom } from '../store/disk-reserve.js'
 import { fileSpool } from '../store/files/spool.js'
-import { openLmdbStore } from '../store/lmdb/open.js'
 import { formatStatsBody } from '../telemetry/counters/stats-body.js'
 import { WorkerStats } from '../telemetry/counters/worker-stats.js'
-import { formatWorkerMetrics } from '../telemetry/prometheus/prometheus.js'
+import { formatMetrics } from '../telemetry/prometheus/fleet-metrics.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
 import { WorkerAccounting } from './accounting.js'
 import { composeFederation } from './federation.js'
@@ -43,11 +41,14 @@ export function composeWorker(settings: WorkerSettings) {
   const parts = composeParts(settings)
   const { store, pool, accounting, routing, inference, federation, files, stats, lab, lifecycle } = parts
   const { accounts, scim } = store
+  const { fleet } = settings.opened
+  const { clock } = parts
+  const authority = createAuthority(accounts, clock, inference.permissions, federation.accessTokens, scim)
   const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
   const routes = buildRoutes(endpoints, {
     log,
     logRefusals: config.logCalls !== 'none',
-    authority: createAuthority(accounts, parts.clock, inference.permissions, federation.accessTokens, scim),
+    authority: fleet === null ? authority : fleet.standing.guard(authority),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
@@ -55,6 +56,7 @@ export function composeWorker(settings: WorkerSettings) {
     bodies: bodyBudgets(config),
     meter: (operation) => lab.meterOf(stats.operation(operation), operation),
     cors: config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null,
+    hasPeers: fleet !== null,
     fallback: gateway,
     // Users of the practice API are promised one and the same 404.
     adviseOn: pathAdviser(endpoints.flatMap(({ path, dialect }) => (dialect === practice ? [] : [path]))),
@@ -74,6 +76,7 @@ export function composeWorker(settings: WorkerSettings) {
     /** Calls that begin from now on see the new providers, models and permissions. */
     configure: inference.configure,
     applyPeerUpdate: routing.applyPeerUpdate,
+    fleet,
     /** From now on health says `draining`. */
     drain: (): void => {
       lifecycle.draining = true
@@ -101,37 +104,19 @@ function bodyBudgets({ bodyMemory, bodyLimit, limits }: Config) {
 }
 
 function composeParts(settings: WorkerSettings) {
-  const { config, worker, poolThreads, log, connections, listeningUrl } = settings
+  const { config, worker, poolThreads, log, connections, listeningUrl, opened } = settings
   const clock = systemClock
-  const { dataDir, diskReserveBytes } = config
-  const reserve = new DiskReserve({
-    folder: dataDir,
-    bytes: diskReserveBytes,
-    clock,
-    onRefused: (freeBytes) =>
-      log.warn(
-        { freeBytes, diskReserveBytes },
-        'the disk is full but for its reserve: uploads and new items are refused',
-      ),
-  })
-  const takeRoom: TakeRoom = (bytes, isReuse) => reserve.take(bytes, isReuse)
-  const limits = {
-    itemBytes: config.itemStorageBytes,
-    files: config.fileStorageFiles,
-    fileBytes: config.fileStorageBytes,
-    takeRoom,
-  }
-  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds, limits })
+  const { store, takeRoom } = opened
   const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
-  const accounting = new WorkerAccounting(context)
+  const accounting = new WorkerAccounting({ ...context, ...opened })
   const routing = composeRouting(context)
   const files = composeFileFetching({ config, clock, log })
   const inference = composeInference(context, routing, accounting.accounting, files.fetchFile)
   const { upstream } = inference
   const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
   const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
-  const federation = composeFederation({ ...context, limit })
+  const federation = composeFederation({ ...context, limit, standing: opened.fleet?.standing ?? null })
   const stats = new WorkerStats({
     worker,
     startedAt: clock.unixSeconds(),
@@ -139,11 +124,12 @@ function composeParts(settings: WorkerSettings) {
     upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
     inference: () => inference.stats.snapshot(),
     tools: () => inference.toolStats.snapshot(),
+    statements: () => settings.opened.fleet?.database.statementsByKind() ?? {},
     connections,
   })
   const lab = new LabAgent({ worker, config, log })
   const lifecycle = { draining: false }
-  const spool = fileSpool(dataDir, takeRoom)
+  const spool = fileSpool(config.dataDir, takeRoom)
   return {
     clock,
     store,
@@ -161,11 +147,11 @@ function composeParts(settings: WorkerSettings) {
 }
 
 function endpointPorts(
-  { config, worker, collect, listeningUrl }: WorkerSettings,
+  { config, worker, collect, listeningUrl, opened }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
   const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
-  const metricsText = async () => Buffer.from(formatWorkerMetrics(await collect()))
+  const metricsText = async () => Buffer.from(formatMetrics(await collect()))
   return {
     items: store.items,
     derive: pooledKeyDerivation(pool, config.hashSalt),
@@ -205,6 +191,7 @@ function endpointPorts(
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
     scim: { scim: store.scim, accounts: store.accounts, clock },
+    fleet: opened.fleetView,
     start: startPorts(config, listeningUrl),
   }
 }

@@ -1,9 +1,10 @@
 /** The files of a caller's workspace, and the texts that models keep in it, as tools and models have them. */
 import { Fault } from '../base/fault.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
 import type { Principal } from '../base/principal.js'
 import type { WorkspaceTexts } from '../gateway/tools/memory/memory.js'
 import type { CreatedFile, ToolFiles } from '../gateway/tools/port/tool.js'
-import type { FileRecord, FileStore } from '../store/file-store.js'
+import type { FileListPage, FileRecord, FileStore } from '../store/file-store.js'
 import type { Store } from '../store/store.js'
 
 type FileStores = Pick<Store, 'files' | 'accounts'>
@@ -31,28 +32,23 @@ export function workspaceOf(
 
 function filesOf(stores: FileStores, caller: Principal): ToolFiles {
   const { files } = stores
-  const own = (id: string): FileRecord | null => {
-    const file = files.file(id)
-    return file !== null && file.workspaceId === workspaceOf(caller, stores) ? file : null
-  }
+  const ownOf = (file: FileRecord | null): FileRecord | null =>
+    file !== null && file.workspaceId === workspaceOf(caller, stores) ? file : null
+  const own = (id: string): MaybePromise<FileRecord | null> => mapMaybe(files.file(id), ownOf)
   return {
-    find: (id) => {
-      const file = own(id)
-      return file === null ? null : toCreatedFile(file)
-    },
+    find: (id) => mapMaybe(own(id), (file) => (file === null ? null : toCreatedFile(file))),
     list: (limit) => {
       const page = { newestFirst: true, after: null, before: null, limit }
-      const { files: found } = files.filesOf(workspaceOf(caller, stores) ?? '', page)
-      return found.map((file) => ({ ...toCreatedFile(file), createdAt: file.createdAt }))
+      return mapMaybe(files.filesOf(workspaceOf(caller, stores) ?? '', page), toListedFiles)
     },
     read: async (id, maxBytes) => {
-      const file = own(id)
+      const file = await own(id)
       if (file === null || file.sizeBytes > maxBytes) return null
       const bytes = await readContent(files, file, 0, file.sizeBytes)
       return bytes === null ? null : { file: toCreatedFile(file), bytes }
     },
     readPart: async (id, offset, length) => {
-      const file = own(id)
+      const file = await own(id)
       if (file === null) return null
       return readContent(files, file, offset, Math.max(0, Math.min(length, file.sizeBytes - offset)))
     },
@@ -70,7 +66,7 @@ function filesOf(stores: FileStores, caller: Principal): ToolFiles {
       } as const
       return toCreatedFile(await files.createFile(details, bytes))
     },
-    remove: async (id) => own(id) !== null && files.removeFile(id),
+    remove: async (id) => (await own(id)) !== null && files.removeFile(id),
   }
 }
 
@@ -110,6 +106,10 @@ function plainName(filename: string): string {
       .slice(0, LONGEST_NAME)
       .toWellFormed() || 'file'
   )
+}
+
+function toListedFiles({ files }: FileListPage): readonly (CreatedFile & { readonly createdAt: number })[] {
+  return files.map((file) => ({ ...toCreatedFile(file), createdAt: file.createdAt }))
 }
 
 function toCreatedFile({ id, filename, mimeType, sizeBytes }: FileRecord): CreatedFile {

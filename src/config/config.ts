@@ -106,6 +106,7 @@ function readSettings(
 /** What no setting can know alone. */
 function findContradictions(settings: Settings): ConfigProblem[] {
   const { tlsKey, tlsCert, apiKey, managementKey, practice, seedItems, lab, labOpen } = settings
+  const { databaseUrl, sealingKeyFile } = settings
   const isOpenLab = lab !== 'off' && !isLoopbackPlace(lab)
   return [
     (tlsKey === '') !== (tlsCert === '') && {
@@ -121,6 +122,11 @@ function findContradictions(settings: Settings): ConfigProblem[] {
       seedItems > 0 && {
         source: 'SLUICE_SEED_ITEMS',
         problem: 'nobody could read the items: SLUICE_PRACTICE is off',
+      },
+    databaseUrl !== '' &&
+      sealingKeyFile === '' && {
+        source: 'SLUICE_DATABASE_URL',
+        problem: 'machines that share a PostgreSQL need the same SLUICE_SEALING_KEY_FILE',
       },
     isOpenLab &&
       !labOpen && {

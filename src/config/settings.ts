@@ -5,10 +5,12 @@ import {
   addresses,
   autoOrInteger,
   credential,
+  databaseUrl,
   delays,
   integerBetween,
   LAB_ADDRESS,
   labPlace,
+  machineName,
   metricsPlace,
   nonEmptyText,
   onOrOff,
@@ -65,6 +67,44 @@ export const SETTINGS = nameSettings({
     'Threads of each worker’s CPU pool that hash.',
   ),
   dataDir: setting(nonEmptyText, './data', 'Folder of the store.'),
+  /** A credential; never logged. `''` when the store is the embedded one. */
+  databaseUrl: setting(
+    databaseUrl,
+    '',
+    'PostgreSQL that several machines share, as `postgres://user:password@host:port/name`; without it the embedded store is used.',
+  ),
+  databaseConnections: setting(
+    integerBetween(2, 1_000),
+    8,
+    'Most connections of each worker to the shared PostgreSQL.',
+  ),
+  /** `''`: a name that is kept in the folder of the store. */
+  machine: setting(
+    machineName,
+    '',
+    'Name of this machine among those that share a PostgreSQL; by default one that the folder of the store keeps.',
+  ),
+  /** `''` where the embedded store keeps its own. */
+  sealingKeyFile: setting(
+    readableFile,
+    '',
+    'File of 32 bytes, raw or in base64, that seals signing keys; the same on all machines that share a PostgreSQL, and needed there.',
+  ),
+  fleetStalenessMs: setting(
+    integerBetween(2_000, 600_000),
+    10_000,
+    'Time without a confirmed heartbeat after which a machine no longer trusts its keys.',
+  ),
+  fleetWhenStoreIsAway: setting(
+    z.enum(['refuse', 'serve'], 'must be refuse or serve'),
+    'refuse',
+    'Calls beyond that time: `refuse` them, or `serve` them with the keys as last known and the leases that are left.',
+  ),
+  fleetJournalBytes: setting(
+    integerBetween(64 * 1024 * 1024, 2 ** 50),
+    1024 * 1024 * 1024,
+    'Bytes of rows of each worker that may wait on its disk for the shared PostgreSQL; beyond them inferences get 503.',
+  ),
   logLevel: setting(
     z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`),
     'info',

@@ -119,5 +119,21 @@ function isPublicUrl(url: string): boolean {
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
 }
 
+/** It may hold a password, so no message repeats it. */
+export const databaseUrl = z
+  .string('must be text')
+  .refine(isDatabaseUrl, 'must be a URL as postgres://user:password@host:port/name')
+
+function isDatabaseUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, pathname } = new URL(url)
+  return (protocol === 'postgres:' || protocol === 'postgresql:') && pathname.length > 1
+}
+
+/** What a host or a pod is called. */
+export const machineName = z
+  .string('must be text')
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be 1 to 63 letters, digits, dots, hyphens or underscores')
+
 /** A credential that the operator chooses. */
 export const credential = z.string('must be text').regex(FIXED_KEY_PATTERN, FIXED_KEY_RULE)

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BehaviourSelector, FaultyProvider } from './faulty-provider.js'
 import { type GatewayAddress, GatewayClient, type GatewayResponse } from './gateway-client.js'
-import { type Complaint, judgeCall, type ScenarioResult, weighComplaints } from './judge.js'
+import { judgeCall, type ScenarioResult } from './judge.js'
 import {
   type JsonMembers,
   listMember,
@@ -21,6 +21,7 @@ import {
   type DrillScenario,
   type ScenarioStep,
 } from './scenario.js'
+import { type Complaint, weighComplaints } from './verdict.js'
 
 interface DrillPorts {
   readonly gateway: GatewayAddress

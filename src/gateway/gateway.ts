@@ -5,6 +5,7 @@
 import type { Cancellation } from '../base/cancellation.js'
 import { Fault } from '../base/fault.js'
 import { newGenerationId } from '../base/ids.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
 import { withNamedFiles } from './files/named-files.js'
@@ -93,26 +94,30 @@ export class Gateway {
 
   /**
    * Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. A turn
-   * of a loop keeps the endpoint of the one before as its first.
+   * of a loop keeps the endpoint of the one before as its first. A promise only where the request names files and the
+   * store of files is elsewhere.
    */
   prepare<R extends RoutedRequest, E, A>(
     { name, serves }: InferenceFormat<R, E, A>,
     { request: asked, caller, simulate, traceparent, client }: Inference<R>,
     { arrivedAt }: { readonly arrivedAt: number },
     turn?: TurnPlace,
-  ): Generation<R> {
+  ): MaybePromise<Generation<R>> {
     const decodedAt = performance.now()
     const planned = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports)
     const plan = turn === undefined ? planned : keepEndpoint(planned, turn.servedBy)
     const { filesOf, maxBytes } = this.#ports.files
-    const request = withNamedFiles(asked, () => filesOf(caller), maxBytes)
+    const named = withNamedFiles(asked, () => filesOf(caller), maxBytes)
     const now = turn?.createdMs ?? Math.floor(this.#ports.clock.unixSeconds() * 1000)
     const parent = turn?.parent
     const arrival = { operation: name, simulate, traceparent, client, decodedAt, parent }
     const id = turn?.id ?? newGenerationId(now)
-    const generation = new Generation(id, request, caller, plan, now, arrivedAt, arrival)
-    generation.plannedAt = performance.now()
-    return generation
+    const begin = (request: R): Generation<R> => {
+      const generation = new Generation(id, request, caller, plan, now, arrivedAt, arrival)
+      generation.plannedAt = performance.now()
+      return generation
+    }
+    return named instanceof Promise ? named.then(begin) : begin(named)
   }
 
   /**

@@ -19,6 +19,7 @@ import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
 import { type InputReader, inputReader } from './input.js'
 import { decorateReplies } from './reply-decoration.js'
+import { changesManagedRecords, withUnconfirmed } from './unconfirmed.js'
 
 /** Counts what happens to one operation. */
 export interface OperationMeter {
@@ -52,6 +53,8 @@ export interface PipelineOptions {
   readonly bodies: { readonly practice: BodyBudget; readonly gateway: BodyBudget }
   readonly meter: (operation: string) => OperationMeter
   readonly cors: Cors | null
+  /** Whether it is one machine of a fleet, so that others may lack what is changed here. */
+  readonly hasPeers: boolean
   /** Answers where no endpoint does. */
   readonly fallback: ErrorDialect
   /** What to use in place of a path that no endpoint has, as a sentence; null where nobody knows. */
@@ -101,6 +104,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const renderFault = faultRenderer(endpoint, pipeline)
   const overload = overloadRefusal(endpoint, pipeline)
   const withBody = hasBody(endpoint)
+  const answer = answerOf(endpoint, withBody ? overload : neverOverloaded, renderFault)
   const personal = endpoint.method === 'GET' && identifiesCaller(endpoint)
   return decorateReplies(endpoint.dialect, pipeline.cors, personal, {
     ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
@@ -113,7 +117,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     readsAddress: addressUse(endpoint, withBody),
     headers: headersReadBy(endpoint),
     admit: admissionOf(endpoint, pipeline, overload, renderFault),
-    answer: answerOf(endpoint, withBody ? overload : neverOverloaded, renderFault),
+    answer: pipeline.hasPeers && changesManagedRecords(endpoint) ? withUnconfirmed(answer) : answer,
     ...((withBody || endpoint.upload !== undefined) && {
       bodies: pipeline.bodies[endpoint.dialect === practice ? 'practice' : 'gateway'],
     }),

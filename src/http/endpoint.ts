@@ -58,6 +58,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly body?: z.ZodType<B>
   /** Fields of a form, where the body is one; what they read is the handler's `body`. */
   readonly form?: { readonly [K in keyof B]: TextField<B[K]> }
+  /** A list in the body that callers send again and again unchanged: read once, and from then on frozen. */
+  readonly remembers?: keyof B & string
   /** Set where the handler reads the body as it comes, from `call.incoming`: what it is made of, for the document. */
   readonly upload?: UploadDoc
   /** Bodies as callers may send them, by a word for what each shows; the JSON ones where there are two kinds. */
@@ -84,6 +86,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly vital?: boolean
   /** Needs no credential, and the configuration cannot change that: for verifiers of tokens and for newcomers. */
   readonly open?: boolean
+  /** Changes no managed record, although its method and its access are those of operations that do. */
+  readonly keepsRecords?: boolean
   /** Left out of the document. */
   readonly hidden?: boolean
   /** The difference this operation makes. Fails by throwing a Fault. */
@@ -91,10 +95,12 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
 }
 
 /** An endpoint whose input types are closed over; what the pipeline and the document work with. */
-export interface Endpoint extends Omit<EndpointSpec<TextFields, TextFields, unknown>, 'handle' | 'form'> {
+export interface Endpoint
+  extends Omit<EndpointSpec<TextFields, TextFields, unknown>, 'handle' | 'form' | 'remembers'> {
   readonly params: TextFields
   readonly query: TextFields
   readonly form?: TextFields
+  readonly remembers?: string
   readonly handle: (input: EndpointInput<never, never, never>, call: HttpCall) => Reply | Promise<Reply>
 }
 

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { notedIssue, ValidationIssue, type ValidationRule } from '../base/fault.js'
 import { isObject } from '../base/strict-json.js'
 import { noteOf, type RuleParams } from './fields.js'
+import { onceIfAsked } from './read-once.js'
 
 /**
  * The value itself, a copy without the members that the schema does not name, or the rule it breaks: the place of an
@@ -259,10 +260,8 @@ export function fastReaderOf(schema: z.ZodType): FastReader | undefined {
 
 function compileReader(schema: Schema): ValueReader {
   const { def } = (schema as z.core.$ZodTypes)._zod
-  return withChecks(
-    compileType(schema),
-    (def.checks ?? []).map((check) => compileCheck(check, def.type)),
-  )
+  const checks = (def.checks ?? []).map((check) => compileCheck(check, def.type))
+  return onceIfAsked(schema, withChecks(compileType(schema), checks))
 }
 
 function compileType(schema: Schema): ValueReader {

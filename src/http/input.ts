@@ -10,6 +10,7 @@ import type { Endpoint, EndpointInput } from './endpoint.js'
 import { noteOf, type RuleParams } from './fields.js'
 import { fastReaderOf, issueAt } from './first-violation.js'
 import { jsonExcess } from './json-bounds.js'
+import { MemberMemory } from './member-memory.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
 
 type Input = EndpointInput<unknown, unknown, unknown>
@@ -39,7 +40,8 @@ export function inputReader(endpoint: Endpoint): InputReader {
   const params = bindFields(endpoint.params, 'path')
   const query = bindFields(endpoint.query, 'query')
   const names = query.map(({ name }) => name)
-  const { body: schema } = endpoint
+  const { body: schema, remembers } = endpoint
+  const memory = remembers === undefined ? null : new MemberMemory(remembers)
   const form = endpoint.form === undefined ? null : bindFields(endpoint.form, 'body')
   const begin = (call: HttpCall, issues: ValidationIssue[]) => ({
     params: params.length === 0 ? NOTHING : readParams(params, call, issues),
@@ -50,8 +52,17 @@ export function inputReader(endpoint: Endpoint): InputReader {
   const read = (call: HttpCall): Input => {
     const issues: ValidationIssue[] = []
     const input = begin(call, issues)
-    input.body = form === null ? readBody(schema, call, issues) : readFormBody(form, call, issues)
-    return requireFlawless(input, issues)
+    if (form !== null) input.body = readFormBody(form, call, issues)
+    else if (schema !== undefined) {
+      const json =
+        memory === null ? parseCutBody(cutJsonBody(call)) : parseKnownBody(call, memory, input.caller)
+      input.body = readJson(schema, json, issues)
+    }
+    requireFlawless(input, issues)
+    if (memory === null) return input
+    const list = (input.body as Values)[remembers!]
+    if (list !== undefined) memory.learn(bufferView(call.body), input.caller, list)
+    return input
   }
   const readInTurns = async (call: HttpCall): Promise<Input> => {
     if (schema === undefined) return read(call)
@@ -100,10 +111,6 @@ function readFormBody(fields: readonly BoundField[], call: HttpCall, issues: Val
   if (!(form instanceof ValidationIssue)) return readFields(fields, form, issues)
   issues.push(form)
   return undefined
-}
-
-function readBody(schema: Endpoint['body'], call: HttpCall, issues: ValidationIssue[]): unknown {
-  return schema === undefined ? undefined : readJson(schema, parseCutBody(cutJsonBody(call)), issues)
 }
 
 function readJson(schema: z.ZodType, json: unknown, issues: ValidationIssue[]): unknown {
@@ -163,17 +170,32 @@ function cutJsonBody(call: HttpCall): CutText | ValidationIssue {
 
 /** What is to be parsed; or an issue of the bytes. */
 function cutJsonText(body: Uint8Array, contentType: string): CutText | ValidationIssue {
-  if (body.byteLength === 0) return new ValidationIssue(BODY, 'missing')
+  const bytes = bufferView(body)
+  const longStrings: number[] = []
+  return issueOfBytes(bytes, contentType, longStrings) ?? cutBytes(bytes, longStrings)
+}
+
+/** What keeps bytes from being parsed. `longStrings` takes where those are that can be cut out. */
+function issueOfBytes(bytes: Buffer, contentType: string, longStrings: number[]): ValidationIssue | null {
+  if (bytes.byteLength === 0) return new ValidationIssue(BODY, 'missing')
   if (!isJson(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
   }
-  const bytes = bufferView(body)
+  return jsonExcess(bytes, longStrings)
+}
+
+function cutBytes(bytes: Buffer, longStrings: readonly number[]): CutText | ValidationIssue {
+  return cutLongStrings(bytes, longStrings) ?? new ValidationIssue(['body', 0], 'json')
+}
+
+/** The value of a body, or an issue, where what stands at one of its members may have come before. */
+function parseKnownBody(call: HttpCall, memory: MemberMemory, caller: Principal): unknown {
+  const bytes = bufferView(call.body)
   const longStrings: number[] = []
-  return (
-    jsonExcess(bytes, longStrings) ??
-    cutLongStrings(bytes, longStrings) ??
-    new ValidationIssue(['body', 0], 'json')
-  )
+  const issue = issueOfBytes(bytes, call.header('content-type'), longStrings)
+  if (issue !== null) return issue
+  const known = longStrings.length === 0 ? memory.read(bytes, caller) : null
+  return known ?? parseCutBody(cutBytes(bytes, longStrings))
 }
 
 function parseCutBody(cut: CutText | ValidationIssue): unknown {

@@ -90,7 +90,7 @@ const NEAR = 48
 const DENSE = 512
 
 /** Where the quote stands that ends a string of which `from` is the first byte; the length of the text without one. */
-function endOfString(text: Buffer, from: number): number {
+export function endOfString(text: Buffer, from: number): number {
   const { length } = text
   let steps = NEAR
   for (let at = from; ; ) {

@@ -4,6 +4,7 @@ import { Fault, type FaultKind } from '../base/fault.js'
 import type { Endpoint, ReplyDoc } from './endpoint.js'
 import { type JsonSchema, namedSchemas } from './json-schema.js'
 import type { TextFields } from './params.js'
+import { changesManagedRecords, UNCONFIRMED_REPLY } from './unconfirmed.js'
 
 type JsonObject = Record<string, unknown>
 
@@ -99,8 +100,9 @@ function parametersOf(fields: TextFields, place: 'path' | 'query'): JsonObject[]
 }
 
 function replyResponses(endpoint: Endpoint, schemas: SchemaCollector): JsonObject {
+  const replies = { ...(changesManagedRecords(endpoint) && { 202: UNCONFIRMED_REPLY }), ...endpoint.replies }
   return Object.fromEntries(
-    Object.entries(endpoint.replies).map(([status, doc]) => [status, responseObject(doc, schemas)]),
+    Object.entries(replies).map(([status, doc]) => [status, responseObject(doc, schemas)]),
   )
 }
 

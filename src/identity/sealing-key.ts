@@ -16,6 +16,8 @@ import { join } from 'node:path'
 
 export const SEALING_KEY_FILE = 'signing.key'
 const KEY_BYTES = 32
+/** A key in base64, with ends of lines around it. */
+const MOST_TEXT_BYTES = 64
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const OWNER_ONLY = 0o600
@@ -49,6 +51,40 @@ export function createSealer(key: Uint8Array): Sealer {
       }
     },
   }
+}
+
+const CHECK = 'fleet'
+
+/** A known text under the seal of a fleet; whether a key is the same one is told by `opensCheck`. */
+export function sealCheck(sealer: Sealer): string {
+  return sealer.seal(Buffer.from(CHECK), CHECK)
+}
+
+export function opensCheck(sealer: Sealer, sealed: string): boolean {
+  return sealer.open(sealed, CHECK)?.toString() === CHECK
+}
+
+/** The sealing key of a server: that of a file, where the operator names one, or else that of its data folder. */
+export function sealingKeyOf({ sealingKeyFile, dataDir }: SealingKeyPlace): Buffer {
+  return sealingKeyFile === '' ? loadSealingKey(dataDir) : readSealingKeyFile(sealingKeyFile)
+}
+
+interface SealingKeyPlace {
+  /** `''` when there is none. */
+  readonly sealingKeyFile: string
+  readonly dataDir: string
+}
+
+/** The 32 bytes of a file, raw or in base64. Throws with a sentence when it holds anything else. */
+function readSealingKeyFile(path: string): Buffer {
+  const bytes = readFileSync(path)
+  if (bytes.length === KEY_BYTES) return bytes
+  const text = bytes.length > MOST_TEXT_BYTES ? '' : bytes.toString('latin1').trim()
+  const key = /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null
+  if (key?.length !== KEY_BYTES) {
+    throw new Error(`${path} holds no sealing key: ${KEY_BYTES} bytes, raw or in base64, are needed`)
+  }
+  return key
 }
 
 /**

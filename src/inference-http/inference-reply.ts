@@ -1,5 +1,6 @@
 /** What the operations of inference have in common: how they are declared, begun and answered, whole or in a stream. */
 import type { Fault, FaultKind } from '../base/fault.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { nanosToDollars } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
@@ -58,14 +59,14 @@ export const INFERENCE_FAULTS = [
   'provider-overloaded',
 ] as const satisfies readonly FaultKind[]
 
-/** Plans the inference that a call asks for. Throws when no endpoint can serve it. */
+/** Plans the inference that a call asks for, as `Gateway.prepare` does. Throws when no endpoint can serve it. */
 export function prepareGeneration<R extends RoutedRequest, E, A>(
   gateway: Gateway,
   format: InferenceFormat<R, E, A>,
   request: R,
   caller: Principal,
   call: HttpCall,
-): Generation<R> {
+): MaybePromise<Generation<R>> {
   return gateway.prepare(format, inferenceOf(request, caller, call), call)
 }
 
@@ -104,8 +105,9 @@ export function wholeReply<R extends RoutedRequest, E, A>(
   caller: Principal,
   call: HttpCall,
 ): Promise<Reply> {
-  const generation = prepareGeneration(gateway, wholeFormat.format, request, caller, call)
-  return answerWhole(gateway, wholeFormat, generation, call)
+  const prepared = prepareGeneration(gateway, wholeFormat.format, request, caller, call)
+  if (!(prepared instanceof Promise)) return answerWhole(gateway, wholeFormat, prepared, call)
+  return prepared.then((generation) => answerWhole(gateway, wholeFormat, generation, call))
 }
 
 function answerWhole<R extends RoutedRequest, E, A>(
@@ -158,17 +160,28 @@ export function inferenceReply<R extends RoutedRequest, E, A>(
 }
 
 function ordinaryReply<R extends RoutedRequest, E, A>(
-  { gateway, firstEventTimers }: InferencePorts,
+  ports: InferencePorts,
   replyFormat: ReplyFormat<R, E, A>,
   request: R,
   caller: Principal,
   call: HttpCall,
   forged: readonly string[],
 ): Promise<Reply> {
+  const prepared = prepareGeneration(ports.gateway, replyFormat.format, request, caller, call)
+  if (!(prepared instanceof Promise)) return preparedReply(ports, replyFormat, prepared, call, forged)
+  return prepared.then((generation) => preparedReply(ports, replyFormat, generation, call, forged))
+}
+
+function preparedReply<R extends RoutedRequest, E, A>(
+  { gateway, firstEventTimers }: InferencePorts,
+  replyFormat: ReplyFormat<R, E, A>,
+  generation: Generation<R>,
+  call: HttpCall,
+  forged: readonly string[],
+): Promise<Reply> {
   const { format, createEncoder } = replyFormat
-  const generation = prepareGeneration(gateway, format, request, caller, call)
   if (forged.length > 0) generation.forgedMembers = forged
-  if (request.stream !== true) return answerWhole(gateway, replyFormat, generation, call)
+  if (generation.request.stream !== true) return answerWhole(gateway, replyFormat, generation, call)
   return new Promise((resolve, reject) => {
     const encoder = createEncoder(generation)
     const reply = new StreamReply(generation, encoder, call, firstEventTimers, resolve, reject)

@@ -1,12 +1,19 @@
-/** Brings the journals of the workers into the ledger: the only writer of it. Runs beside the workers. */
-import { mkdirSync, rmSync } from 'node:fs'
-import { type Clock, sleep } from '../base/clock.js'
+/** Brings the journals of this machine's workers into the ledger: the only process that does. Runs beside the workers. */
+import { mkdirSync } from 'node:fs'
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { LedgerBatch, type UsageDelta } from '../store/ledger/ledger-batch.js'
-import { closeAbandonedLine } from '../store/ledger/row-text.js'
-import type { JournalProgress, WritableLedger } from '../store/ledger/writable-ledger.js'
-import { JournalReader } from './journal/journal-reader.js'
-import { isWriterAlive, listJournals, segmentPath, writerPid } from './journal/segment-format.js'
+import { closeAbandonedLines } from '../store/ledger/row-text.js'
+import type {
+  JournalPiece,
+  JournalProgress,
+  JournalState,
+  WritableLedger,
+} from '../store/ledger/writable-ledger.js'
+import { listJournals, removeSegments } from './journal/segment-format.js'
+import { type IngestedJournal, JournalRoster } from './journal-roster.js'
 
 interface JournalIngestPorts {
   /** Closed with the ingest. */
@@ -15,6 +22,10 @@ interface JournalIngestPorts {
   readonly journals: string
   /** How many days rows are kept. */
   readonly days: number
+  /** How long to wait before the journals are looked into again. `good`: all was taken, in so many milliseconds. */
+  readonly pause: (good: boolean, tookMs: number) => number
+  /** The start need not wait for what earlier runs have written: what they may have spent is kept in leases. */
+  readonly mayStartBehind: boolean
   readonly clock: Clock
   readonly log: Log
   /** Called with everything that has come into the ledger, in the turn in which it is seen there. */
@@ -23,66 +34,52 @@ interface JournalIngestPorts {
   readonly onFinished: (journal: string) => void
 }
 
-interface IngestedJournal {
-  readonly name: string
-  readonly reader: JournalReader
-  /** Its writer may come with more. */
-  hasWriter: boolean
-  /** How far it has been taken. */
-  mark: JournalProgress
-  /** Calls that are open there: payer line and line, by id. */
-  open: Map<string, string>
-}
-
-/** How often journals are looked into. What a loss of power may take is what was written since. */
-const TICK_MS = 250
-/** After the disk has refused. */
-const RETRY_MS = 500
-/** How long the writers of an earlier run get to leave; they have lost their supervisor. */
-const EARLIER_WRITERS_MS = 4_000
-const POLL_MS = 50
-/** How often journals of others are looked for. */
-const ADOPT_MS = 5_000
+/** Most that is read of all journals before it is taken, but for the last piece. */
+const ROUND_BYTES = 1024 * 1024
+const LEAST_ROUND_BYTES = 64 * 1024
 const PRUNE_MS = 10 * 60_000
-const DAY_MS = 24 * 60 * 60 * 1000
+/** Pieces of one journal that are remembered as perhaps taken. */
+const MOST_UNSURE = 8
 
 export class JournalIngest {
   readonly ledger: WritableLedger
   readonly #ports: JournalIngestPorts
-  readonly #journals = new Map<string, IngestedJournal>()
+  readonly #roster: JournalRoster
   /** Operations are serialised: what is read between two of them was committed and reported as a whole. */
   #work: Promise<unknown> = Promise.resolve()
   /** A pass that has not begun yet; those who ask now share it. */
   #nextPass: Promise<boolean> | null = null
   #cancel: () => void = () => {}
-  #adoptAt = 0
   #pruneAt = 0
   #failing = false
+  #roundBytes = ROUND_BYTES
   #closed = false
 
   constructor(ports: JournalIngestPorts) {
     mkdirSync(ports.journals, { recursive: true })
     this.ledger = ports.ledger
     this.#ports = ports
+    this.#roster = new JournalRoster(ports.journals, ports.clock)
   }
 
-  /** Finishes the journals of earlier runs, and begins to look for new lines. */
+  /** Finishes the journals of earlier runs, or begins with it, and looks for new lines from then on. */
   async start(): Promise<void> {
-    await this.#awaitEarlierWriters()
-    this.#adoptOrphans()
-    await this.sync()
-    this.#scheduleTick(TICK_MS)
+    await this.#roster.awaitEarlierWriters()
+    this.#roster.adoptOrphans()
+    const done = this.sync()
+    if (!this.#ports.mayStartBehind) await done
+    this.#scheduleTick(this.#ports.pause(true, 0))
   }
 
   /** A worker is about to write a journal of that name. */
   expectJournal(name: string): void {
-    this.#register(name, true)
+    this.#roster.expect(name)
   }
 
   /** The writer of that journal has died: what it has left is taken, and what it has left open is closed. */
   writerDied(name: string): void {
-    const journal = this.#journals.get(name)
-    if (journal === undefined) return
+    const journal = this.#roster.find(name)
+    if (journal === null) return
     journal.hasWriter = false
     void this.sync()
   }
@@ -97,8 +94,18 @@ export class JournalIngest {
   }
 
   /** Runs `read` in a moment in which all that was written before is in the ledger, and `onCommitted` knows of it. */
-  readAfterSync<T>(read: (sync: boolean) => T): Promise<T> {
+  readAfterSync<T>(read: (sync: boolean) => MaybePromise<T>): Promise<T> {
     return this.#serialise(async () => read(await this.#ingestAll()))
+  }
+
+  /** Whether a journal of an earlier run is still there: what that run has spent is not known in all. */
+  hasEarlier(): boolean {
+    return this.#roster.hasInherited()
+  }
+
+  /** About how many bytes of journals wait for the ledger; 0 as long as it takes them. */
+  backlogBytes(): number {
+    return this.#failing ? this.#roster.bytesBehind() : 0
   }
 
   async close(): Promise<void> {
@@ -106,7 +113,7 @@ export class JournalIngest {
     this.#cancel()
     await this.sync()
     await this.#work
-    for (const { reader } of this.#journals.values()) reader.close()
+    for (const { reader } of this.#roster.all()) reader.close()
     await this.ledger.close()
   }
 
@@ -123,63 +130,26 @@ export class JournalIngest {
 
   async #tick(): Promise<void> {
     const now = this.#ports.clock.monotonicMs()
-    if (now >= this.#adoptAt) this.#adoptOrphans()
+    this.#roster.adoptOrphans()
     const good = await this.sync()
+    const tookMs = this.#ports.clock.monotonicMs() - now
     if (good && now >= this.#pruneAt) await this.#serialise(() => this.#prune(now))
-    this.#scheduleTick(good ? TICK_MS : RETRY_MS)
-  }
-
-  /** Workers of an earlier supervisor are leaving; the rows of what they still answer are theirs to write. */
-  async #awaitEarlierWriters(): Promise<void> {
-    const until = this.#ports.clock.monotonicMs() + EARLIER_WRITERS_MS
-    const written = (): boolean =>
-      [...listJournals(this.#ports.journals).keys()].some((name) => this.#hasForeignWriter(name))
-    while (written() && this.#ports.clock.monotonicMs() < until) {
-      await sleep(POLL_MS, this.#ports.clock)
-    }
-  }
-
-  /** Takes on journals that dead processes have left behind. */
-  #adoptOrphans(): void {
-    this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
-    for (const name of listJournals(this.#ports.journals).keys()) {
-      if (!this.#journals.has(name) && !this.#hasForeignWriter(name)) this.#register(name, false)
-    }
-  }
-
-  /**
-   * Whether a process writes it that is none of ours. A process writes one journal in its life, so that another one
-   * under the same number is of an earlier process: in a container every run has the same numbers.
-   */
-  #hasForeignWriter(name: string): boolean {
-    const pid = writerPid(name)
-    if (pid === process.pid) return false
-    for (const { name: known, hasWriter } of this.#journals.values()) {
-      if (hasWriter && writerPid(known) === pid) return false
-    }
-    return isWriterAlive(name)
-  }
-
-  #register(name: string, hasWriter: boolean): void {
-    const { ledger } = this
-    const reader = new JournalReader(this.#ports.journals, name)
-    this.#journals.set(name, { name, reader, hasWriter, ...ledger.readJournal(name) })
+    this.#scheduleTick(this.#ports.pause(good, tookMs))
   }
 
   /** False when something could not be taken now. */
   async #ingestAll(): Promise<boolean> {
-    let good = true
-    for (const journal of [...this.#journals.values()]) {
-      try {
-        await this.#ingestJournal(journal)
-      } catch (err) {
-        good = false
-        // One that cannot be read does not keep the others waiting.
-        if (!this.#failing) {
-          this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
-        }
-        this.#failing = true
-      }
+    const journals = this.#roster.all()
+    // Asked first: what its writer has written before it died is there from then on.
+    const orphans = journals.filter(({ hasWriter }) => !hasWriter)
+    const whole = new Set<IngestedJournal>()
+    for (const isInherited of [true, false]) {
+      const waiting = journals.filter((journal) => journal.isInherited === isInherited)
+      if (!(await this.#takeRounds(new Set(waiting), whole))) break
+    }
+    let good = whole.size === journals.length
+    for (const journal of orphans) {
+      if (whole.has(journal)) good = (await this.#attempt(() => this.#finishJournal(journal))) && good
     }
     if (good && this.#failing) {
       this.#ports.log.info({}, 'the ledger takes rows again')
@@ -188,79 +158,179 @@ export class JournalIngest {
     return good
   }
 
-  async #ingestJournal(journal: IngestedJournal): Promise<void> {
-    // Asked first: what its writer has written before it died is there from then on.
-    const { hasWriter } = journal
-    for (let more = !journal.mark.done; more; ) {
-      const chunk = journal.reader.read(journal.mark)
-      more = chunk.more
-      if (chunk.lines.length > 0 || chunk.position.segment !== journal.mark.segment) {
-        await this.#commitBatch(journal, chunk.lines, { ...chunk.position, done: false })
+  /** False when `deed` failed, which is told once. */
+  async #attempt(deed: () => Promise<void>): Promise<boolean> {
+    try {
+      await deed()
+      return true
+    } catch (err) {
+      if (!this.#failing) {
+        this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
       }
+      this.#failing = true
+      return false
     }
-    if (!hasWriter) await this.#finishJournal(journal)
   }
 
-  async #commitBatch(journal: IngestedJournal, lines: readonly string[], to: JournalProgress): Promise<void> {
-    const { name, open, mark: from } = journal
-    const { ledger } = this
-    const batch = new LedgerBatch(lines, open)
-    const { committed, durable } = ledger.appendBatch(name, from, batch, to)
-    durable.catch(() => {})
-    if (!(await committed)) {
-      // Another server on the same folder was faster. What it has taken is in the sums.
-      Object.assign(journal, ledger.readJournal(name))
-      return
+  /**
+   * Takes all there is, a bounded part of it at a time; adds to `whole` the journals of which nothing is left. False when
+   * the ledger does not take it.
+   */
+  async #takeRounds(waiting: Set<IngestedJournal>, whole: Set<IngestedJournal>): Promise<boolean> {
+    let mostJournals = Number.POSITIVE_INFINITY
+    while (waiting.size > 0) {
+      const round = new Map<IngestedJournal, JournalPiece>()
+      let bytes = 0
+      for (const journal of waiting) {
+        if (bytes >= this.#roundBytes || round.size >= mostJournals) break
+        const isRead = await this.#attempt(async () => {
+          const { piece, more, size } = await this.#readPiece(journal)
+          if (piece !== null) round.set(journal, piece)
+          if (!more) whole.add(journal)
+          bytes += size
+        })
+        // One that cannot be read does not keep the others waiting.
+        if (!isRead || whole.has(journal)) waiting.delete(journal)
+      }
+      if (round.size === 0) continue
+      let isTaken = false
+      let isRefused = false
+      const isHeard = await this.#attempt(async () => {
+        isTaken = await this.#takePieces(round).catch((err: unknown) => {
+          isRefused = !(err instanceof Fault && err.kind === 'unavailable')
+          throw err
+        })
+      })
+      for (const journal of isTaken ? [] : round.keys()) {
+        whole.delete(journal)
+        waiting.add(journal)
+      }
+      // One that is slow gets less at a time, or it would never be done in time.
+      this.#roundBytes = isHeard
+        ? Math.min(ROUND_BYTES, 2 * this.#roundBytes)
+        : Math.max(LEAST_ROUND_BYTES, this.#roundBytes / 2)
+      if (isHeard) continue
+      if (!isRefused) return false
+      // Not away: it has something against one of these. It is looked for, and keeps none of the others waiting.
+      if (mostJournals === 1) for (const journal of round.keys()) waiting.delete(journal)
+      mostJournals = 1
     }
+    return true
+  }
+
+  /** What stands behind the mark of a journal; `piece` is null when there is nothing. */
+  async #readPiece(
+    journal: IngestedJournal,
+  ): Promise<{ readonly piece: JournalPiece | null; readonly more: boolean; readonly size: number }> {
+    const { name, reader } = journal
+    journal.taken ??= await this.#readState(journal)
+    const { mark: from, open } = journal.taken
+    if (from.done) return { piece: null, more: false, size: 0 }
+    const { lines, position, more, bytes: size, missing } = reader.read(from, this.#roundBytes)
+    if (missing) {
+      const gap = { journal: name, from: from.segment, to: position.segment }
+      this.#ports.log.error(
+        gap,
+        'segments of a journal are gone, and the ledger does not have them: it was set back',
+      )
+    }
+    if (lines.length === 0 && position.segment === from.segment) return { piece: null, more, size }
+    const to = { ...position, done: false }
+    return { piece: { journal: name, from, batch: new LedgerBatch(lines, open), to }, more, size }
+  }
+
+  async #readState(journal: IngestedJournal): Promise<JournalState> {
+    const state = await this.ledger.readJournal(journal.name)
+    const { mark } = state
+    // Nobody but this process brings it in, so if it stands behind a piece, that piece was taken.
+    const taken = journal.unsure.find(({ to }) => isSamePlace(to, mark))
+    if (taken !== undefined) this.#ports.onCommitted(journal.name, taken.batch.deltas)
+    journal.unsure = journal.unsure.filter(({ from }) => isSamePlace({ ...from, done: false }, mark))
+    return state
+  }
+
+  /**
+   * False when a journal has been taken to another place: by another server on the same folder, or by an append that
+   * was thought to have failed. What it has taken is in the sums.
+   */
+  async #takePieces(pieces: ReadonlyMap<IngestedJournal, JournalPiece>): Promise<boolean> {
+    const isInherited = [...pieces.keys()].some((journal) => journal.isInherited)
+    const { committed, durable } = this.ledger.append([...pieces.values()], isInherited)
+    durable.catch(() => {})
+    for (const [journal, piece] of pieces) {
+      const others = journal.unsure.filter(({ to }) => !isSamePlace(to, piece.to))
+      journal.unsure = [...others, piece].slice(-MOST_UNSURE)
+    }
+    const isTaken = await committed.catch((error: unknown) => {
+      // Whoever hears of a failure does not know whether it was one.
+      for (const journal of pieces.keys()) journal.taken = null
+      throw error
+    })
+    if (!isTaken) {
+      for (const journal of pieces.keys()) journal.taken = null
+      return false
+    }
+    for (const [journal, piece] of pieces) this.#noteTaken(journal, piece, durable)
+    if ([...pieces.values()].some(({ to }) => to.done)) await durable
+    return true
+  }
+
+  #noteTaken(journal: IngestedJournal, { from, batch, to }: JournalPiece, durable: Promise<boolean>): void {
+    const { name, taken } = journal
     this.#ports.onCommitted(name, batch.deltas)
+    journal.unsure = []
+    const open = taken?.open ?? new Map<string, string>()
     for (const id of batch.closedIds) open.delete(id)
     for (const [id, line] of batch.opened) open.set(id, line)
-    journal.mark = to
-    if (to.done) await durable
-    else if (to.segment > from.segment) void this.#removeSegments(durable, name, from.segment, to.segment)
+    journal.taken = { mark: to, open }
+    if (!to.done && to.segment > from.segment) {
+      void this.#removeSegments(durable, name, from.segment, to.segment)
+    }
   }
 
   /** A segment goes when the disk has what stood in it. */
   async #removeSegments(durable: Promise<boolean>, name: string, from: number, to: number): Promise<void> {
     try {
       await durable
-      for (let segment = from; segment < to; segment++) {
-        rmSync(segmentPath(this.#ports.journals, name, segment), { force: true })
-      }
+      removeSegments(this.#ports.journals, name, from, to)
     } catch {
       // The whole journal goes when its writer does.
     }
   }
 
   async #finishJournal(journal: IngestedJournal): Promise<void> {
-    const { name, reader, open, mark } = journal
+    const { name, reader, taken } = journal
+    // What stood in it could not be taken.
+    if (taken === null) return
+    const { open, mark } = taken
     if (!mark.done) {
-      const lines = [...open.values()].flatMap((both) => {
-        const [payer, line] = both.split('\n') as [string, string]
-        return [payer, closeAbandonedLine(line)]
-      })
+      const lines = closeAbandonedLines(open)
       if (open.size > 0) {
         this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
       }
-      await this.#commitBatch(journal, lines, { ...mark, done: true })
-      if (!journal.mark.done) return
+      const batch = new LedgerBatch(lines, open)
+      const end = { journal: name, from: mark, batch, to: { ...mark, done: true } }
+      if (!(await this.#takePieces(new Map([[journal, end]])))) return
     }
     reader.close()
-    for (const segment of listJournals(this.#ports.journals).get(name) ?? []) {
-      rmSync(segmentPath(this.#ports.journals, name, segment), { force: true })
-    }
+    const segments = listJournals(this.#ports.journals).get(name) ?? []
+    removeSegments(this.#ports.journals, name, segments[0] ?? 0, (segments.at(-1) ?? -1) + 1)
     await this.ledger.forgetJournal(name)
-    this.#journals.delete(name)
+    this.#roster.remove(name)
     this.#ports.onFinished(name)
   }
 
   async #prune(now: number): Promise<void> {
-    const before = this.#ports.clock.unixSeconds() * 1000 - this.#ports.days * DAY_MS
+    const { days, clock } = this.#ports
     try {
-      if (await this.ledger.prune(before)) return
+      if (await this.ledger.prune({ days, now: clock.unixSeconds() * 1000 })) return
     } catch {
       // What could not be removed now is removed with the next round.
     }
     this.#pruneAt = now + PRUNE_MS
   }
+}
+
+function isSamePlace(a: JournalProgress, b: JournalProgress): boolean {
+  return a.segment === b.segment && a.offset === b.offset && a.done === b.done
 }

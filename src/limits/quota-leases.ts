@@ -25,6 +25,8 @@ export interface QuotaPermit {
   readonly lease: LocalLease
   readonly epoch: number
   readonly amount: number
+  /** The limit that it was taken under. */
+  readonly capacity: number
 }
 
 /** Why there is no permit. */
@@ -52,6 +54,8 @@ class LocalLease {
   /** Until then the server need not be asked again for more than `free`. */
   insufficientUntil = Number.NEGATIVE_INFINITY
   requesting = false
+  /** Left elsewhere when the server was asked last. */
+  leftElsewhere = 0
   /** Forgotten by this process: what comes back goes on to the server at once. */
   evicted = false
   readonly waiters: PermitWaiter[] = []
@@ -101,14 +105,14 @@ export class QuotaLeases {
   }
 
   /** Brings a permit back. `spent` of its amount is gone; it may be more than that. */
-  release({ lease, epoch, amount }: QuotaPermit, spent: number): void {
+  release({ lease, epoch, amount, capacity }: QuotaPermit, spent: number): void {
     // A window that has ended took everything with it.
     if (epoch !== lease.epoch || this.#clock.monotonicMs() >= lease.validUntil) return
     lease.free += amount - spent
     if (lease.free < 0) {
       this.#link.notify('quota-overdraft', { name: lease.name, epoch, amount: -lease.free })
       lease.free = 0
-    } else if (lease.evicted) this.#giveBack(lease)
+    } else if (lease.evicted || capacity !== lease.capacity) this.#giveBack(lease)
     else if (amount > spent) lease.insufficientUntil = Number.NEGATIVE_INFINITY
   }
 
@@ -133,16 +137,22 @@ export class QuotaLeases {
   #shortageOf(lease: LocalLease): QuotaShortage {
     const left = this.#usableAmount(lease)
     const isEndless = lease.validUntil === Number.POSITIVE_INFINITY
-    return { left, resetInMs: isEndless ? 0 : Math.max(0, lease.validUntil - this.#clock.monotonicMs()) }
+    return {
+      left: left + lease.leftElsewhere,
+      resetInMs: isEndless ? 0 : Math.max(0, lease.validUntil - this.#clock.monotonicMs()),
+    }
   }
 
   /** Asks until nothing waits; those who come meanwhile are part of the next question. */
   #requestWaiting(lease: LocalLease, quota: Quota): void {
     const batch = lease.waiters.splice(0)
     const total = batch.reduce((sum, { amount }) => sum + amount, 0)
-    const wanted = Math.max(1, total - this.#usableAmount(lease))
+    const usable = this.#usableAmount(lease)
+    const wanted = Math.max(1, total - usable)
+    const least = Math.max(1, batch.reduce((min, { amount }) => Math.min(min, amount), total) - usable)
     lease.requesting = true
-    this.#link.acquire({ ...quota, capacity: lease.capacity, wanted }, (grant, late) => {
+    const request = { ...quota, capacity: lease.capacity, wanted, ...(least < wanted && { least }) }
+    this.#link.acquire(request, (grant, late) => {
       // Nothing that was granted is lost, even when it comes too late for those who waited.
       if (grant !== null) this.#bookGrant(lease, grant)
       if (!late) {
@@ -150,13 +160,16 @@ export class QuotaLeases {
         if (grant !== null) this.#serveWaiters(lease, batch, quota, grant.granted < wanted)
         else for (const { resolve } of batch) resolve(NO_ANSWER)
         lease.requesting = false
+        // Granted under another limit: good for those who asked under it, and for nobody else.
+        if (request.capacity !== lease.capacity && lease.free > 0) this.#giveBack(lease)
         if (lease.waiters.length > 0) this.#requestWaiting(lease, quota)
       }
       if (lease.evicted && !lease.requesting && lease.free > 0) this.#giveBack(lease)
     })
   }
 
-  #bookGrant(lease: LocalLease, { granted, epoch, resetInMs }: QuotaGrant): void {
+  #bookGrant(lease: LocalLease, { granted, epoch, resetInMs, left = 0 }: QuotaGrant): void {
+    lease.leftElsewhere = left
     if (epoch !== lease.epoch) {
       lease.free = 0
       lease.epoch = epoch
@@ -214,5 +227,5 @@ export class QuotaLeases {
 
 function takePermit(lease: LocalLease, amount: number): QuotaPermit {
   lease.free -= amount
-  return { lease, epoch: lease.epoch, amount }
+  return { lease, epoch: lease.epoch, amount, capacity: lease.capacity }
 }

@@ -7,6 +7,15 @@ import {
   type QuotaGrant,
   type QuotaRequest,
 } from './quota.js'
+import {
+  committedAmount,
+  isIdle,
+  leaseOf,
+  type PendingQuotaRequest,
+  type QuotaAccount,
+  type Recall,
+} from './quota-account.js'
+import type { QuotaSupply, SuppliedQuotas } from './quota-supply.js'
 import { isTokenRequest, TokenBuckets } from './token-buckets.js'
 
 interface QuotaServerPorts {
@@ -18,37 +27,8 @@ interface QuotaServerPorts {
   readonly load: (name: string, done: (spent: number | null) => void) => void
   /** Asks a holder to give back what it does not need. It answers with `release`, if need be of nothing. */
   readonly revoke: (holder: string, name: string) => void
-}
-
-interface HolderLease {
-  /** Granted and not given back. */
-  granted: number
-  /** Of that, what the ledger has seen spent. */
-  spent: number
-}
-
-interface PendingQuotaRequest {
-  readonly holder: string
-  readonly request: QuotaRequest
-  readonly answer: (grant: QuotaGrant | null) => void
-  /** The other holders have been asked to give back for its sake. */
-  revoked: boolean
-}
-
-interface QuotaAccount {
-  readonly name: string
-  capacity: number
-  /** Spent by holders without a lease. */
-  spent: number
-  epoch: number
-  endsAt: number
-  readonly leases: Map<string, HolderLease>
-  /** In the order in which they came. */
-  readonly queue: PendingQuotaRequest[]
-  /** Holders whose answer the first of the queue waits for. */
-  readonly awaited: Set<string>
-  cancelWait: () => void
-  state: 'loading' | 'open'
+  /** Where it draws from when the machine is one of many; `load` is not asked then. */
+  readonly supply?: (quotas: SuppliedQuotas) => QuotaSupply
 }
 
 /** A holder that does not answer in time keeps what it has. */
@@ -58,8 +38,9 @@ const MAX_ACCOUNTS = 50_000
 /** Of them, looked at when a new one comes. */
 const EVICTION_LOOKS = 16
 
-export class QuotaServer {
+export class QuotaServer implements SuppliedQuotas {
   readonly #ports: QuotaServerPorts
+  readonly #supply: QuotaSupply | null
   readonly #accounts = new Map<string, QuotaAccount>()
   /** Apart from the accounts: a flood of client addresses must evict no quota. */
   readonly #buckets: TokenBuckets
@@ -68,16 +49,18 @@ export class QuotaServer {
   constructor(ports: QuotaServerPorts) {
     this.#ports = ports
     this.#buckets = new TokenBuckets(ports.clock)
+    this.#supply = ports.supply?.(this) ?? null
   }
 
   /** Answers with what is granted, now or later; with null when it cannot be told what is left. */
   acquire(holder: string, request: QuotaRequest, answer: (grant: QuotaGrant | null) => void): void {
     if (isTokenRequest(request)) {
-      answer(this.#buckets.take(request))
+      if (this.#supply === null) answer(this.#buckets.take(request))
+      else this.#supply.takeTokens(request, answer)
       return
     }
     const account = this.#accountOf(request)
-    account.queue.push({ holder, request, answer, revoked: false })
+    account.queue.push({ holder, request, answer, revoked: false, drawn: null })
     if (account.state === 'open' && account.awaited.size === 0) this.#serveQueue(account)
   }
 
@@ -87,6 +70,7 @@ export class QuotaServer {
     if (account === undefined) return
     const lease = account.leases.get(holder)
     if (lease !== undefined && epoch === account.epoch) lease.granted -= amount
+    if (account.line !== null && account.state === 'loading') this.#supply!.returned(account.line)
     this.#holderReplied(account, holder)
   }
 
@@ -95,20 +79,23 @@ export class QuotaServer {
     const account = this.#accounts.get(name)
     if (account === undefined || epoch !== account.epoch) return
     leaseOf(account, holder).granted += amount
+    if (account.line !== null) this.#supply!.overdrawn(account.line)
   }
 
   /** Money that the ledger has seen spent. `leased`: it was reserved from that holder's lease. */
   recordSpending(holder: string, name: string, amount: number, leased: boolean): void {
     const account = this.#accounts.get(name)
     // An account that is being loaded will find it in the ledger.
-    if (account === undefined || account.state === 'loading') return
+    if (account === undefined || (account.state === 'loading' && account.line === null)) return
     if (leased) leaseOf(account, holder).spent += amount
-    else account.spent += amount
+    // The bank of all machines settles for itself what was reserved nowhere.
+    else if (account.line === null) account.spent += amount
   }
 
   /** A holder has died and will answer nothing. Its leases stay until `holderSettled`. */
   holderDied(holder: string): void {
     for (const account of this.#accounts.values()) {
+      for (const recall of [...account.recalls]) recallReplied(account, recall, holder)
       const { queue } = account
       const first = queue[0]
       for (let at = queue.length - 1; at >= 0; at--) if (queue[at]!.holder === holder) queue.splice(at, 1)
@@ -127,6 +114,39 @@ export class QuotaServer {
       // How much of a window it has used died with it, so all that it was granted counts as used.
       else if (account.endsAt !== Number.POSITIVE_INFINITY) account.spent += lease.granted
     }
+  }
+
+  unused(name: string): number {
+    const account = this.#accounts.get(name)
+    return account === undefined ? 0 : this.#available(account)
+  }
+
+  recall(name: string, done: () => void): void {
+    const account = this.#accounts.get(name)
+    const holders = account === undefined ? [] : holdersOf(account)
+    if (account === undefined || holders.length === 0) {
+      done()
+      return
+    }
+    const recall: Recall = { awaited: new Set(holders), done, cancelWait: () => {} }
+    account.recalls.push(recall)
+    recall.cancelWait = this.#ports.clock.runAfter(REVOKE_MS, () => endRecall(account, recall))
+    for (const holder of holders) this.#ports.revoke(holder, name)
+  }
+
+  windowIs(name: string, endsAt: number, isNew: boolean): void {
+    const account = this.#accounts.get(name)
+    if (account === undefined) return
+    account.endsAt = endsAt
+    if (isNew) this.#beginAnew(account)
+  }
+
+  voided(name: string): void {
+    const account = this.#accounts.get(name)
+    if (account === undefined) return
+    const holders = holdersOf(account)
+    this.#beginAnew(account)
+    for (const holder of holders) this.#ports.revoke(holder, name)
   }
 
   /** Accounts kept, without the buckets. */
@@ -148,10 +168,12 @@ export class QuotaServer {
         awaited: new Set(),
         cancelWait: () => {},
         state: 'open',
+        line: this.#supply?.open(name) ?? null,
+        recalls: [],
       }
       this.#evictIdle()
       this.#accounts.set(name, account)
-      if (isMoneyQuota(name)) this.#load(account)
+      if (isMoneyQuota(name) && account.line === null) this.#load(account)
     }
     return account
   }
@@ -177,19 +199,56 @@ export class QuotaServer {
       if (next === undefined) return
       this.#renew(account, next.request)
       account.capacity = next.request.capacity
-      const available = account.capacity - committedAmount(account)
-      if (available < next.request.wanted && !next.revoked && this.#revokeUnused(account, next)) return
+      const isGood = account.line === null || account.line.isGoodUnder(account.capacity)
+      const available = isGood ? this.#available(account) : 0
+      if (available < next.request.wanted) {
+        if (next.drawn === null && this.#draw(account, next)) return
+        if (!next.revoked && this.#revokeUnused(account, next)) return
+        if (next.drawn === 'called' && this.#draw(account, next)) return
+      }
       account.queue.shift()
-      next.answer(this.#grant(account, next, available))
+      const isUnknown = next.drawn === 'away' && available < next.request.wanted
+      next.answer(isUnknown ? null : this.#grant(account, next, available))
     }
+  }
+
+  #available(account: QuotaAccount): number {
+    const { line, capacity, endsAt } = account
+    if (line === null) return capacity - committedAmount(account)
+    return this.#ports.clock.monotonicMs() < endsAt ? line.held - committedAmount(account) : 0
+  }
+
+  /** True when it has to be waited for. */
+  #draw(account: QuotaAccount, next: PendingQuotaRequest): boolean {
+    const { line, queue } = account
+    if (line === null) return false
+    const wants = queue.map(({ request: { wanted, least = wanted } }) => ({ wanted, least }))
+    const total = wants.reduce((sum, { wanted }) => sum + wanted, 0)
+    const least = wants.reduce((min, each) => Math.min(min, each.least), total)
+    account.state = 'loading'
+    let isOver = false
+    let isWaiting = false
+    this.#supply!.draw(line, next.request, { total, least, waits: next.drawn === 'called' }, (outcome) => {
+      isOver = true
+      account.state = 'open'
+      next.drawn = outcome
+      if (isWaiting) this.#serveQueue(account)
+    })
+    isWaiting = !isOver
+    return isWaiting
   }
 
   /** Begins a window with the first call after the last one has ended. */
   #renew(account: QuotaAccount, { windowMs }: QuotaRequest): void {
+    if (account.line !== null) return
     const now = this.#ports.clock.monotonicMs()
     if (now < account.endsAt) return
-    account.epoch = ++this.#epochs
     account.endsAt = now + windowMs
+    this.#beginAnew(account)
+  }
+
+  #beginAnew(account: QuotaAccount): void {
+    account.epoch = ++this.#epochs
     account.spent = 0
     account.leases.clear()
   }
@@ -207,6 +266,7 @@ export class QuotaServer {
   }
 
   #holderReplied(account: QuotaAccount, holder: string): void {
+    for (const recall of [...account.recalls]) recallReplied(account, recall, holder)
     if (account.awaited.delete(holder) && account.awaited.size === 0) this.#stopAwaiting(account)
   }
 
@@ -221,7 +281,9 @@ export class QuotaServer {
     const { epoch, endsAt } = account
     if (granted > 0) leaseOf(account, holder).granted += granted
     const isEndless = endsAt === Number.POSITIVE_INFINITY
-    return { granted, epoch, resetInMs: isEndless ? 0 : endsAt - this.#ports.clock.monotonicMs() }
+    const resetInMs = isEndless ? 0 : Math.max(0, endsAt - this.#ports.clock.monotonicMs())
+    const left = granted < request.wanted && account.line !== null ? account.line.room : 0
+    return { granted, epoch, resetInMs, ...(left > 0 && { left }) }
   }
 
   /** Looks at a few only, those not looked at for longest: a request must not wait for a search through all. */
@@ -233,31 +295,21 @@ export class QuotaServer {
       this.#accounts.delete(name)
       const isBusy = account.state !== 'open' || account.queue.length > 0
       if (isBusy || !isIdle(account, now)) this.#accounts.set(name, account)
+      else if (account.line !== null) this.#supply!.close(account.line)
     }
   }
 }
 
-function leaseOf(account: QuotaAccount, holder: string): HolderLease {
-  let lease = account.leases.get(holder)
-  if (lease === undefined) {
-    lease = { granted: 0, spent: 0 }
-    account.leases.set(holder, lease)
-  }
-  return lease
+function holdersOf({ leases }: QuotaAccount): string[] {
+  return [...leases].filter(([, { granted, spent }]) => granted > spent).map(([holder]) => holder)
 }
 
-/** Leased or spent. */
-function committedAmount({ spent, leases }: QuotaAccount): number {
-  let sum = spent
-  for (const lease of leases.values()) sum += Math.max(lease.granted, lease.spent)
-  return sum
+function recallReplied(account: QuotaAccount, recall: Recall, holder: string): void {
+  if (recall.awaited.delete(holder) && recall.awaited.size === 0) endRecall(account, recall)
 }
 
-/** No holder has anything of it: all there is to know stands in the ledger, or nowhere. */
-function isIdle({ leases, spent, name, endsAt }: QuotaAccount, now: number): boolean {
-  // What was leased of a window is void when it has ended.
-  if (now >= endsAt) return true
-  if (!isMoneyQuota(name) && spent > 0) return false
-  for (const { granted, spent: used } of leases.values()) if (granted > used) return false
-  return true
+function endRecall({ recalls }: QuotaAccount, recall: Recall): void {
+  recall.cancelWait()
+  recalls.splice(recalls.indexOf(recall), 1)
+  recall.done()
 }

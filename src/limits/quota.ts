@@ -23,6 +23,8 @@ export interface Quota {
 export interface QuotaRequest extends Quota {
   /** At least 1. */
   readonly wanted: number
+  /** What the smallest of those who wait needs; absent where that is all that is wanted. */
+  readonly least?: number
 }
 
 export interface QuotaGrant {
@@ -32,6 +34,8 @@ export interface QuotaGrant {
   readonly epoch: number
   /** Until the window ends, a bucket has its next token, or tokens of one are void; 0 where there is no such end. */
   readonly resetInMs: number
+  /** What is left beyond what was granted, too little for any of those who wait; absent where there is none. */
+  readonly left?: number
 }
 
 /** An amount of a lease that goes back to the server, or that a process has used beyond its lease. */

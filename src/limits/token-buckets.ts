@@ -12,7 +12,7 @@ interface TokenBucket {
 }
 
 /** How long tokens are good: unused ones go to waste, no more than refill in that time. */
-const TOKEN_LIFE_MS = 100
+export const TOKEN_LIFE_MS = 100
 /** Buckets kept at a time, about 100 bytes each; beyond it the one used longest ago is forgotten, hence full. */
 const MAX_BUCKETS = 100_000
 

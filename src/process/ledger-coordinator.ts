@@ -1,17 +1,18 @@
 /** Accounting in the supervisor: the only writer of the ledger and the server of all limits, for all workers. */
 import { type Clock, sleep } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
+import type { FleetBank } from '../compose/fleet-bank.js'
+import type { FleetMachine } from '../compose/fleet-machine.js'
 import { openLedger } from '../compose/ledger.js'
+import { quotaSpending } from '../compose/quota-spending.js'
 import type { Config } from '../config/config.js'
-import { keyMoneyQuota, organizationMoneyQuota } from '../gateway/accounting/claims.js'
 import { journalName } from '../ledger/journal/segment-format.js'
 import { JournalIngest } from '../ledger/journal-ingest.js'
 import { parseMoneyQuotaName } from '../limits/quota.js'
 import { QuotaServer } from '../limits/quota-server.js'
-import { hourStart } from '../store/ledger/generation-time.js'
 import type { UsageDelta } from '../store/ledger/ledger-batch.js'
-import { COVERAGE_PERIODS, decodeCoverage } from '../store/ledger/row-text.js'
 import type { LedgerPayer } from '../store/ledger-store.js'
 import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ipc/messages.js'
 
@@ -21,34 +22,60 @@ type SendToWorker = (message: LedgerMessageToWorker) => void
 /** An exit in the middle of a change would wait for ever, so it waits for the change instead; not for ever either. */
 const WRITING_MS = 1_000
 const POLL_MS = 10
+/** Between two looks whether the journals of earlier runs are gone, and two tries to tell the bank. */
+const EARLIER_MS = 1_000
 
 /** A holder of leases is named by its journal: both begin and end with a worker process. */
 export class LedgerCoordinator {
   readonly #clock: Clock
   readonly #ingest: JournalIngest
   readonly #quotas: QuotaServer
+  /** Of all machines; null on one that stands alone. */
+  #bank: FleetBank | null = null
+  #closed = false
   readonly #workers = new Map<string, SendToWorker>()
+  /** Brings in what any worker has answered, of any machine. */
+  readonly #sync: () => Promise<boolean>
 
-  constructor(config: Pick<Config, 'dataDir' | 'ledgerDays'>, clock: Clock, log: Log) {
+  /** @param fleet null on a machine that stands alone */
+  constructor(
+    config: Pick<Config, 'dataDir' | 'ledgerDays'>,
+    clock: Clock,
+    log: Log,
+    fleet: FleetMachine | null,
+  ) {
+    const { dataDir } = config
     this.#clock = clock
     this.#ingest = new JournalIngest({
-      ...openLedger(config.dataDir),
+      ...(fleet === null ? openLedger(dataDir) : fleet.openLedger(dataDir, log)),
       days: config.ledgerDays,
       clock,
       log,
       onCommitted: (journal, deltas) => this.#countSpending(journal, deltas),
       onFinished: (journal) => this.#quotas.holderSettled(journal),
     })
+    const sync = (): Promise<boolean> => this.#ingest.sync()
+    this.#sync = fleet === null ? sync : fleet.openFlush(sync, clock).flushAll
     this.#quotas = new QuotaServer({
       clock,
       load: (name, done) => void this.#loadSpending(name, done),
       revoke: (holder, name) => this.#workers.get(holder)?.({ type: 'quota-revocation', name }),
+      ...(fleet !== null && {
+        supply: (quotas) => {
+          this.#bank = fleet.openBank(quotas, this.#sync)
+          return this.#bank.supply
+        },
+      }),
     })
   }
 
-  /** Resolves when everything of earlier runs is in the ledger. */
-  start(): Promise<void> {
-    return this.#ingest.start()
+  /** Resolves when everything of earlier runs is in the ledger, or on its way there. */
+  async start(): Promise<void> {
+    const bank = this.#bank
+    // Before anything of theirs is settled: what earlier runs hold is told apart from what this one draws.
+    if (bank !== null) await this.#insist(() => bank.retire())
+    await this.#ingest.start()
+    if (bank !== null) void this.#freeEarlier(bank)
   }
 
   /** A worker has come up: the name of its journal. */
@@ -76,8 +103,13 @@ export class LedgerCoordinator {
         this.#quotas.recordOverdraft(journal, message.amount)
         break
       case 'sync-ledger':
-        void this.#ingest.sync().then((done) => send({ type: 'ledger-synced', id: message.id, done }))
+        void this.#sync().then((done) => send({ type: 'ledger-synced', id: message.id, done }))
     }
+  }
+
+  /** About how many bytes of journals wait for the ledger. */
+  backlogBytes(): number {
+    return this.#ingest.backlogBytes()
   }
 
   workerDied(journal: string): void {
@@ -88,6 +120,7 @@ export class LedgerCoordinator {
 
   /** Takes what is left, and releases the files. */
   close(): Promise<void> {
+    this.#closed = true
     return this.#ingest.close()
   }
 
@@ -99,24 +132,43 @@ export class LedgerCoordinator {
     }
   }
 
+  /** Journals of earlier runs may have writers that are still leaving. */
+  async #freeEarlier(bank: FleetBank): Promise<void> {
+    while (!this.#closed && this.#ingest.hasEarlier()) await sleep(EARLIER_MS, this.#clock)
+    await this.#insist(() => bank.freeEarlier())
+  }
+
+  /** Until the store takes it. */
+  async #insist(deed: () => Promise<void>): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await deed()
+        return
+      } catch {
+        await sleep(EARLIER_MS * (0.5 + Math.random()), this.#clock)
+      }
+    }
+  }
+
   async #loadSpending(name: string, done: (spent: number | null) => void): Promise<void> {
     const { payer, period } = parseMoneyQuotaName(name)
-    await this.#ingest.readAfterSync((fresh) => {
-      done(fresh ? this.#ingest.ledger.spentIn(payer as LedgerPayer, parsePeriod(period)) : null)
-    })
+    const { ledger } = this.#ingest
+    const tell = (spent: MaybePromise<number | null>): MaybePromise<void> => mapMaybe(spent, done)
+    try {
+      // Between two batches: what comes after the figure is counted by `recordSpending`.
+      await this.#ingest.readAfterSync((fresh) =>
+        tell(fresh ? ledger.spentIn(payer as LedgerPayer, parsePeriod(period)) : null),
+      )
+    } catch {
+      done(null)
+    }
   }
 
   /** The quota server counts what was reserved with the lease it came from, and everything else by itself. */
   #countSpending(journal: string, deltas: readonly UsageDelta[]): void {
     if (this.#quotas.size === 0) return
-    for (const { keyHash, organizationId, hour, coverage: code, cost } of deltas) {
-      if (cost === 0) continue
-      const { key, organization } = decodeCoverage(code)
-      for (const reset of COVERAGE_PERIODS) {
-        const quota = keyMoneyQuota(keyHash, reset, hourStart(hour))
-        this.#quotas.recordSpending(journal, quota, cost, key === reset)
-      }
-      this.#quotas.recordSpending(journal, organizationMoneyQuota(organizationId), cost, organization)
+    for (const { name, amount, leased } of quotaSpending(deltas)) {
+      this.#quotas.recordSpending(journal, name, amount, leased)
     }
   }
 }

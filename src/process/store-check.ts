@@ -1,10 +1,11 @@
 /** Names a damaged database before anything of the server opens it: reading one ends a process without a word. */
 import { type ExecFileException, execFile } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { builtProgram } from '../base/built-files.js'
 import type { Log } from '../base/log.js'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
+import { replicaFolder } from '../store/replicated/replica-folder.js'
 
 const PROGRAM = builtProgram('src/store/lmdb/check-program.js')
 /** A start waits so long for the reading of a large database. */
@@ -30,6 +31,23 @@ export async function checkStore(dataDir: string, wasKilled: boolean, log: Log):
   }
 }
 
+/**
+ * Takes the replica of a fleet's records away when it is damaged: the store that all machines share has them. The folder
+ * must be locked.
+ */
+export async function dropDamagedReplica(dataDir: string, log: Log): Promise<void> {
+  const folder = replicaFolder(dataDir)
+  try {
+    await readDatabase(folder, BUDGET_MS, 'Move it away')
+  } catch (error) {
+    if (!(error instanceof DamagedDatabase)) throw error
+    rmSync(folder, { recursive: true, force: true })
+    log.warn({ folder }, 'the replica was damaged and is loaded anew')
+  }
+}
+
+class DamagedDatabase extends Error {}
+
 /** Whether it was read to its end; what is not there yet was. Rejects when it is damaged. */
 function readDatabase(folder: string, budgetMs: number, remedy: string): Promise<boolean> {
   const path = resolve(join(folder, 'data.mdb'))
@@ -39,19 +57,29 @@ function readDatabase(folder: string, budgetMs: number, remedy: string): Promise
   return new Promise((found, fail) => {
     execFile(process.execPath, [PROGRAM, folder, String(budgetMs)], options, (error, stdout, stderr) => {
       if (error === null) found(stdout === 'complete')
-      else
-        fail(new Error(`the database ${path} ${describeFailure(error, stderr, remedy)}. Nothing was changed`))
+      else fail(failureOf(path, error, stderr, remedy))
     })
   })
 }
 
 /** What ended the reader: not every end tells of damage, and a sound database must not be given up for a backup. */
-function describeFailure(error: ExecFileException, stderr: string, remedy: string): string {
+function failureOf(path: string, error: ExecFileException, stderr: string, remedy: string): Error {
+  const excuse = findExcuse(error, stderr)
+  if (excuse !== null) return new Error(`the database ${path} ${excuse}. Nothing was changed`)
+  const how = endOf(error, stderr)
+  const sentence = `is damaged (reading it ended with ${how}). ${remedy}. Nothing was changed`
+  return new DamagedDatabase(`the database ${path} ${sentence}`)
+}
+
+const endOf = (error: ExecFileException, stderr: string): string =>
+  error.signal ?? /^Error: (.{1,200})/m.exec(stderr)?.[1] ?? `exit code ${error.code}`
+
+/** Null when it must be damaged. */
+function findExcuse(error: ExecFileException, stderr: string): string | null {
   if (typeof error.code === 'string') return `could not be checked: ${error.message}`
-  const how = error.signal ?? /^Error: (.{1,200})/m.exec(stderr)?.[1] ?? `exit code ${error.code}`
-  if (how.startsWith('Permission denied'))
+  if (endOf(error, stderr).startsWith('Permission denied'))
     return 'cannot be read by this user: give them its files, or start as their owner'
   if (error.killed === true)
     return 'could not be read in time: the machine or its disk is too slow, or it is damaged'
-  return `is damaged (reading it ended with ${how}). ${remedy}`
+  return null
 }

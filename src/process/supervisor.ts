@@ -2,40 +2,31 @@
  * The primary process: proves the port free, starts the workers, gathers their snapshots, and turns signals into a
  * drain. It keeps the limits that workers share and writes the ledger; calls of the API are served by workers alone.
  */
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { listeningUrl } from '../base/host-port.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
-import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
 import { ConfigRollout } from './config-rollout.js'
+import { takeDataFolder } from './data-folder.js'
 import { connectionBudget } from './descriptors.js'
-import { lockFolder } from './folder-lock.js'
+import { FleetLink } from './fleet-link.js'
 import type { ForkedWorker, WorkerChild } from './forked-worker.js'
-import { FanOut } from './ipc/fan-out.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
 import type { LabSupervisor } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
 import { openFilesLimit } from './open-files.js'
 import { probePort } from './port-probe.js'
-import { checkStore } from './store-check.js'
-import { restrictStoreAccess } from './store-privacy.js'
+import { readyLines } from './ready-lines.js'
 import { poolThreadsFor, workersFor } from './topology.js'
 import { sendToProcess, type WorkerSlot, WorkerSlots } from './worker-slots.js'
+import { WorkerSnapshots } from './worker-snapshots.js'
 
 /** What a worker gets beyond the drain deadline before it is ended by force. */
 const FORCE_AFTER_MS = 2_000
 /** How long the ledger gets to take what the workers have left. */
 const CLOSE_MS = 5_000
-/** A worker that is blocked must not hold up the metrics of the others. */
-const SNAPSHOT_MS = 1_000
-
-/** Keys are shown when they are made, so who has lost them has to be told how to make another. */
-const KEYS_EXIST =
-  'keys were made at an earlier start: "npx sluice keys list" names them, "npx sluice keys create --name NAME" makes another'
 
 /**
  * One press of Ctrl-C reaches a process twice when its parent (npm, timeout) passes on what the terminal has sent
@@ -70,9 +61,8 @@ export class Supervisor {
   readonly #poolThreads: number
   /** Most connections of a worker. */
   #maxConnections = 0
-  readonly #snapshotRounds = new FanOut<WorkerSnapshot>()
-  /** A round for metrics that is under way. */
-  #snapshots: Promise<readonly WorkerSnapshot[]> | null = null
+  readonly #snapshots: WorkerSnapshots
+  readonly #fleet: FleetLink
   /** Null before the start. */
   #ledger: LedgerCoordinator | null = null
   #metrics: MetricsServer | null = null
@@ -110,6 +100,13 @@ export class Supervisor {
       },
       onEmpty: () => void this.#end(),
     })
+    this.#fleet = new FleetLink({
+      ...{ log, announce: ports.announce, slots: this.#slots },
+      onRefused: (sentence) => this.#giveUp(sentence, 2),
+      journalBytes: () => this.#ledger?.backlogBytes() ?? 0,
+      isLeaving: () => this.#leaving,
+    })
+    this.#snapshots = new WorkerSnapshots(this.#slots, () => this.#fleet.machine?.figures() ?? null)
     this.#rollout = new ConfigRollout(config, { log, workers, reread, sendToWorker: this.#slots.send })
     const toLedger = (slot: WorkerSlot, message: LedgerMessageToSupervisor, child: WorkerChild): void => {
       if (slot.journal !== null && slot.process === child) this.#ledger?.onMessage(slot.journal, message)
@@ -128,12 +125,14 @@ export class Supervisor {
         for (const worker of this.#slots.readyWorkers()) {
           if (worker !== from) this.#slots.send(worker, { type: 'routing-update', from, update })
         }
+        this.#fleet.tellRouting(update)
       },
-      snapshot: ({ index }, { id, snapshot }) => this.#snapshotRounds.receive(index, id, snapshot),
+      snapshot: ({ index }, { id, snapshot }) => this.#snapshots.receive(index, id, snapshot),
       'all-snapshots-request': (_slot, { id }, child) =>
-        void this.#sharedSnapshots().then((snapshots) =>
-          sendToProcess(child, { type: 'all-snapshots', id, snapshots }),
-        ),
+        void this.#snapshots
+          .share()
+          .then((snapshots) => sendToProcess(child, { type: 'all-snapshots', id, snapshots })),
+      'pass-barrier': (_slot, message, child) => void this.#fleet.passBarrier(message, child),
       'acquire-quota': toLedger,
       'release-quota': toLedger,
       'quota-overdraft': toLedger,
@@ -164,17 +163,15 @@ export class Supervisor {
     )
     this.#slots.start(first)
     this.#port = await probePort(config.host, config.port)
-    // Also when a start fails half-way.
-    const lock = lockFolder(config.dataDir)
-    process.once('exit', lock.release)
-    this.#restrictStoreAccess()
-    this.#hadStore = existsSync(join(config.dataDir, 'data.mdb'))
-    await checkStore(config.dataDir, lock.wasKilled, this.#ports.log)
+    const { hadStore } = await takeDataFolder(config.dataDir, this.#ports.log)
+    this.#hadStore = hadStore
+    if (this.#leaving) return
+    if (config.databaseUrl !== '') await this.#fleet.join(config)
     if (this.#leaving) return
     // The ledger must be open before workers admit calls: their limits depend on what has been spent.
     await this.#openLedger()
     if (this.#leaving) return
-    this.#metrics = await serveMetrics(config.metrics, () => this.#sharedSnapshots())
+    this.#metrics = await serveMetrics(config.metrics, () => this.#snapshots.share())
     if (config.lab !== 'off') await this.#startLab(config)
     this.#setOpened()
   }
@@ -200,20 +197,13 @@ export class Supervisor {
     if (!this.#leaving) this.#rollout.reload()
   }
 
-  #restrictStoreAccess(): void {
-    const { closed, open } = restrictStoreAccess(this.#rollout.config.dataDir)
-    const { log } = this.#ports
-    if (closed > 0) log.warn({ closed }, 'took the store from the reach of other users of this machine')
-    if (open.length > 0) log.warn({ open }, 'other users of this machine may reach the store')
-  }
-
   async #startLab(config: Config): Promise<void> {
     // It knows every operation, which most starts need not.
     const { startLab } = await import('./lab-supervisor.js')
     this.#lab = await startLab(config, {
       readyWorkers: () => this.#slots.readyWorkers(),
       sendToWorker: this.#slots.send,
-      snapshots: (deadlineMs) => this.#gatherSnapshots(deadlineMs),
+      snapshots: (deadlineMs) => this.#snapshots.gather(deadlineMs),
       workers: this.#slots.count,
       poolThreads: this.#poolThreads,
       target: listeningUrl(config, this.#port),
@@ -222,7 +212,12 @@ export class Supervisor {
 
   async #openLedger(): Promise<void> {
     try {
-      this.#ledger = new LedgerCoordinator(this.#rollout.config, systemClock, this.#ports.log)
+      this.#ledger = new LedgerCoordinator(
+        this.#rollout.config,
+        systemClock,
+        this.#ports.log,
+        this.#fleet.machine,
+      )
       await this.#ledger.start()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -260,6 +255,7 @@ export class Supervisor {
       port: this.#port,
       poolThreads: this.#poolThreads,
       maxConnections: this.#maxConnections,
+      fleet: this.#fleet.machine?.start ?? null,
     })
   }
 
@@ -271,16 +267,12 @@ export class Supervisor {
 
   #announce(): void {
     this.#announced = true
-    const counts = `workers: ${this.#slots.count}, pool threads: ${this.#poolThreads}`
     if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
     const url = listeningUrl(this.#rollout.config, this.#port)
-    const lines = [
-      `sluice listening on ${url} (${counts})`,
-      `start page ${url}/, documentation of the API ${url}/docs`,
-      ...(this.#hadStore ? [KEYS_EXIST] : []),
-    ]
-    // In one piece: who has read that the server listens has read the rest as well.
-    this.#ports.announce(lines.join('\n'))
+    const founder = this.#fleet.machine?.isFounder
+    const hadStore = founder === undefined ? this.#hadStore : !founder
+    const { count: workers } = this.#slots
+    this.#ports.announce(readyLines({ url, workers, poolThreads: this.#poolThreads, hadStore }))
   }
 
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */
@@ -297,24 +289,8 @@ export class Supervisor {
   #onWorkerExit({ index, journal }: WorkerSlot): void {
     if (journal !== null) this.#ledger?.workerDied(journal)
     this.#lab?.workerDied(index)
-    this.#snapshotRounds.workerDied(index)
+    this.#snapshots.workerDied(index)
     this.#rollout.workerDied(index)
-  }
-
-  /** Callers that ask while a round is under way share it: scrapers cannot multiply the work of the workers. */
-  #sharedSnapshots(): Promise<readonly WorkerSnapshot[]> {
-    this.#snapshots ??= this.#gatherSnapshots(SNAPSHOT_MS).finally(() => {
-      this.#snapshots = null
-    })
-    return this.#snapshots
-  }
-
-  async #gatherSnapshots(deadlineMs: number): Promise<readonly WorkerSnapshot[]> {
-    const workers = this.#slots.readyWorkers()
-    const replies = await this.#snapshotRounds.ask(workers, deadlineMs, (id) => {
-      for (const worker of workers) this.#slots.send(worker, { type: 'snapshot-request', id })
-    })
-    return replies.map(({ answer }) => answer)
   }
 
   #leave(code: number): void {
@@ -339,6 +315,7 @@ export class Supervisor {
     const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS))
     await Promise.race([this.#ledger?.close().catch(() => {}), late])
     await this.#ledger?.whenIdle()
+    await this.#fleet.leave()
     this.#ports.exit(this.#exitCode)
   }
 

@@ -86,6 +86,11 @@ export class WorkerSlots {
     )
   }
 
+  /** Workers that were told to start. */
+  startedWorkers(): number[] {
+    return this.#slots.flatMap(({ index, journal }) => (journal === null ? [] : [index]))
+  }
+
   /** Sends to a worker, or to none when it has just died. */
   readonly send = (worker: number, message: MessageToWorker): void => {
     const child = this.#slots[worker]?.process

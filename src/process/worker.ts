@@ -7,10 +7,12 @@ import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
+import { openStore } from '../compose/store.js'
 import { type ComposedWorker, composeWorker } from '../compose/worker.js'
+import type { WorkerStore } from '../compose/worker-store.js'
 import type { Config } from '../config/config.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
-import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
+import type { MetricsSnapshot } from '../telemetry/counters/fleet-figures.js'
 import { loadNativeServer, type NativeServer, NativeServerUnavailable } from '../transport/native-server.js'
 import { serveUws, type UwsServer } from '../transport/uws.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
@@ -33,21 +35,23 @@ function sendToSupervisor(message: MessageToSupervisor): boolean {
   return process.connected
 }
 
+type StartMessage = MessageToWorker & { readonly type: 'start-worker' }
+
 class WorkerProcess {
   readonly #log: Log
   readonly #config: Config
   readonly #native: NativeServer
-  readonly #snapshotReplies = new PendingReplies<readonly WorkerSnapshot[]>(systemClock)
+  readonly #snapshotReplies = new PendingReplies<MetricsSnapshot>(systemClock)
   readonly #composed: ComposedWorker
   readonly #maxConnections: number
   #server: UwsServer | null = null
   #leaving = false
 
-  constructor(start: MessageToWorker & { type: 'start-worker' }, native: NativeServer) {
+  constructor(start: StartMessage, native: NativeServer, log: Log, opened: WorkerStore) {
     this.#native = native
     this.#config = start.config
     this.#maxConnections = start.maxConnections
-    this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
+    this.#log = log
     // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
     process.on('uncaughtException', (err) => {
       this.#log.fatal({ err }, 'uncaught error')
@@ -57,13 +61,17 @@ class WorkerProcess {
       config: start.config,
       worker: start.worker,
       poolThreads: start.poolThreads,
-      log: this.#log,
+      log,
+      opened,
       collect: () => this.#allSnapshots(),
       connections: () => this.#server?.connections() ?? 0,
       listeningUrl: listeningUrl(start.config, start.port),
       journal: start.journal,
       sendToSupervisor,
-      broadcast: start.workers > 1 ? (update) => sendToSupervisor({ type: 'routing-update', update }) : null,
+      broadcast:
+        start.workers > 1 || start.fleet !== null
+          ? (update) => sendToSupervisor({ type: 'routing-update', update })
+          : null,
     })
   }
 
@@ -81,7 +89,7 @@ class WorkerProcess {
       this.#log.info({ build: name, version, node: process.version }, 'native server')
       await this.#bootstrapAccounts()
       await this.#sweepFiles()
-      await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
+      await seedItems(this.#composed.store.items, count, this.#log, systemClock, () => this.#leaving)
     }
     await this.#composed.start()
     if (this.#leaving) return
@@ -160,6 +168,10 @@ class WorkerProcess {
       case 'ledger-synced':
         this.#composed.accounting.onMessage(message)
         break
+      case 'standing':
+      case 'barrier-passed':
+        this.#composed.fleet?.onMessage(message)
+        break
       case 'all-snapshots':
         this.#snapshotReplies.receive(message.id, message.snapshots)
         break
@@ -169,11 +181,11 @@ class WorkerProcess {
   }
 
   /** Of all workers; a supervisor that does not answer leaves this one with its own. */
-  #allSnapshots(): Promise<readonly WorkerSnapshot[]> {
+  #allSnapshots(): Promise<MetricsSnapshot> {
     return new Promise((resolve) => {
       const send = (id: number): boolean => sendToSupervisor({ type: 'all-snapshots-request', id })
       this.#snapshotReplies.ask(SNAPSHOTS_MS, send, (snapshots) =>
-        resolve(snapshots ?? [this.#composed.stats.snapshot()]),
+        resolve(snapshots ?? { workers: [this.#composed.stats.snapshot()], fleet: null }),
       )
     })
   }
@@ -235,15 +247,18 @@ function beat(periodMs: number): void {
 }
 
 let worker: WorkerProcess | null = null
-/** What the supervisor said while the native server was being loaded. */
+/** What the supervisor said while the native server was being loaded and the store opened. */
 const early: MessageToWorker[] = []
 
-async function startWorker(message: MessageToWorker & { type: 'start-worker' }): Promise<void> {
+async function startWorker(message: StartMessage): Promise<void> {
   beat(heartbeatPeriodMs(message.config.workerSilenceMs))
   try {
     // Before anything is made or opened: a machine it does not fit is told so, and nothing else has happened.
     const native = await loadNativeServer(message.config.native)
-    worker = new WorkerProcess(message, native)
+    const { config, fleet } = message
+    const log = createLog(config.logLevel, `worker-${message.worker}`)
+    const opened = await openStore({ config, clock: systemClock, log, fleet, sendToSupervisor })
+    worker = new WorkerProcess(message, native, log, opened)
     for (const one of early) worker.onMessage(one)
     await worker.listen(message.port, message.worker === 0)
   } catch (error) {

@@ -2,6 +2,7 @@
  * The port of workload identity federation: issuers, policies, our own signing keys, and the audit. Records are
  * JSON; times are Unix milliseconds.
  */
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** Of an organization. */
 export interface OwnedRecord {
@@ -110,7 +111,12 @@ export interface FederationStore {
   /** Adds rows, in one transaction, and lets the oldest of their trails go beyond what is kept. */
   appendAudit(rows: readonly FederationAuditRow[]): Promise<void>
   /** Rows of one trail after the newest `offset`. */
-  auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage
+  auditPage(
+    organizationId: string,
+    trail: AuditTrailName,
+    offset: number,
+    limit: number,
+  ): MaybePromise<FederationAuditPage>
 }
 
 export interface OwnedRecords<T extends OwnedRecord> {

@@ -2,6 +2,7 @@
  * The port of the files: records of what was uploaded or made here, and their contents. A content is written once,
  * before its record, and never changed; times are Unix milliseconds.
  */
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** Who put it there. Only what the server made may be downloaded (contract/gateway 8.1). */
 type FileOrigin = 'uploaded' | 'created'
@@ -80,12 +81,12 @@ interface SweepResult {
 /** Reads of records see every change that was acknowledged before, by any process; records are frozen. */
 export interface FileStore {
   /** Null for what is no id as well. */
-  file(id: string): FileRecord | null
-  filesOf(workspaceId: string, page: FileListQuery): FileListPage
+  file(id: string): MaybePromise<FileRecord | null>
+  filesOf(workspaceId: string, page: FileListQuery): MaybePromise<FileListPage>
   /** Fails with `forbidden` when the organization has as many files, or bytes in them, as it may have. */
-  requireRoom(organizationId: string): void
-  /** Begins a file. The disk is asked when there are bytes for it. */
-  beginFile(): FileWriter
+  requireRoom(organizationId: string): MaybePromise<void>
+  /** Begins a file of that organization. Whether there is room for its bytes is asked as they come. */
+  beginFile(organizationId: string): FileWriter
   /** Stores bytes that are at hand: for files that the server makes. */
   createFile(file: NewFileDetails, content: Uint8Array): Promise<FileRecord>
   /** Record first, then content; a reading under way goes on. True when this call removed it. */

@@ -2,6 +2,7 @@
  * The ledger: what every inference came to. Rows are written once, when an inference is over; sums by key and by
  * organization are kept beside them. Money is in integer nano-dollars, times are Unix milliseconds.
  */
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
 
 /**
@@ -190,23 +191,26 @@ export type LedgerPayer = `k${string}` | `o${string}`
 export const keyPayer = (hash: string): LedgerPayer => `k${hash}`
 export const organizationPayer = (id: string): LedgerPayer => `o${id}`
 
-/** Reads of the ledger, by any process. They see what has been brought into it; see `UsageLedger.fresh`. */
+/**
+ * Reads of the ledger, by any process. They see what has been brought into it; see `UsageLedger.sync`. The embedded
+ * ledger answers at once, the one that machines share with a promise that may fail with `unavailable`.
+ */
 export interface LedgerReader {
-  row(id: string): LedgerRow | null
-  /** What was spent in the periods that `now` lies in. */
-  spending(payer: LedgerPayer, now: number): Spending
+  row(id: string): MaybePromise<LedgerRow | null>
+  /** What each of these has spent in the periods that `now` lies in, in their order. */
+  spending(payers: readonly LedgerPayer[], now: number): MaybePromise<readonly Spending[]>
   /** What was spent in one period: of that name and number (see utc-period.ts), or in all. */
   spentIn(
     payer: LedgerPayer,
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
-  ): number
+  ): MaybePromise<number>
 }
 
 /** As the operations on usage see it. */
 export interface UsageLedger extends LedgerReader {
   /**
-   * Resolves when everything that was answered before, by any worker, is in the ledger. Fails with `unavailable`
-   * when that takes too long.
+   * Resolves when everything that was answered before, by any worker, is in the ledger; what a machine has answered that
+   * cannot be asked is there within a second. Fails with `unavailable` when that takes too long.
    */
   sync(): Promise<void>
 }

@@ -2,6 +2,7 @@
  * The port of what models keep between conversations: texts under keys, a set for each workspace. A key says where a
  * text stands as a path does, but nothing of it ever becomes a path on the disk.
  */
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** The texts of one workspace, within one transaction. */
 export interface KeyedTexts {
@@ -18,7 +19,7 @@ export interface KeyedTexts {
 /** What any process has acknowledged, every process reads. */
 export interface MemoryStore {
   /** Several reads of one state; `work` changes nothing. */
-  read<T>(workspaceId: string, work: (texts: KeyedTexts) => T): T
+  read<T>(workspaceId: string, work: (texts: KeyedTexts) => T): MaybePromise<T>
   /**
    * Runs `work` alone among all processes; resolves with what it returned when the disk has it. `work` must not throw.
    * Fails with `unavailable` when the store cannot take it.

@@ -2,6 +2,7 @@
  * The port of directory groups: who is in them, which role a group has in a workspace, and what was changed. Records
  * are JSON; times are Unix milliseconds.
  */
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 export const SCIM_ROLES = ['admin', 'member'] as const
 export type ScimRole = (typeof SCIM_ROLES)[number]
@@ -89,7 +90,7 @@ export interface ScimStore extends ScimMappings, ScimGroups, ScimDirectRoles {
   /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
   roleOf(workspaceId: string, userId: string): ScimRole | null
   /** Rows after the newest `offset`. */
-  auditPage(organizationId: string, offset: number, limit: number): ScimAuditPage
+  auditPage(organizationId: string, offset: number, limit: number): MaybePromise<ScimAuditPage>
 }
 
 export interface ScimMappings {

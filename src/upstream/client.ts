@@ -329,6 +329,10 @@ class Connection implements CallConnection {
     return this.hasServed && this.socket?.filter.heard === false
   }
 
+  awaitReadEnd(call: OngoingUpstreamCall): void {
+    this.socket!.awaitReadEnd(call)
+  }
+
   dispatch(call: OngoingUpstreamCall): void {
     const { method, path, headers, body } = call.request
     this.socket?.filter.expectAnswer()

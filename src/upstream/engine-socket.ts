@@ -11,6 +11,11 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 /** A body up to this length is copied behind its head; a longer one goes out beside it. */
 const LONGEST_JOINED = 16 * 1024
 
+/** Wants to know when the engine has taken all that one read has brought. */
+export interface ReadEndListener {
+  tellReadEnd(): void
+}
+
 type WriteSocket = (chunk: string | Uint8Array, encoding?: BufferEncoding) => boolean
 
 export class EngineSocket {
@@ -21,6 +26,9 @@ export class EngineSocket {
   #isHeld = false
   /** The other side has ended, behind what the engine has not taken. */
   #hasEnd = false
+  #isReading = false
+  /** Whom the end of the read under way concerns. */
+  #listener: ReadEndListener | null = null
   /** Begin of what is written between `cork` and `uncork`. */
   #head: string | null = null
 
@@ -44,7 +52,22 @@ export class EngineSocket {
     const passed = this.filter.pass(bytes)
     if (passed === null) return
     this.#unread = this.#unread === null ? passed : Buffer.concat([this.#unread, passed])
-    if (!this.#isHeld) this.socket.emit('readable')
+    if (this.#isHeld) return
+    this.#isReading = true
+    try {
+      this.socket.emit('readable')
+    } finally {
+      this.#isReading = false
+    }
+    const listener = this.#listener
+    this.#listener = null
+    listener?.tellReadEnd()
+  }
+
+  /** At the end of the read under way, where there is one, and in the next tick otherwise: what was held back comes so. */
+  awaitReadEnd(listener: ReadEndListener): void {
+    if (this.#isReading && this.#listener === null) this.#listener = listener
+    else process.nextTick(tellReadEnd, listener)
   }
 
   #attachReader(socket: Socket): void {
@@ -113,6 +136,10 @@ export class EngineSocket {
       return typeof chunk === 'string' ? true : writeBehind(head, chunk)
     }) as Socket['write']
   }
+}
+
+function tellReadEnd(listener: ReadEndListener): void {
+  listener.tellReadEnd()
 }
 
 function joined(head: string, body: Uint8Array): Buffer {

@@ -1,6 +1,7 @@
 /** One call: its phases, their limits, and what the HTTP engine tells about it. */
 import { LinkedNode } from '../base/linked-list.js'
 import { readHeaders } from './answer-head.js'
+import type { ReadEndListener } from './engine-socket.js'
 import type {
   PhaseTimeouts,
   UpstreamCall,
@@ -19,6 +20,8 @@ const DRAIN_BYTES = 64 * 1024
 export interface CallConnection {
   /** It has served a call before this one, of which no byte has been answered yet. */
   readonly isSilentSinceReuse: boolean
+  /** Tells the call when the engine has taken all that the read under way has brought. */
+  awaitReadEnd(call: ReadEndListener): void
 }
 
 /** The pool that gave the call its connection. */
@@ -242,10 +245,10 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     } catch (error) {
       this.failDefective(error)
     }
-    if (!this.awaitsReadEnd && this.receiver.onReadEnd !== undefined) {
+    if (!this.awaitsReadEnd && this.receiver.onReadEnd !== undefined && this.connection !== null) {
       this.awaitsReadEnd = true
       // The engine tells one piece after the other, each chunk of the coding for itself, and does not say when it is done.
-      process.nextTick(tellReadEnd, this)
+      this.connection.awaitReadEnd(this)
     }
     return this.mayContinue()
   }
@@ -298,10 +301,6 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     this.phase = phase
     this.progressed = true
   }
-}
-
-function tellReadEnd(call: OngoingUpstreamCall): void {
-  call.tellReadEnd()
 }
 
 const PHASE_LIMITS: Readonly<Record<UpstreamPhase, (timeouts: PhaseTimeouts) => number>> = {

@@ -30,7 +30,11 @@ export const FOLDERS: readonly FolderRule[] = [
   rule('src/base/', 'what everybody needs and that needs nobody: faults, clock, ids, money, log', ''),
   rule('src/transport/', 'the native edge: sockets, framing, answers', 'src/base/'),
   rule('src/upstream/', 'the HTTP client, the address guard, event streams', 'src/base/'),
-  rule('src/store/', 'the store ports, and LMDB and files behind them', 'src/base/'),
+  rule(
+    'src/store/',
+    'the store ports, and LMDB, PostgreSQL and files behind them',
+    'src/base/ type:src/limits/quota-bank.ts',
+  ),
   rule('src/cpu-pool/', 'the pool of threads and its queue', 'src/base/ workers/tasks.ts'),
   rule('src/telemetry/counters/', 'what each worker counts', 'src/base/ type:src/cpu-pool/pool.ts'),
   rule(
@@ -282,15 +286,15 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/features/*/',
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
-     src/store/account-store.ts src/store/federation-store.ts src/store/ledger-store.ts
-     src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     src/store/account-store.ts src/store/federation-store.ts src/store/fleet-view.ts
+     src/store/ledger-store.ts src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
      src/federation/`,
   ),
   rule(
     'src/app.ts',
     'ports in, endpoints out: the list of all operations',
-    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/features/ src/http/
-     type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
+    `src/base/ type:src/store/store.ts type:src/store/fleet-view.ts type:src/store/ledger-store.ts
+     src/features/ src/http/ type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
      type:src/federation/admin/ports.ts`,
   ),
   rule(
@@ -299,6 +303,12 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/base/ type:src/telemetry/counters/ src/telemetry/prometheus/ type:src/transport/exchange.ts',
   ),
   // A client of the gateway and a provider for it: what it judges it may not share with whom it judges.
+  rule('src/drill/verdict.ts', 'verdicts and scores of drills', ''),
+  rule(
+    'src/drill/fleet/',
+    'machines, clusters of PostgreSQL and a TCP proxy that fails: for drills, trials and tests',
+    'src/base/ src/drill/verdict.ts',
+  ),
   rule('src/drill/', 'a caller and a faulty provider that judge the gateway between them', ''),
   rule(
     'src/config/',
@@ -306,9 +316,14 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/base/ src/gateway/catalog/configuration.ts src/lab/delay-shape.ts',
   ),
   rule(
+    'src/fleet/',
+    'a machine among others: heartbeats, epochs, until when it may serve, the revocation barrier',
+    'src/base/ type:src/store/membership.ts type:src/store/revocation-barrier.ts',
+  ),
+  rule(
     'src/process/ipc/',
     'the messages between supervisor and workers',
-    `src/base/ type:src/config/config.ts type:src/gateway/catalog/configuration.ts
+    `src/base/ type:src/config/config.ts type:src/fleet/standing.ts type:src/gateway/catalog/configuration.ts
      type:src/gateway/routing/routing-update.ts type:src/lab/lab-command.ts type:src/limits/
      type:src/telemetry/counters/`,
   ),
@@ -317,21 +332,22 @@ export const FOLDERS: readonly FolderRule[] = [
     'the only place that chooses implementations and connects them',
     `src/base/ src/store/ src/config/ src/http/ src/identity/ src/federation/ src/limits/ src/ledger/
      src/gateway/ src/inference-http/ src/simulator/ src/upstream/ src/telemetry/ src/cpu-pool/ src/lab/
-     src/features/ src/app.ts type:src/process/ipc/`,
+     src/features/ src/fleet/ src/app.ts type:src/process/ipc/`,
   ),
   rule(
     'src/process/',
     'supervisor, workers, signals, restarts',
-    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/store/ledger/ src/config/
-     src/compose/ src/identity/ src/limits/ src/ledger/ src/gateway/accounting/
+    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts type:src/store/ledger/
+     src/store/replicated/replica-folder.ts src/config/ src/compose/ src/identity/ src/limits/ src/ledger/
+     type:src/gateway/routing/routing-update.ts
      type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts
      src/transport/native-server.ts`,
   ),
   rule(
     'src/cli/',
     'one file per word of the command line',
-    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/config/
-     src/compose/ src/identity/ src/federation/ src/gateway/catalog/
+    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts type:src/store/fleet-view.ts
+     type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/ type:src/features/generation/
      type:src/features/routing/`,
@@ -384,6 +400,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   undici: { owners: ['src/upstream/client.ts'] },
   piscina: { owners: ['src/cpu-pool/lane.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },
+  pg: { owners: ['src/store/postgres/'] },
   pino: { owners: ['src/base/log.ts'] },
   '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
   jose: { owners: ['src/identity/', 'src/federation/'] },
@@ -415,6 +432,8 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
     owners: [
       'src/process/',
       'src/base/server-process.ts',
+      'src/drill/fleet/machine.ts',
+      'src/drill/fleet/postgres-cluster.ts',
       'src/gateway/tools/mcp/stdio-transport.ts',
       'src/gateway/tools/bash/local/sandbox-process.ts',
     ],
@@ -482,8 +501,8 @@ export const APPARATUS: readonly FolderRule[] = [
   rule(
     'bench/trials/',
     'what has to hold when processes are killed, readers are slow and callers leave',
-    `src/base/ bench/harness/ bench/performance/ src/store/ src/ledger/journal/
-     src/simulator/audio/embedded-text.ts workers/`,
+    `src/base/ bench/harness/ bench/performance/ src/store/ src/ledger/ src/drill/fleet/
+     src/limits/ src/simulator/audio/embedded-text.ts workers/`,
   ),
   rule('bench/run.ts', 'the command line of `npm run bench`', 'bench/'),
   rule(
@@ -491,14 +510,16 @@ export const APPARATUS: readonly FolderRule[] = [
     'servers, clients, providers and data of the tests',
     `src/base/ type:workers/tasks.ts workers/job-runner.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
      type:src/telemetry/counters/ src/http/ src/limits/ src/identity/ src/federation/ src/gateway/
-     src/features/ type:src/lab/run-summary.ts src/drill/ src/simulator/mcp/ bench/harness/`,
+     src/features/ type:src/lab/run-summary.ts src/drill/ src/fleet/ src/ledger/journal/ src/compose/fleet-ledger.ts
+     type:src/compose/ledger.ts src/simulator/mcp/ bench/harness/`,
   ),
   rule('test/architecture/', 'the import rules and what checks them', ''),
   rule('test/documents/', 'citations and links of the documents', ''),
   rule(
     'test/conformance/',
     'suites that every implementation of a port passes',
-    'src/store/ type:src/transport/exchange.ts test/support/',
+    `src/base/ src/store/ src/compose/workspace-files.ts type:src/gateway/formats/ src/gateway/tools/memory/
+     type:src/gateway/tools/port/ type:src/transport/exchange.ts test/support/`,
   ),
   rule(
     'test/',

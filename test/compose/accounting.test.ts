@@ -5,6 +5,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { WorkerAccounting } from '../../src/compose/accounting.js'
+import { openLedger } from '../../src/compose/ledger.js'
 import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import type { Plan } from '../../src/gateway/routing/plan.js'
 import { Generation } from '../../src/gateway/run/generation.js'
@@ -54,7 +55,8 @@ test('the row of a call is in the journal before what it has left over is given 
     return lines.some((line) => line.startsWith('C '))
   }
   const parts = new WorkerAccounting({
-    config: { dataDir },
+    ...openLedger(dataDir),
+    fleet: null,
     journal: JOURNAL,
     store: {
       accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
@@ -93,7 +95,8 @@ test('the row of a call is in the journal before what it has left over is given 
 test('on a disk without room for what a row tells, its figures are written', async (t) => {
   const dataDir = tempFolder(t)
   const parts = new WorkerAccounting({
-    config: { dataDir },
+    ...openLedger(dataDir),
+    fleet: null,
     journal: JOURNAL,
     store: { accounts: { organization: () => null } as unknown as AccountStore },
     clock: systemClock,

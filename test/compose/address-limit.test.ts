@@ -3,6 +3,7 @@ import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { createLog } from '../../src/base/log.js'
 import { WorkerAccounting } from '../../src/compose/accounting.js'
+import { openLedger } from '../../src/compose/ledger.js'
 import { limitByAddress } from '../../src/limits/address-limit.js'
 import type { QuotaGrant } from '../../src/limits/quota.js'
 import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.js'
@@ -21,7 +22,8 @@ function limitedWorker(t: Test) {
     []
   const told: string[] = []
   const parts = new WorkerAccounting({
-    config: { dataDir: tempFolder(t) },
+    ...openLedger(tempFolder(t)),
+    fleet: null,
     journal: '1-2-3',
     store: { accounts: {} as AccountStore },
     clock,

@@ -49,6 +49,11 @@ const GOOD: readonly Good[] = [
   { name: 'workers', env: '3', file: 3, value: 3 },
   { name: 'poolThreads', env: '256', file: 256, value: 256 },
   { name: 'dataDir', env: '/var/lib/x', file: '/var/lib/x', value: '/var/lib/x' },
+  { name: 'databaseConnections', env: '2', file: 1000, value: undefined },
+  { name: 'machine', env: 'sluice-0.example', file: 'A', value: undefined },
+  { name: 'fleetStalenessMs', env: '2000', file: 2000, value: 2000 },
+  { name: 'fleetWhenStoreIsAway', env: 'serve', file: 'serve', value: 'serve' },
+  { name: 'fleetJournalBytes', env: '67108864', file: 67_108_865, value: undefined },
   { name: 'logLevel', env: 'silent', file: 'silent', value: 'silent' },
   ...(['none', 'failures', 'all'] as const).map((each) => ({
     ...{ name: 'logCalls' as const, env: each, file: each, value: each },
@@ -115,8 +120,9 @@ test('every setting can come from the environment and from the file, and means t
     if (value !== undefined) t.same(fromFile, value, `${setting.key}: ${file}`)
     else t.ok(fromFile !== undefined && fromEnvironment !== undefined)
   }
+  const together = ['tlsKey', 'tlsCert', 'databaseUrl', 'sealingKeyFile']
   const untried = Object.keys(SETTINGS).filter(
-    (name) => !name.startsWith('tls') && !GOOD.some((good) => good.name === name),
+    (name) => !together.includes(name) && !GOOD.some((good) => good.name === name),
   )
   t.same(untried, [], 'every setting was tried')
 })
@@ -150,6 +156,16 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
   ['SLUICE_WORKERS', 'many', 'must be "auto" or an integer'],
   ['SLUICE_WORKERS', '257', 'must be an integer from 1 to 256'],
   ['SLUICE_POOL_THREADS', '-1', 'must be an integer from 1 to 256'],
+  ['SLUICE_DATABASE_URL', 'mysql://host/name', 'must be a URL as postgres://'],
+  ['SLUICE_DATABASE_URL', 'postgres://host:5432/', 'must be a URL as postgres://'],
+  ['SLUICE_DATABASE_URL', 'host=a dbname=b', 'must be a URL as postgres://'],
+  ['SLUICE_DATABASE_CONNECTIONS', '1', 'must be an integer from 2'],
+  ['SLUICE_MACHINE', 'two words', 'must be 1 to 63 letters'],
+  ['SLUICE_MACHINE', '-a', 'must be 1 to 63 letters'],
+  ['SLUICE_MACHINE', 'm'.repeat(64), 'must be 1 to 63 letters'],
+  ['SLUICE_SEALING_KEY_FILE', '/no/such/key', 'must name a readable file'],
+  ['SLUICE_FLEET_STALENESS_MS', '1999', 'must be an integer from 2000'],
+  ['SLUICE_FLEET_WHEN_STORE_IS_AWAY', 'wait', 'must be refuse or serve'],
   ['SLUICE_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
   ['SLUICE_LOG_CALLS', 'successes', 'must be one of none, failures, all'],
   ['SLUICE_NATIVE', 'older', 'must be auto or newer'],
@@ -311,6 +327,19 @@ test('what a reload cannot change is told by its key', async (t) => {
 test('the operations that have a permission of their own without any configuration exist', async (t) => {
   const known = lockableOperations()
   for (const name of Object.keys(DEFAULT_PERMISSIONS)) t.ok(known.has(name), name)
+})
+
+test('machines that share a database need a sealing key, and the password of a bad URL is not repeated', async (t) => {
+  const SLUICE_DATABASE_URL = 'postgres://sluice:secret@127.0.0.1/sluice'
+  t.same(await faults({ SLUICE_DATABASE_URL }), [
+    'SLUICE_DATABASE_URL: machines that share a PostgreSQL need the same SLUICE_SEALING_KEY_FILE',
+  ])
+  const SLUICE_SEALING_KEY_FILE = fileWith(t, 'k'.repeat(32))
+  t.match(await loadConfig({ SLUICE_DATABASE_URL, SLUICE_SEALING_KEY_FILE }), {
+    databaseUrl: SLUICE_DATABASE_URL,
+    sealingKeyFile: SLUICE_SEALING_KEY_FILE,
+  })
+  t.notMatch((await faults({ SLUICE_DATABASE_URL: 'http://sluice:secret@127.0.0.1/' })).join(), 'secret')
 })
 
 test('TLS needs both files', async (t) => {

@@ -162,8 +162,8 @@ function keyChanges(named: Named): void {
         ])
       }),
     )
-    t.equal(items.lastId(), 200)
-    t.equal(Buffer.from(items.list(0, 100)).toString(), '[]')
+    t.equal(await items.lastId(), 200)
+    t.equal(Buffer.from(await items.list(0, 100)).toString(), '[]')
     t.equal(accounts.keys().filter(({ limit }) => limit !== null).length, 200)
   })
 }

@@ -47,8 +47,8 @@ const create = fc.tuple(itemFields, seconds).map(([fields, after]) =>
     const { id, json } = await real.items.create(fields)
     equal(id, model.create(fields, real.now))
     equal(text(json), model.json(id))
-    equal(text(real.items.read(id)), model.json(id))
-    equal(real.items.lastId(), model.lastId)
+    equal(text(await real.items.read(id)), model.json(id))
+    equal(await real.items.lastId(), model.lastId)
   }),
 )
 
@@ -57,7 +57,7 @@ const replace = fc.tuple(pick, itemFields).map(([picked, fields]) =>
     real.now += 1
     const id = idFrom(model, picked)
     equal(text(await real.items.replace(id, fields)), model.replace(id, fields))
-    equal(text(real.items.read(id)), model.json(id))
+    equal(text(await real.items.read(id)), model.json(id))
   }),
 )
 
@@ -65,20 +65,20 @@ const remove = pick.map((picked) =>
   command(`remove(${picked})`, async (model, real) => {
     const id = idFrom(model, picked)
     equal(await real.items.remove(id), model.remove(id))
-    equal(real.items.read(id), null)
+    equal(await real.items.read(id), null)
   }),
 )
 
 const read = pick.map((picked) =>
   command(`read(${picked})`, async (model, real) => {
     const id = idFrom(model, picked)
-    equal(text(real.items.read(id)), model.json(id))
+    equal(text(await real.items.read(id)), model.json(id))
   }),
 )
 
 const list = fc.tuple(fc.nat({ max: 120 }), limit).map(([offset, most]) =>
   command(`list(${offset}, ${most})`, async (model, real) => {
-    equal(text(real.items.list(offset, most)), model.list(offset, most))
+    equal(text(await real.items.list(offset, most)), model.list(offset, most))
   }),
 )
 
@@ -130,8 +130,8 @@ const atOnce = fc.array(write, { minLength: 1, maxLength: 40, size: 'max' }).map
       equal(id, model.create(fields, real.now))
       equal(text(json), model.json(id))
     }
-    equal(real.items.lastId(), known + created.length)
-    equal(text(real.items.list(0, 1000)), model.list(0, 1000))
+    equal(await real.items.lastId(), known + created.length)
+    equal(text(await real.items.list(0, 1000)), model.list(0, 1000))
   }),
 )
 
@@ -143,8 +143,8 @@ async function change(model: ItemModel, real: StoreAtPlace, id: number, fields: 
 const reopen = fc.constant(
   command('reopen()', async (model, real) => {
     await real.reopen()
-    equal(real.items.lastId(), model.lastId)
-    ok(text(real.items.list(0, 1000)) === model.list(0, 1000), 'the same items after the reopening')
+    equal(await real.items.lastId(), model.lastId)
+    ok(text(await real.items.list(0, 1000)) === model.list(0, 1000), 'the same items after the reopening')
   }),
 )
 

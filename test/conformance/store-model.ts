@@ -76,6 +76,11 @@ export function modelStore(
       const id = model.create(fields, unixSeconds())
       return { id, json: Buffer.from(model.json(id)!) }
     },
+    createNext: async (after, fields) => {
+      if (after !== model.lastId) return 0
+      for (const each of fields) model.create(each, unixSeconds())
+      return fields.length
+    },
     replace: async (id, fields) => bytesOf(model.replace(id, fields)),
     remove: async (id) => model.remove(id),
     lastId: () => model.lastId,

@@ -1,31 +1,40 @@
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/store.js'
 
+/** What of a store the suites look at. */
+type PlacedStore = Pick<Store, 'items' | 'close'> & { readonly accounts?: Store['accounts'] }
+
 /** A place that keeps what stores opened there have written. */
 interface StorePlace {
   /** Opens the store. One at a time. */
-  open(unixSeconds: () => number): Omit<Store, 'federation' | 'files' | 'memory' | 'scim'>
+  open(unixSeconds: () => number): PlacedStore
   /** Takes everything away, after the last store was closed. */
-  remove(): void
+  remove(): void | Promise<void>
 }
 
 /** An implementation of the store's port, for the shared suite. */
 export interface StoreKind {
   readonly name: string
+  /** The test that the suite's tests belong to, where they need what ends with it. */
+  readonly within?: Test
   /** A new, empty place. */
-  place(): StorePlace
+  place(): StorePlace | Promise<StorePlace>
 }
 
 /** A store at a place of its own, with a clock that stands until it is moved. */
 export class StoreAtPlace {
   readonly #place: StorePlace
-  #store: Omit<Store, 'federation' | 'files' | 'memory' | 'scim'>
+  #store: PlacedStore
   /** Unix time in seconds, as the store sees it. */
   now = 1_700_000_000.5
 
-  constructor(kind: StoreKind) {
-    this.#place = kind.place()
+  private constructor(place: StorePlace) {
+    this.#place = place
     this.#store = this.#place.open(() => this.now)
+  }
+
+  static async open(kind: StoreKind): Promise<StoreAtPlace> {
+    return new StoreAtPlace(await kind.place())
   }
 
   get items(): Store['items'] {
@@ -33,7 +42,7 @@ export class StoreAtPlace {
   }
 
   get accounts(): Store['accounts'] {
-    return this.#store.accounts
+    return this.#store.accounts!
   }
 
   close(): Promise<void> {
@@ -47,7 +56,7 @@ export class StoreAtPlace {
 
   async end(): Promise<void> {
     await this.#store.close()
-    this.#place.remove()
+    await this.#place.remove()
   }
 }
 

@@ -1,6 +1,6 @@
 /** What every implementation of the store's port has to do (contract/practice 1, 3, 4 and 6). */
 import fc from 'fast-check'
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import type { ItemFields } from '../../src/store/store.js'
 import { accounts } from './account-suite.js'
 import { storeCommands } from './store-commands.js'
@@ -24,27 +24,45 @@ function idsOf(bytes: Uint8Array): number[] {
 
 /** Declares the suite's tests for one implementation. */
 export function storeSuite(kind: StoreKind): void {
-  const named: Named = (name, run) => {
-    void test(`${kind.name}: ${name}`, async (t) => {
-      const store = new StoreAtPlace(kind)
+  itemSuite(kind)
+  accountSuite(kind)
+}
+
+/** The part of it that is about accounts. */
+export function accountSuite(kind: StoreKind): void {
+  accounts(namedFor(kind))
+}
+
+function declare(kind: StoreKind, name: string, run: (t: Test) => Promise<void>): void {
+  void (kind.within === undefined ? test(name, run) : kind.within.test(name, run))
+}
+
+function namedFor(kind: StoreKind): Named {
+  return (name, run) => {
+    declare(kind, `${kind.name}: ${name}`, async (t) => {
+      const store = await StoreAtPlace.open(kind)
       t.after(() => store.end())
       await run(t, store)
     })
   }
+}
+
+/** The part of it that is about items. */
+export function itemSuite(kind: StoreKind): void {
+  const named = namedFor(kind)
   writing(named)
   ids(named)
   listing(named)
   searching(named)
   closing(named)
-  accounts(named)
   histories(kind)
 }
 
 function writing(named: Named): void {
   named('an empty store has nothing', async (t, { items }) => {
-    t.equal(items.read(1), null)
-    t.equal(text(items.list(0, 100)), '[]')
-    t.equal(items.lastId(), 0)
+    t.equal(await items.read(1), null)
+    t.equal(text(await items.list(0, 100)), '[]')
+    t.equal(await items.lastId(), 0)
     const { items: found, scanned } = await items.search(Buffer.from('a'), 10, PRESENT)
     t.equal(text(found), '[]')
     t.equal(scanned, 0)
@@ -58,8 +76,8 @@ function writing(named: Named): void {
     const wanted = '{"name":"Lamp","description":"bright","price":12.5,"id":1,"created_at":1700000000.25}'
     t.equal(id, 1)
     t.equal(text(json), wanted)
-    t.equal(text(store.items.read(1)), wanted)
-    t.equal(text(store.items.list(0, 20)), `[${wanted}]`)
+    t.equal(text(await store.items.read(1)), wanted)
+    t.equal(text(await store.items.list(0, 20)), `[${wanted}]`)
   })
 
   named('replacing changes all fields and keeps id and creation time', async (t, store) => {
@@ -67,16 +85,16 @@ function writing(named: Named): void {
     store.now += 3600
     const wanted = '{"name":"new","description":"","price":0,"id":1,"created_at":1700000000.5}'
     t.equal(text(await store.items.replace(1, thing('new'))), wanted)
-    t.equal(text(store.items.read(1)), wanted)
+    t.equal(text(await store.items.read(1)), wanted)
   })
 
   named('what was removed is gone, and stays gone', async (t, { items }) => {
     await items.create(thing('a'))
     t.equal(await items.remove(1), true)
-    t.equal(items.read(1), null)
+    t.equal(await items.read(1), null)
     t.equal(await items.remove(1), false)
     t.equal(await items.replace(1, thing('b')), null)
-    t.equal(text(items.list(0, 10)), '[]')
+    t.equal(text(await items.list(0, 10)), '[]')
   })
 
   named('of several removals of one item exactly one has removed it', async (t, { items }) => {
@@ -90,19 +108,19 @@ function writing(named: Named): void {
     const replaced = Array.from({ length: 10 }, (_, i) => items.replace(1, thing(`b${i}`)))
     const [removed] = await Promise.all([items.remove(1), ...replaced])
     t.equal(removed, true)
-    t.equal(items.read(1), null)
-    t.equal(text(items.list(0, 10)), '[]')
+    t.equal(await items.read(1), null)
+    t.equal(text(await items.list(0, 10)), '[]')
   })
 
   named('ids that no item can have are not found, whatever they are', async (t, { items }) => {
     await items.create(thing('a'))
     const none = [0, -0, -1, 2, 17, 1e6, 2 ** 32, 2 ** 32 + 1, 2 ** 36, 2 ** 36 + 1, 2 ** 53, 1e300]
     for (const id of [...none, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN]) {
-      t.equal(items.read(id), null, `read ${id}`)
+      t.equal(await items.read(id), null, `read ${id}`)
       t.equal(await items.replace(id, thing('b')), null, `replace ${id}`)
       t.equal(await items.remove(id), false, `remove ${id}`)
     }
-    t.equal(text(items.list(0, 10)), `[${text(items.read(1))}]`)
+    t.equal(text(await items.list(0, 10)), `[${text(await items.read(1))}]`)
   })
 
   named('the largest items survive, 100 of them in one go', async (t, store) => {
@@ -111,8 +129,8 @@ function writing(named: Named): void {
     )
     const made = await Promise.all(fields.map((each) => store.items.create(each)))
     await store.reopen()
-    for (const { id, json } of made) t.equal(text(store.items.read(id)), text(json))
-    t.equal(idsOf(store.items.list(0, 100)).length, 100)
+    for (const { id, json } of made) t.equal(text(await store.items.read(id)), text(json))
+    t.equal(idsOf(await store.items.list(0, 100)).length, 100)
   })
 }
 
@@ -124,7 +142,7 @@ function ids(named: Named): void {
       given,
       Array.from({ length: 1500 }, (_, i) => i + 1),
     )
-    t.equal(items.lastId(), 1500)
+    t.equal(await items.lastId(), 1500)
     for (const { id, json } of made) t.equal(JSON.parse(text(json)!).id, id)
   })
 
@@ -135,10 +153,10 @@ function ids(named: Named): void {
       for (let id = 10; id <= 20; id++) await store.items.remove(id)
       await store.reopen()
       t.equal((await store.items.create(thing('b'))).id, 21)
-      for (const id of idsOf(store.items.list(0, 100))) await store.items.remove(id)
+      for (const id of idsOf(await store.items.list(0, 100))) await store.items.remove(id)
       await store.reopen()
-      t.equal(text(store.items.list(0, 100)), '[]')
-      t.equal(store.items.lastId(), 21)
+      t.equal(text(await store.items.list(0, 100)), '[]')
+      t.equal(await store.items.lastId(), 21)
       t.equal((await store.items.create(thing('c'))).id, 22)
     },
   )
@@ -152,19 +170,19 @@ function listing(named: Named): void {
     const left = Array.from({ length: 150 }, (_, i) => i + 1).filter((id) => !gone(id))
     for (let offset = 0; offset <= left.length + 1; offset++) {
       for (const limit of [1, 2, 15, 16, 17, 20, 100]) {
-        const found = idsOf(items.list(offset, limit))
+        const found = idsOf(await items.list(offset, limit))
         if (found.join() !== left.slice(offset, offset + limit).join()) t.fail(`list(${offset}, ${limit})`)
       }
     }
-    t.same(idsOf(items.list(100_000, 100)), [])
+    t.same(idsOf(await items.list(100_000, 100)), [])
   })
 
   named('a removed item leaves a place that a later one does not take', async (t, { items }) => {
     for (let i = 0; i < 3; i++) await items.create(thing('a'))
     await items.remove(2)
     await items.create(thing('b'))
-    t.same(idsOf(items.list(0, 10)), [1, 3, 4])
-    t.same(idsOf(items.list(1, 10)), [3, 4])
+    t.same(idsOf(await items.list(0, 10)), [1, 3, 4])
+    t.same(idsOf(await items.list(1, 10)), [3, 4])
   })
 }
 
@@ -269,16 +287,16 @@ function closing(named: Named): void {
     )
     await store.reopen()
     t.equal(settled, 1200, 'every write was answered before the close was')
-    t.equal(store.items.lastId(), 1200)
-    for (const { id, json } of await Promise.all(made)) t.equal(text(store.items.read(id)), text(json))
+    t.equal(await store.items.lastId(), 1200)
+    for (const { id, json } of await Promise.all(made)) t.equal(text(await store.items.read(id)), text(json))
   })
 }
 
 function histories(kind: StoreKind): void {
-  void test(`${kind.name}: any history leaves what the model says`, async () => {
+  declare(kind, `${kind.name}: any history leaves what the model says`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(storeCommands, { maxCommands: 60, size: 'max' }), async (commands) => {
-        const real = new StoreAtPlace(kind)
+        const real = await StoreAtPlace.open(kind)
         try {
           await fc.asyncModelRun(() => ({ model: new ItemModel(), real }), commands)
         } finally {

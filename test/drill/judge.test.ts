@@ -2,16 +2,11 @@
 import { test } from 'tap'
 import { FULL_TEXT, HALF_TEXT } from '../../src/drill/behaviours.js'
 import type { GatewayResponse } from '../../src/drill/gateway-client.js'
-import {
-  DRILL_VERDICTS,
-  type DrillVerdict,
-  judgeCall,
-  scoreResults,
-  weighComplaints,
-} from '../../src/drill/judge.js'
+import { judgeCall } from '../../src/drill/judge.js'
 import { type ParsedAnswer, parseAnswer } from '../../src/drill/parse-answer.js'
 import type { CallObservation, DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
+import { DRILL_VERDICTS, type DrillVerdict, scoreResults, weighComplaints } from '../../src/drill/verdict.js'
 
 const scenarioById = (id: string): DrillScenario => SCENARIOS.find((each) => each.id === id)!
 

@@ -41,3 +41,22 @@ test('without anybody who asks the report is the same', async (t) => {
   clock.advance(500)
   t.equal((await reply).status, 200)
 })
+
+test('rows are read before anything is waited for: a store lends the bytes of a list until the next one', async (t) => {
+  const lent = Buffer.alloc(100)
+  const list = (_: number, limit: number): Uint8Array =>
+    lent.subarray(0, lent.write(JSON.stringify(Array(limit).fill({ id: 1, name: `of ${limit}`, price: 2 }))))
+  const clock = new FakeClock()
+  const [report] = reportEndpoints({ list } as unknown as ItemStore, () => 250, clock)
+  const handle = report!.handle as unknown as (input: unknown, call: Partial<HttpCall>) => Promise<Reply>
+  const replies = [2, 1].map((items) => handle({ query: { items } }, { arrivedAt: 0, aborted: false }))
+  clock.advance(250)
+  const rows = (await Promise.all(replies)).map(({ body }) => JSON.parse(String(body)).rows)
+  t.same(rows, [
+    [
+      { id: 1, name: 'of 2', price: 2 },
+      { id: 1, name: 'of 2', price: 2 },
+    ],
+    [{ id: 1, name: 'of 1', price: 2 }],
+  ])
+})

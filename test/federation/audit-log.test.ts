@@ -1,10 +1,11 @@
 import { test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
 import { AuditLogWriter } from '../../src/federation/audit-log.js'
 import type { FederationAuditRow } from '../../src/store/federation-store.js'
 import { auditOf } from '../support/data/federation.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
-function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>) {
+function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>, waitsForStore = false) {
   const clock = new FakeClock()
   const written: (readonly FederationAuditRow[])[] = []
   const lost: number[] = []
@@ -16,6 +17,7 @@ function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>) 
       },
     },
     clock,
+    waitsForStore,
     onLost: (rows) => void lost.push(rows),
   })
   return { clock, written, lost, writer }
@@ -76,4 +78,65 @@ void test('a store that does not keep up costs rows, not memory', async (t) => {
   writer.append(auditOf(1))
   await writer.flush()
   t.equal(written.flat().length, 20_001)
+})
+
+/** Lets time pass in steps, with what follows from each. */
+async function pass(clock: FakeClock, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) {
+    clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** A store that is away until it is told otherwise, and every attempt there was. */
+function awayBench() {
+  const attempts: string[] = []
+  const state = { isAway: true }
+  const parts = bench(async (rows) => {
+    attempts.push(rows[0]!.id)
+    if (state.isAway) throw new Fault('unavailable')
+  }, true)
+  return { ...parts, attempts, state }
+}
+
+void test('rows wait for a store that is away, in their order, and nobody who reads waits for them', async (t) => {
+  const { clock, written, lost, writer, attempts, state } = awayBench()
+  for (let second = 0; second < 10; second++) {
+    writer.append(auditOf(second))
+    await writer.flush()
+    await pass(clock, 1_000)
+  }
+  t.strictSame([written, lost], [[], []])
+  t.ok(attempts.length >= 10 && attempts.length <= 60, `${attempts.length} attempts`)
+  t.ok(attempts.every((id) => id === auditOf(0).id))
+  state.isAway = false
+  await pass(clock, 1_000)
+  await writer.flush()
+  t.strictSame(
+    written.flat(),
+    Array.from({ length: 10 }, (_, second) => auditOf(second)),
+  )
+})
+
+void test('an end does not wait for a store that is away: what waits is lost and told', async (t) => {
+  const { lost, writer, attempts } = awayBench()
+  for (let n = 0; n < 1_200; n++) writer.append(auditOf(n))
+  await writer.flush()
+  await writer.close()
+  t.strictSame(lost, [500, 500, 200])
+  t.equal(attempts.length, 2, 'once more, for all of them')
+})
+
+void test('a row that the store refuses for good does not hold up the others', async (t) => {
+  let first = true
+  const { written, lost, writer } = bench(async () => {
+    if (first) {
+      first = false
+      throw new RangeError('a defect')
+    }
+  }, true)
+  for (let n = 0; n < 600; n++) writer.append(auditOf(n))
+  await writer.flush()
+  t.strictSame(lost, [500])
+  t.equal(written.flat().length, 100)
 })

@@ -232,3 +232,16 @@ test('the documented schema of a body accepts what the service accepts, and noth
   )
   t.ok(accepted > 100, `${accepted} bodies were accepted`)
 })
+
+test('what changes managed records may be told that some machines have not confirmed it', async (t) => {
+  const responses = (more: Partial<Spec>): object => documentOf(probe(more)).paths['/probe']
+  const told = (more: Partial<Spec>): unknown[] =>
+    Object.values(responses(more)).map((operation: Document) =>
+      Object.keys(operation.responses).includes('202'),
+    )
+  t.same(told({ method: 'DELETE', access: 'management' }), [true])
+  t.same(told({ method: 'POST', access: 'admin' }), [true])
+  t.same(told({ method: 'GET', access: 'management' }), [false])
+  t.same(told({ method: 'POST', access: 'management', keepsRecords: true }), [false])
+  t.same(told({ method: 'POST', access: 'key' }), [false])
+})

@@ -6,7 +6,7 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
-import { openLedger } from '../../src/compose/ledger.js'
+import { type LedgerIntake, openLedger } from '../../src/compose/ledger.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import { journalName, listJournals, segmentPath } from '../../src/ledger/journal/segment-format.js'
 import { JournalIngest } from '../../src/ledger/journal-ingest.js'
@@ -27,6 +27,9 @@ import {
 } from '../../src/store/ledger-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { WITHOUT_POSTGRES } from '../support/servers/postgres-cluster.js'
+import { SharedLedgers } from '../support/servers/shared-ledger.js'
+import { eventually } from '../support/timing/eventually.js'
 
 /** Nobody has this process id. */
 const NOBODY = 2 ** 22 + 1
@@ -83,16 +86,27 @@ function close(journal: JournalWriter, row: LedgerRow): void {
   append(journal, encodeClosedLine(row), row)
 }
 
-function place(t: Test) {
+/** Where rows go, and the journals that they come from. */
+type OpenIntake = (dataDir: string) => LedgerIntake
+
+interface LedgerKind {
+  /** An empty ledger for one test. */
+  prepare(t: Test): Promise<OpenIntake>
+  /** Its start does not wait for the journals of earlier runs. */
+  readonly startsBehind: boolean
+}
+
+async function place(t: Test, kind: LedgerKind, now = NOW) {
   const dataDir = tempFolder(t)
+  const open = await kind.prepare(t)
   const journals = join(dataDir, 'ledger', 'journals')
   const deltas: UsageDelta[] = []
   const finished: string[] = []
   const ingest = (): JournalIngest =>
     new JournalIngest({
-      ...openLedger(dataDir),
+      ...open(dataDir),
       days: 30,
-      clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
+      clock: { ...systemClock, unixSeconds: () => now / 1000 },
       log: createLog('fatal', 'test'),
       onCommitted: (_journal, shares) => deltas.push(...shares),
       onFinished: (journal) => finished.push(journal),
@@ -100,6 +114,7 @@ function place(t: Test) {
   const started = async (): Promise<JournalIngest> => {
     const books = ingest()
     await books.start()
+    if (kind.startsBehind) await books.sync()
     return books
   }
   const writer = (journal: string, segmentBytes?: number): JournalWriter =>
@@ -122,8 +137,15 @@ function place(t: Test) {
 /** Journals whose process is gone, as far as anybody can tell. */
 const [DEAD, DEAD_LATER] = [0, 1].map((number) => journalName(NOW, NOBODY, number)) as [string, string]
 
-test('what a dead process has left is taken before anything else, and its open calls are closed', async (t) => {
-  const { journals, finished, started, writer } = place(t)
+const EMBEDDED: LedgerKind = { prepare: async () => openLedger, startsBehind: false }
+
+/** Cases that every ledger passes. */
+const cases = new Map<string, (t: Test, kind: LedgerKind) => Promise<void>>()
+const suite = (name: string, run: (t: Test, kind: LedgerKind) => Promise<void>): void =>
+  void cases.set(name, run)
+
+suite('what a dead process has left is taken before anything else, and its open calls are closed', async (t, kind) => {
+  const { journals, finished, started, writer } = await place(t, kind)
   const [settled, cut] = [rowOf(NOW, 70), rowOf(NOW + 1, 0)]
   const journal = writer(DEAD)
   open(journal, settled, 99)
@@ -131,15 +153,15 @@ test('what a dead process has left is taken before anything else, and its open c
   close(journal, settled)
   journal.close()
   const books = await started()
-  t.same(books.ledger.row(settled.id), settled)
-  t.match(books.ledger.row(cut.id), {
+  t.same(await books.ledger.row(settled.id), settled)
+  t.match(await books.ledger.row(cut.id), {
     cost: 30,
     outcome: 'aborted-estimated',
     detail: { model: 'acme/large' },
   })
   const expected = { total: 100, daily: 100, weekly: 100, monthly: 100 }
-  t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), expected)
-  t.same(books.ledger.spending(organizationPayer(idOf(1)), NOW), expected)
+  t.same((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0], expected)
+  t.same((await books.ledger.spending([organizationPayer(idOf(1))], NOW))[0], expected)
   t.equal(listJournals(journals).size, 0)
   t.equal(finished.length, 1)
   await books.close()
@@ -159,8 +181,8 @@ const lostAttempts = (...costs: readonly number[]): LostAttemptRow[] =>
     durationMs: 7,
   }))
 
-test('lost attempts outlive the process that has lost them, are in no sum, and are told with their call', async (t) => {
-  const { journals, started, writer } = place(t)
+suite('lost attempts outlive the process that has lost them, are in no sum, and are told with their call', async (t, kind) => {
+  const { journals, started, writer } = await place(t, kind)
   const [served, cut, other] = [rowOf(NOW, 70), rowOf(NOW + 1, 0), rowOf(NOW + 2, 5)]
   // A live journal, so that what was lost comes with an earlier batch than the end of its call.
   const name = journalName(NOW, process.pid, 0)
@@ -173,22 +195,26 @@ test('lost attempts outlive the process that has lost them, are in no sum, and a
   append(journal, encodeLostLine({ ...cut, ...lost[0]! }), cut)
   await journal.whenWritten()
   await books.sync()
-  t.equal(books.ledger.row(served.id), null, 'it is not over')
+  t.equal(await books.ledger.row(served.id), null, 'it is not over')
   close(journal, served)
   close(journal, other)
   journal.close()
   books.writerDied(name)
   await books.sync()
-  t.same(books.ledger.row(served.id), { ...served, lost })
-  t.same(books.ledger.row(other.id)?.lost, [])
-  t.match(books.ledger.row(cut.id), { outcome: 'aborted-estimated', cost: 30, lost: [{ upstreamCost: 11 }] })
-  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 70 + 5 + 30)
+  t.same(await books.ledger.row(served.id), { ...served, lost })
+  t.same((await books.ledger.row(other.id))?.lost, [])
+  t.match(await books.ledger.row(cut.id), {
+    outcome: 'aborted-estimated',
+    cost: 30,
+    lost: [{ upstreamCost: 11 }],
+  })
+  t.equal((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, 70 + 5 + 30)
   t.same([...listJournals(journals)], [])
   await books.close()
 })
 
-test('parts of a request are told with it, are charged once, and are no calls of their own, also where its process died', async (t) => {
-  const { journals, started, writer } = place(t)
+suite('parts of a request are told with it, are charged once, and are no calls of their own, also where its process died', async (t, kind) => {
+  const { journals, started, writer } = await place(t, kind)
   const root = rowOf(NOW, 0)
   const turns = Array.from({ length: 11 }, (_, at) => ({
     ...rowOf(NOW, at + 1),
@@ -207,12 +233,12 @@ test('parts of a request are told with it, are charged once, and are no calls of
   append(journal, encodeLostLine({ ...turns[0]!, ...lost! }), turns[0]!)
   await journal.whenWritten()
   await books.sync()
-  t.equal(books.ledger.row(root.id), null, 'it is not over')
-  t.equal(books.ledger.row(turns[1]!.id)?.cost, 2, 'its parts can be read already')
+  t.equal(await books.ledger.row(root.id), null, 'it is not over')
+  t.equal((await books.ledger.row(turns[1]!.id))?.cost, 2, 'its parts can be read already')
   journal.close()
   books.writerDied(name)
   await books.sync()
-  const told = books.ledger.row(root.id)
+  const told = await books.ledger.row(root.id)
   t.match(told, { outcome: 'aborted-estimated', cost: 0, lost: [{ upstreamCost: 11 }] })
   t.strictSame(
     told?.parts.slice(0, -1),
@@ -220,13 +246,13 @@ test('parts of a request are told with it, are charged once, and are no calls of
     'in their order',
   )
   t.match(told?.parts.at(-1), { id: cut.id, cost: 30, outcome: 'aborted-estimated' })
-  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 66 + 30)
+  t.equal((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, 66 + 30)
   t.same([...listJournals(journals)], [])
   await books.close()
 })
 
-test('a call counts in the periods in which it was dispatched', async (t) => {
-  const { started, writeJournal } = place(t)
+suite('a call counts in the periods in which it was dispatched', async (t, kind) => {
+  const { started, writeJournal } = await place(t, kind)
   const times = [
     '2026-11-20T00:00:00Z',
     '2026-11-19T23:59:59Z',
@@ -240,14 +266,24 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
     times.map((at) => rowOf(Date.parse(at), 1)),
   )
   const books = await started()
-  t.same(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
-  t.equal(books.ledger.spentIn(keyPayer(hashOf(1)), null), 6)
-  t.same(books.ledger.spending(keyPayer(hashOf(2)), NOW), { total: 0, daily: 0, weekly: 0, monthly: 0 })
+  t.same((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0], {
+    total: 6,
+    daily: 1,
+    weekly: 3,
+    monthly: 5,
+  })
+  t.equal(await books.ledger.spentIn(keyPayer(hashOf(1)), null), 6)
+  t.same((await books.ledger.spending([keyPayer(hashOf(2))], NOW))[0], {
+    total: 0,
+    daily: 0,
+    weekly: 0,
+    monthly: 0,
+  })
   await books.close()
 })
 
-test('a live journal is taken as it grows, over its segments, each line once', async (t) => {
-  const { journals, deltas, started, writer } = place(t)
+suite('a live journal is taken as it grows, over its segments, each line once', async (t, kind) => {
+  const { journals, deltas, started, writer } = await place(t, kind)
   const books = await started()
   const name = journalName(NOW, process.pid, 7)
   books.expectJournal(name)
@@ -263,8 +299,8 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     await journal.whenWritten()
   }
   t.equal(await books.sync(), true)
-  t.ok(ids.every((id) => books.ledger.row(id)?.cost === 1))
-  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 40)
+  for (const id of ids) t.equal((await books.ledger.row(id))?.cost, 1)
+  t.equal((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, 40)
   t.equal(
     deltas.reduce((sum, { cost }) => sum + cost, 0),
     40,
@@ -277,7 +313,7 @@ test('a live journal is taken as it grows, over its segments, each line once', a
   await books.close()
 })
 
-test('several that take the same journals at the same time count nothing twice and lose nothing', async (t) => {
+suite('several that take the same journals at the same time count nothing twice and lose nothing', async (t, kind) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ cost: fc.nat(100), closed: fc.boolean(), later: fc.boolean() }), {
@@ -286,7 +322,7 @@ test('several that take the same journals at the same time count nothing twice a
       }),
       fc.integer({ min: 1, max: 3 }),
       async (calls, rivals) => {
-        const { ingest, writer } = place(t)
+        const { ingest, writer } = await place(t, kind)
         const journal = writer(DEAD, 2048)
         const held: LedgerRow[] = []
         for (const { cost, closed, later } of calls) {
@@ -301,7 +337,9 @@ test('several that take the same journals at the same time count nothing twice a
         const expected = calls.reduce((sum, { cost }) => sum + cost, 0)
         const ingests = Array.from({ length: rivals }, ingest)
         await Promise.all(ingests.map((each) => each.start()))
-        for (const { ledger } of ingests) t.equal(ledger.spending(keyPayer(hashOf(1)), NOW).total, expected)
+        if (kind.startsBehind) await Promise.all(ingests.map((each) => each.sync()))
+        for (const { ledger } of ingests)
+          t.equal((await ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, expected)
         for (const each of ingests) await each.close()
       },
     ),
@@ -309,23 +347,27 @@ test('several that take the same journals at the same time count nothing twice a
   )
 })
 
-test('rows go when they are too old, and what was spent stays', async (t) => {
-  const { started, writeJournal } = place(t)
+suite('rows go when they are too old, and what was spent stays', async (t, kind) => {
+  // A database goes by its own clock.
+  const now = Date.now()
+  const { started, writeJournal } = await place(t, kind, now)
   const day = 24 * 60 * 60 * 1000
-  const old = Array.from({ length: 450 }, (_, n) => rowOf(NOW - 31 * day - n * 100, 1))
-  const young = rowOf(NOW - 29 * day, 1)
+  const old = Array.from({ length: 450 }, (_, n) => rowOf(now - 31 * day - n * 100, 1))
+  const young = rowOf(now - 29 * day, 1)
   writeJournal(DEAD, [...old, young])
   const books = await started()
-  const gone = (): boolean => old.every(({ id }) => books.ledger.row(id) === null)
-  for (let tries = 0; tries < 200 && !gone(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
-  t.ok(gone())
-  t.ok(books.ledger.row(young.id) !== null)
-  t.equal(books.ledger.spending(keyPayer(hashOf(1)), NOW).total, 451)
+  const gone = async (): Promise<boolean> => {
+    for (const { id } of old) if ((await books.ledger.row(id)) !== null) return false
+    return true
+  }
+  await eventually(gone)
+  t.ok((await books.ledger.row(young.id)) !== null)
+  t.equal((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, 451)
   await books.close()
 })
 
-test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
-  const { journals, ingest, writeJournal } = place(t)
+suite('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t, kind) => {
+  const { journals, ingest, writeJournal } = await place(t, kind)
   // In a container the processes of every run have the same numbers.
   const [same, other] = [rowOf(NOW, 1), rowOf(NOW, 2)]
   writeJournal(journalName(NOW, process.pid, 0), [same])
@@ -334,37 +376,44 @@ test('a journal of an earlier process of the same number is taken, and one that 
   const books = ingest()
   const before = performance.now()
   await books.start()
+  if (kind.startsBehind) await books.sync()
   t.ok(performance.now() - before < 2_000, 'nobody is waited for')
-  t.equal(books.ledger.row(same.id)?.cost, 1)
-  t.equal(books.ledger.row(other.id)?.cost, 2)
+  t.equal((await books.ledger.row(same.id))?.cost, 1)
+  t.equal((await books.ledger.row(other.id))?.cost, 2)
   t.equal(await books.sync(), false)
   await books.close()
 })
 
 test('sums of days long gone are not kept for ever', async (t) => {
-  const { started, writeJournal } = place(t)
+  const kind = EMBEDDED
+  const { started, writeJournal } = await place(t, kind)
   const day = 24 * 60 * 60 * 1000
   const today = Math.floor(NOW / day)
-  const spentOn = (books: JournalIngest, number: number): number =>
+  const spentOn = async (books: JournalIngest, number: number): Promise<number> =>
     books.ledger.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
   const rows = [500, 402, 401, 400, 399, 1].map((ago) => rowOf(NOW - ago * day, 1))
   writeJournal(DEAD, [...rows, rowOf(NOW - 450 * day, 1, 2)])
   const books = await started()
-  t.equal(spentOn(books, today - 401), 1)
+  t.equal(await spentOn(books, today - 401), 1)
   writeJournal(DEAD_LATER, [rowOf(NOW, 1)])
   await books.close()
   const later = await started()
   t.same(
-    [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
+    await Promise.all([500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago))),
     [0, 0, 0, 1, 1, 1, 1],
   )
-  t.same(later.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 7, daily: 1, weekly: 2, monthly: 2 })
-  t.equal(later.ledger.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
+  t.same((await later.ledger.spending([keyPayer(hashOf(1))], NOW))[0], {
+    total: 7,
+    daily: 1,
+    weekly: 2,
+    monthly: 2,
+  })
+  t.equal(await later.ledger.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
   await later.close()
 })
 
-test('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t) => {
-  const { started, writer } = place(t)
+suite('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t, kind) => {
+  const { started, writer } = await place(t, kind)
   const day = 24 * 60 * 60 * 1000
   const journal = writer(DEAD)
   const times = [NOW, NOW - day, NOW, NOW - 3_600_000]
@@ -373,8 +422,22 @@ test('a clock that jumps back loses nothing: calls count in the day that it show
   for (const row of rows.toReversed()) close(journal, row)
   journal.close()
   const books = await started()
-  for (const row of rows) t.same(books.ledger.row(row.id), row)
-  t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
-  t.match(books.ledger.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })
+  for (const row of rows) t.same(await books.ledger.row(row.id), row)
+  t.match((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0], { total: 4, daily: 3 })
+  t.match((await books.ledger.spending([keyPayer(hashOf(1))], NOW - day))[0], { total: 4, daily: 1 })
   await books.close()
+})
+
+for (const [name, run] of cases) test(`embedded: ${name}`, (t) => run(t, EMBEDDED))
+
+test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
+  const shared = await SharedLedgers.start(t)
+  const kind: LedgerKind = {
+    startsBehind: true,
+    prepare: async (t) => {
+      const fleet = await shared.fleet(t)
+      return (dataDir) => fleet.intake('a', dataDir)
+    },
+  }
+  for (const [name, run] of cases) await t.test(name, (t) => run(t, kind))
 })

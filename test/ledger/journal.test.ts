@@ -1,6 +1,15 @@
 /** Journals: what is written is read, whole batches only, over segments, and on a disk that is full. */
 
-import { closeSync, openSync, readdirSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -16,6 +25,7 @@ import {
 } from '../../src/ledger/journal/segment-format.js'
 import type { JournalPosition } from '../../src/store/ledger/writable-ledger.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const NAME = journalName(1_700_000_000_000, 4711, 0)
 const BEGIN: JournalPosition = { segment: 0, offset: 0 }
@@ -199,4 +209,32 @@ test('a heading stands above the first of its lines in every batch, and nowhere 
   writer.append('too late\n')
   await writer.whenWritten()
   t.strictSame(readAll(folder).lines, expected, 'nobody waits for what is written too late')
+})
+
+test('a journal that nobody takes has a bound: no call begins beyond it, lines of those under way are written', async (t) => {
+  const folder = tempFolder(t)
+  const told: boolean[] = []
+  const writer = new JournalWriter({
+    folder,
+    journal: NAME,
+    onFailing: (error) => t.fail(String(error)),
+    onRecovered: () => {},
+    segmentBytes: 4096,
+    most: { bytes: 4 * 4096, onFull: (isFull) => told.push(isFull) },
+  })
+  const line = `${'x'.repeat(1000)}\n`
+  const write = (): void => {
+    writer.append(line)
+    writer.flush()
+  }
+  let calls = 0
+  for (; writer.hasRoomFor(0) && calls < 100; calls++) write()
+  t.equal(calls, 17, 'until the fifth segment has begun')
+  t.same(told, [true])
+  write()
+  t.equal(readAll(folder).lines.length, 18, 'what is over is written')
+  rmSync(segmentPath(folder, NAME, 0))
+  await eventually(() => writer.hasRoomFor(0))
+  t.same(told, [true, false])
+  writer.close()
 })

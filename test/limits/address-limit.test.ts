@@ -8,7 +8,7 @@ import type { QuotaGrant } from '../../src/limits/quota.js'
 import { QuotaLeases } from '../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../src/limits/quota-server.js'
 import { TokenBuckets } from '../../src/limits/token-buckets.js'
-import { quotaProcesses } from '../support/models/quota-processes.js'
+import { MACHINES, quotaProcesses } from '../support/models/quota-processes.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 const RATE = { perMinute: 600, burst: 100 }
@@ -177,19 +177,23 @@ test('an empty bucket is not asked again before it can have a token, of a slow o
   }
 })
 
-test('several processes stay within the rate together, whichever of them the calls meet', async (t) => {
-  const clock = new FakeClock()
-  const limits = quotaProcesses(clock, 2).processes.map((leases) => limitByAddress(leases, RATE))
-  const calls = Array.from({ length: 400 }, (_, n) => outcome(limits[n % 7 === 0 ? 1 : 0]!('a')))
-  const admitted = (await Promise.all(calls)).filter((each) => each === 'admitted').length
-  t.ok(admitted <= 100 && admitted >= 97, `${admitted}`)
-  let later = 0
-  for (let ms = 0; ms < 20_000; ms += 20) {
-    clock.advance(20)
-    if ((await outcome(limits[ms % 3 === 0 ? 1 : 0]!('a'))) === 'admitted') later++
-  }
-  t.ok(later <= 201 && later >= 190, `${later} in 20 s`)
-})
+for (const machines of MACHINES) {
+  const where = machines === 1 ? '' : `, on ${machines} machines`
+
+  test(`several processes stay within the rate together, whichever of them the calls meet${where}`, async (t) => {
+    const clock = new FakeClock()
+    const limits = quotaProcesses(clock, 2, machines).processes.map((leases) => limitByAddress(leases, RATE))
+    const calls = Array.from({ length: 400 }, (_, n) => outcome(limits[n % 7 === 0 ? 1 : 0]!('a')))
+    const admitted = (await Promise.all(calls)).filter((each) => each === 'admitted').length
+    t.ok(admitted <= 100 && admitted >= 97, `${admitted}`)
+    let later = 0
+    for (let ms = 0; ms < 20_000; ms += 20) {
+      clock.advance(20)
+      if ((await outcome(limits[ms % 3 === 0 ? 1 : 0]!('a'))) === 'admitted') later++
+    }
+    t.ok(later <= 201 && later >= 190, `${later} in 20 s`)
+  })
+}
 
 test('IPv4 by address, IPv6 by its first 64 bits however it is written', async (t) => {
   for (const [address, bucket] of [

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../src/limits/quota.js'
 import { isPermit, NO_ANSWER, QuotaLeases, type QuotaPermit } from '../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../src/limits/quota-server.js'
-import { acquired, isAdmitted, quotaProcesses } from '../support/models/quota-processes.js'
+import { acquired, isAdmitted, MACHINES, quotaProcesses } from '../support/models/quota-processes.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 const MINUTE = 60_000
@@ -24,92 +24,96 @@ function heldLeases(makeDurable = () => true) {
   return { leases, asked, told }
 }
 
-test('a window has its capacity once, whoever asks, and anew when it has ended', async (t) => {
-  const clock = new FakeClock()
-  const { processes } = quotaProcesses(clock, 2)
-  for (let turn = 0; turn < 3; turn++) {
-    let accepted = 0
-    for (let call = 0; call < 400; call++) {
-      const outcome = await acquired(processes[call % 3 === 0 ? 0 : 1]!, window(100))
-      if (isPermit(outcome)) accepted++
-      else t.ok(outcome.left === 0 && outcome.resetInMs > 0 && outcome.resetInMs <= MINUTE)
-      clock.advance(100)
+for (const machines of MACHINES) {
+  const where = machines === 1 ? '' : `, on ${machines} machines`
+
+  test(`a window has its capacity once, whoever asks, and anew when it has ended${where}`, async (t) => {
+    const clock = new FakeClock()
+    const { processes } = quotaProcesses(clock, 2, machines)
+    for (let turn = 0; turn < 3; turn++) {
+      let accepted = 0
+      for (let call = 0; call < 400; call++) {
+        const outcome = await acquired(processes[call % 3 === 0 ? 0 : 1]!, window(100))
+        if (isPermit(outcome)) accepted++
+        else t.ok(outcome.left === 0 && outcome.resetInMs > 0 && outcome.resetInMs <= MINUTE)
+        clock.advance(100)
+      }
+      t.equal(accepted, 100)
+      clock.advance(MINUTE - 400 * 100)
     }
-    t.equal(accepted, 100)
-    clock.advance(MINUTE - 400 * 100)
-  }
-})
+  })
 
-test('what a call did not use of a window is there again; what it used beyond is not', async (t) => {
-  const clock = new FakeClock()
-  const [one, other] = quotaProcesses(clock, 2).processes as [QuotaLeases, QuotaLeases]
-  const first = (await acquired(one, window(100), 90)) as QuotaPermit
-  t.notOk(await isAdmitted(other, window(100), 20))
-  one.release(first, 50)
-  // A refusal may be that old.
-  clock.advance(20)
-  const second = await acquired(other, window(100), 40)
-  t.ok(isPermit(second))
-  other.release(second as QuotaPermit, 60)
-  t.notOk(await isAdmitted(one, window(100), 1))
-})
+  test(`what a call did not use of a window is there again; what it used beyond is not${where}`, async (t) => {
+    const clock = new FakeClock()
+    const [one, other] = quotaProcesses(clock, 2, machines).processes as [QuotaLeases, QuotaLeases]
+    const first = (await acquired(one, window(100), 90)) as QuotaPermit
+    t.notOk(await isAdmitted(other, window(100), 20))
+    one.release(first, 50)
+    // A refusal may be that old.
+    clock.advance(20)
+    const second = await acquired(other, window(100), 40)
+    t.ok(isPermit(second))
+    other.release(second as QuotaPermit, 60)
+    t.notOk(await isAdmitted(one, window(100), 1))
+  })
 
-test('a permit of a window that has ended brings nothing into the next one', async (t) => {
-  const clock = new FakeClock()
-  const [leases] = quotaProcesses(clock, 1).processes as [QuotaLeases]
-  const permit = (await acquired(leases, window(10), 10)) as QuotaPermit
-  clock.advance(MINUTE)
-  t.ok(await isAdmitted(leases, window(10), 10))
-  leases.release(permit, 0)
-  t.notOk(await isAdmitted(leases, window(10), 1))
-})
+  test(`a permit of a window that has ended brings nothing into the next one${where}`, async (t) => {
+    const clock = new FakeClock()
+    const [leases] = quotaProcesses(clock, 1, machines).processes as [QuotaLeases]
+    const permit = (await acquired(leases, window(10), 10)) as QuotaPermit
+    clock.advance(MINUTE)
+    t.ok(await isAdmitted(leases, window(10), 10))
+    leases.release(permit, 0)
+    t.notOk(await isAdmitted(leases, window(10), 1))
+  })
 
-test('places are free again when they are released, in every process', async (t) => {
-  const clock = new FakeClock()
-  const [one, other] = quotaProcesses(clock, 2).processes as [QuotaLeases, QuotaLeases]
-  const first = (await acquired(one, places(2))) as QuotaPermit
-  await acquired(one, places(2))
-  t.same(await acquired(other, places(2)), { left: 0, resetInMs: 0 })
-  one.release(first, 0)
-  clock.advance(20)
-  t.ok(await isAdmitted(other, places(2)))
-})
+  test(`places are free again when they are released, in every process${where}`, async (t) => {
+    const clock = new FakeClock()
+    const [one, other] = quotaProcesses(clock, 2, machines).processes as [QuotaLeases, QuotaLeases]
+    const first = (await acquired(one, places(2))) as QuotaPermit
+    await acquired(one, places(2))
+    t.same(await acquired(other, places(2)), { left: 0, resetInMs: 0 })
+    one.release(first, 0)
+    clock.advance(20)
+    t.ok(await isAdmitted(other, places(2)))
+  })
 
-test('a holder that has died gives its places back, and what it used of a window stays used', async (t) => {
-  const { server, processes } = quotaProcesses(new FakeClock(), 2)
-  await acquired(processes[0]!, places(1))
-  await acquired(processes[0]!, window(1))
-  server.holderDied('0')
-  server.holderSettled('0')
-  t.ok(await isAdmitted(processes[1]!, places(1)))
-  t.notOk(await isAdmitted(processes[1]!, window(1)))
-})
+  test(`a holder that has died gives its places back, and what it used of a window stays used${where}`, async (t) => {
+    const { serverOf, processes } = quotaProcesses(new FakeClock(), 2, machines)
+    await acquired(processes[0]!, places(1))
+    await acquired(processes[0]!, window(1))
+    serverOf('0').holderDied('0')
+    serverOf('0').holderSettled('0')
+    t.ok(await isAdmitted(processes[1]!, places(1)))
+    t.notOk(await isAdmitted(processes[1]!, window(1)))
+  })
 
-test('a limit that is changed counts from the next call on', async (t) => {
-  const { processes } = quotaProcesses(new FakeClock(), 2)
-  for (const [at, capacity, admitted] of [
-    [0, 1, true],
-    [0, 1, false],
-    [0, 2, true],
-    [1, 3, true],
-    [0, 3, false],
-    [1, 1, false],
-  ] as const) {
-    t.equal(await isAdmitted(processes[at]!, window(capacity)), admitted, `${capacity} at ${at}`)
-  }
-})
+  test(`a limit that is changed counts from the next call on${where}`, async (t) => {
+    const { processes } = quotaProcesses(new FakeClock(), 2, machines)
+    for (const [at, capacity, admitted] of [
+      [0, 1, true],
+      [0, 1, false],
+      [0, 2, true],
+      [1, 3, true],
+      [0, 3, false],
+      [1, 1, false],
+    ] as const) {
+      t.equal(await isAdmitted(processes[at]!, window(capacity)), admitted, `${capacity} at ${at}`)
+    }
+  })
 
-test('a flood of refusals asks the server no more than every 20 ms', async (t) => {
-  const clock = new FakeClock()
-  const { processes, requests } = quotaProcesses(clock, 1)
-  await acquired(processes[0]!, window(1))
-  requests.length = 0
-  for (let call = 0; call < 1_000; call++) {
-    t.notOk(await isAdmitted(processes[0]!, window(1)))
-    clock.advance(0.1)
-  }
-  t.ok(requests.length <= 6, `${requests.length} questions`)
-})
+  test(`a flood of refusals asks the server no more than every 20 ms${where}`, async (t) => {
+    const clock = new FakeClock()
+    const { processes, requests } = quotaProcesses(clock, 1, machines)
+    await acquired(processes[0]!, window(1))
+    requests.length = 0
+    for (let call = 0; call < 1_000; call++) {
+      t.notOk(await isAdmitted(processes[0]!, window(1)))
+      clock.advance(0.1)
+    }
+    t.ok(requests.length <= 6, `${requests.length} questions`)
+  })
+}
 
 test('a holder that does not answer a revocation keeps what it has, and is not waited for for ever', async (t) => {
   const clock = new FakeClock()

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
 import { createLog } from '../../src/base/log.js'
 import { seedItems } from '../../src/process/seed.js'
 import { NO_LIMITS } from '../../src/store/disk-reserve.js'
@@ -17,7 +18,7 @@ function seeding(): Seeded {
   const lines: string[] = []
   const log = createLog('info', 'test', { write: (line: string) => void lines.push(line) })
   const { items } = modelStore(model, () => 0)
-  return { model, lines, seed: (count) => seedItems(items, count, log) }
+  return { model, lines, seed: (count) => seedItems(items, count, log, systemClock) }
 }
 
 test('as many items as asked for are created, with ids from one', async (t) => {
@@ -54,7 +55,7 @@ test('a store that takes no more ends the seeding with a line, not the start', a
   t.after(() => store.close())
   const lines: string[] = []
   const log = createLog('info', 'test', { write: (line: string) => void lines.push(line) })
-  await seedItems(store.items, 2_000, log)
+  await seedItems(store.items, 2_000, log, systemClock)
   const have = store.items.lastId()
   t.ok(have > 100 && have < 2_000, `${have} items`)
   t.match(

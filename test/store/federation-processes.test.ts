@@ -4,8 +4,9 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
+import { openFederationAudit } from '../../src/store/lmdb/audit-trails.js'
 import { LmdbEnvironment } from '../../src/store/lmdb/environment.js'
-import { createLmdbFederationStore } from '../../src/store/lmdb/federation.js'
+import { createFederationStore } from '../../src/store/records/federation.js'
 import { auditOf, policyOf } from '../support/data/federation.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { type FederationPeer, startFederationPeer } from '../support/peers/federation-peer.js'
@@ -19,7 +20,7 @@ async function openPeerStores(t: Test, path: string, count: number): Promise<Fed
 /** The store as this process has it. */
 function openFederation(path: string) {
   const env = new LmdbEnvironment(path)
-  const store = createLmdbFederationStore(env)
+  const store = createFederationStore(env, openFederationAudit(env))
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   return { env, store, keys }
 }

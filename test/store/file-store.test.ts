@@ -11,29 +11,21 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import { Fault } from '../../src/base/fault.js'
-import type { FileReader, FileRecord, FileStore, NewFileDetails } from '../../src/store/file-store.js'
+import { NO_LIMITS } from '../../src/store/disk-reserve.js'
+import type { FileRecord } from '../../src/store/file-store.js'
+import type { LmdbFileStore } from '../../src/store/lmdb/files.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import { fileSuite, MORE_THAN_A_BLOCK } from '../conformance/file-suite.js'
+import { FILE } from '../support/data/new-file.js'
 import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
-const FILE: NewFileDetails = {
-  organizationId: '01890000-0000-7000-8000-000000000001',
-  workspaceId: '01890000-0000-7000-8000-000000000002',
-  filename: 'a.bin',
-  origin: 'created',
-  purpose: null,
-}
-
-/** Bytes; the file of a content is made at its first full block. */
-const MORE_THAN_A_BLOCK = 600_000
 const NEWEST = { newestFirst: true, after: null, before: null, limit: 10 }
 
 let now = 1_700_000_000
 const tick = (): number => (now += 0.001)
-const openFiles = (t: Test, path = tempFolder(t)): FileStore => openStore(t, path, tick).files
+const openFiles = (t: Test, path = tempFolder(t)): LmdbFileStore => openStore(t, path, tick).files
 
 /** A store in which one file is made before it is closed. */
 async function storeOneFile(path: string, text: string): Promise<FileRecord> {
@@ -53,41 +45,30 @@ function storedContents(path: string): string[] {
     .sort()
 }
 
-async function readAll(reading: FileReader): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  for (;;) {
-    const piece = Buffer.from(await reading.read())
-    if (piece.length === 0) break
-    pieces.push(piece)
-  }
-  reading.close()
-  return Buffer.concat(pieces)
-}
-
-test('what was written in any pieces is read in any part', async (t) => {
-  const files = openFiles(t)
-  const piece = fc.uint8Array({ maxLength: 70_000 })
-  await fc.assert(
-    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.nat(), fc.nat(), async (pieces, from, count) => {
-      const writing = files.beginFile()
-      for (const each of pieces) await writing.write(each)
-      const record = await writing.commit(FILE)
-      const whole = Buffer.concat(pieces)
-      t.equal(record.sizeBytes, whole.length)
-      const start = whole.length === 0 ? 0 : from % whole.length
-      const length = Math.min(count, whole.length - start)
-      const read = await readAll(await files.openContent(record, start, length))
-      t.ok(read.equals(whole.subarray(start, start + length)))
-      t.ok(await files.isIntact(record))
-    }),
-    { numRuns: 25 },
-  )
+fileSuite({
+  name: 'lmdb',
+  open: async (t, limits) => {
+    const path = tempFolder(t)
+    const open = (): LmdbFileStore => {
+      const store = openLmdbStore({ path, unixSeconds: tick, limits: { ...NO_LIMITS, ...limits } })
+      t.after(() => store.close())
+      return store.files
+    }
+    return {
+      stores: [open(), open(), open()],
+      contents: async () => storedContents(path),
+      loseUnfinished: async () => {
+        const incoming = join(path, 'files', 'incoming')
+        for (const name of readdirSync(incoming)) rmSync(join(incoming, name))
+      },
+    }
+  },
 })
 
 test('a file is seen by every process when its writer has been told so, and not before', async (t) => {
   const path = tempFolder(t)
   const [one, two] = [openFiles(t, path), openFiles(t, path)]
-  const writing = one.beginFile()
+  const writing = one.beginFile(FILE.organizationId)
   await writing.write(Buffer.alloc(MORE_THAN_A_BLOCK))
   t.equal(storedContents(path).length, 1)
   t.strictSame(two.filesOf(FILE.workspaceId, NEWEST).files, [])
@@ -100,52 +81,6 @@ test('a file is seen by every process when its writer has been told so, and not 
   t.equal(one.file(record.id), null)
   t.notOk(await one.removeFile(record.id))
   t.strictSame(storedContents(path), [])
-})
-
-test('what is abandoned leaves nothing, also in the middle of a write', async (t) => {
-  const path = tempFolder(t)
-  const files = openFiles(t, path)
-  const writing = files.beginFile()
-  const written = writing.write(Buffer.alloc(4_000_000))
-  await writing.abandon()
-  await written
-  t.strictSame(storedContents(path), [])
-  await t.rejects(async () => writing.write(Buffer.from('x')), Fault)
-  await t.rejects(writing.commit(FILE), Fault)
-  const kept = files.beginFile()
-  const { id } = await kept.commit(FILE)
-  await kept.abandon()
-  t.strictSame(storedContents(path), [id], 'what was committed stays')
-})
-
-test('what is written without waiting for the disk is stored in its order', async (t) => {
-  const files = openFiles(t)
-  const pieces = Array.from({ length: 30 }, (_, i) => Buffer.alloc(400_000 + i, `${i},`))
-  const writing = files.beginFile()
-  const waits: unknown[] = []
-  for (const piece of pieces) {
-    const sent = Buffer.from(piece)
-    waits.push(writing.write(sent))
-    // It was borrowed. And the loop has no turn in which it could hear of the disk.
-    sent.fill(0)
-    await null
-  }
-  await Promise.all(waits)
-  const record = await writing.commit(FILE)
-  const whole = Buffer.concat(pieces)
-  t.ok((await readAll(await files.openContent(record, 0, whole.length))).equals(whole))
-})
-
-test('a reading goes on when its file is deleted meanwhile', async (t) => {
-  const files = openFiles(t)
-  const content = Buffer.alloc(1_000_000, 'abc')
-  const record = await files.createFile(FILE, content)
-  const reading = await files.openContent(record, 0, content.length)
-  const { byteLength: first } = await reading.read()
-  await files.removeFile(record.id)
-  t.ok((await readAll(reading)).equals(content.subarray(first)))
-  t.notOk(await files.isIntact(record))
-  await t.rejects(files.openContent(record, 0, 1), { code: 'ENOENT' })
 })
 
 test('a sweep removes beginnings of the dead, sets aside what nobody accounts for, and touches nothing else', async (t) => {
@@ -212,18 +147,6 @@ for (const [state, lose] of [
     openFiles(t, path)
   })
 }
-
-test('a content that was swept before its record came is no file', async (t) => {
-  const path = tempFolder(t)
-  const files = openFiles(t, path)
-  const writing = files.beginFile()
-  await writing.write(Buffer.alloc(MORE_THAN_A_BLOCK))
-  t.equal(storedContents(path).length, 1)
-  for (const name of storedContents(path)) rmSync(join(path, 'files', 'incoming', name))
-  await t.rejects(writing.commit(FILE), Fault)
-  await writing.abandon()
-  t.strictSame(storedContents(path), [])
-})
 
 test('texts that are no ids name nothing, on the disk least of all', async (t) => {
   const files = openFiles(t)

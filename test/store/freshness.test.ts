@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import type { ItemFields, Store } from '../../src/store/store.js'
+import type { LmdbStore } from '../../src/store/lmdb/open.js'
+import type { ItemFields } from '../../src/store/store.js'
 import { openStore } from '../support/data/open-store.js'
 import { type Lifetime, tempFolder } from '../support/data/temp-folder.js'
 import { type StorePeer, startStorePeer } from '../support/peers/store-peer.js'
@@ -14,7 +15,7 @@ function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
-async function openTwoStores(t: Lifetime): Promise<{ ours: Store; theirs: StorePeer }> {
+async function openTwoStores(t: Lifetime): Promise<{ ours: LmdbStore; theirs: StorePeer }> {
   const path = tempFolder(t)
   const ours = openStore(t, path)
   const theirs = await startStorePeer(path)

@@ -3,15 +3,14 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { NO_LIMITS, type StoreLimits } from '../../src/store/disk-reserve.js'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import type { Store } from '../../src/store/store.js'
+import { type LmdbStore, openLmdbStore } from '../../src/store/lmdb/open.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 function openLimited(
   t: Test,
   limits: Partial<StoreLimits>,
   path = tempFolder(t),
-): { store: Store; path: string } {
+): { store: LmdbStore; path: string } {
   const store = openLmdbStore({
     path,
     unixSeconds: () => 1_700_000_000,
@@ -23,7 +22,7 @@ function openLimited(
 
 const item = (size: number) => ({ name: 'x'.repeat(size), description: '', price: 1 })
 /** Bytes of an item with a name of this size. */
-const jsonBytes = (store: Store, id: number): number => store.items.read(id)!.byteLength
+const jsonBytes = (store: LmdbStore, id: number): number => store.items.read(id)!.byteLength
 const NO_ROOM = { name: 'Fault', kind: 'unavailable', retryAfter: 30 }
 
 test('items are taken up to their bytes; what is removed or becomes smaller makes room', async (t: Test) => {

@@ -103,9 +103,19 @@ async function ask(client: UpstreamClient, origin: string, random: () => number)
     onData.call(recorded, chunk)
     perhapsPause()
   }
-  called(client, post(origin), recorded)
+  const told = Object.assign(recorded, { onReadEnd: () => recorded.told.push('read') })
+  called(client, post(origin), told)
   await recorded.end.opened
   return recorded
+}
+
+/**
+ * Every piece is followed by the end of the read that has brought it, which is told once for all of its pieces; behind the
+ * last ones the answer's end may stand for it.
+ */
+function areReadsEnded({ told }: Recorded): boolean {
+  const order = told.filter((what) => what !== 'head').join(' ')
+  return /^((data )+read )*(data )*ended$/.test(order)
 }
 
 for (const secure of [false, true]) {
@@ -123,13 +133,17 @@ for (const secure of [false, true]) {
       secure,
       cases.map(({ plan }) => plan),
     )
+    let reads = 0
     for (const { body, framing } of cases) {
       const recorded = await ask(client, origin, random)
       const end = await recorded.end.opened
       const got = Buffer.concat(recorded.pieces)
+      if (!areReadsEnded(recorded)) t.fail('the end of a read is missing', { told: recorded.told })
+      reads += recorded.told.filter((what) => what === 'read').length
       const isSame = end === 'ended' && got.equals(body) && recorded.headers['retry-after'] === '7'
       if (!isSame) t.fail(`${framing}: ${got.length} of ${body.length} bytes`, { end })
     }
+    t.ok(reads > cases.length, `${reads} reads were told that were not the last ones`)
     t.equal(client.inFlight(), 0)
   })
 

@@ -57,10 +57,13 @@ export class SluiceServer implements LoadTarget {
   /** Spawns it and returns at once. */
   constructor(settings: ServerSettings) {
     const { program, options = [], cores = null, dataFolder } = settings
-    const command = pinnedCommand(cores, [process.execPath, program, 'serve', ...options])
+    const env = serverEnvironment(settings)
+    // A test runner adds hooks of its own to the options of whatever is started, and they allocate with every call.
+    const server = ['env', `NODE_OPTIONS=${env.NODE_OPTIONS ?? ''}`, process.execPath, program, 'serve']
+    const command = pinnedCommand(cores, [...server, ...options])
     this.#process = new ServerProcess(boundToParent(command), {
       cwd: dataFolder,
-      env: serverEnvironment(settings),
+      env,
       detached: true,
       keptChars: LOG_TAIL,
     })

@@ -64,7 +64,7 @@ export async function makeFile({ files, accounts }: Store, bytes: number): Promi
   const [workspace] = accounts.workspacesOf(organization!.id)
   const block = Buffer.alloc(MIB, 'sluice')
   const hash = createHash('sha256')
-  const writing = files.beginFile()
+  const writing = files.beginFile(organization!.id)
   for (let at = 0; at < bytes; at += MIB) {
     block.writeDoubleLE(at + 1, 0)
     const piece = block.subarray(0, Math.min(MIB, bytes - at))

@@ -145,7 +145,7 @@ function uploadTrial(
 
 /** SHA-256 of what lies on the disk under an id; `''` when there is no such file. */
 async function storedHash({ files }: Store, id: string): Promise<string> {
-  const record = files.file(id)
+  const record = await files.file(id)
   if (record === null) return ''
   const reading = await files.openContent(record, 0, record.sizeBytes)
   const hash = createHash('sha256')

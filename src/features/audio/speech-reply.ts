@@ -14,14 +14,14 @@ import { prepareGeneration } from '../../inference-http/inference-reply.js'
 /** Samples per second of `pcm` (contract/decisions 30). */
 const SAMPLE_RATE = '24000'
 
-/** Rejects when the inference fails before the first byte. Throws when the plan is impossible. */
-export function speechReply(
+/** Rejects when the plan is impossible, and when the inference fails before the first byte. */
+export async function speechReply(
   gateway: Gateway,
   request: SpeechRequest,
   caller: Principal,
   call: HttpCall,
 ): Promise<Reply> {
-  const generation = prepareGeneration(gateway, speechFormat, request, caller, call)
+  const generation = await prepareGeneration(gateway, speechFormat, request, caller, call)
   return new Promise((resolve, reject) => {
     const reply = new SpeechReply(generation, call, resolve, reject)
     reply.attach(gateway.stream(speechFormat, generation, reply))

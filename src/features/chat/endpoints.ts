@@ -31,6 +31,7 @@ export const chatEndpoints = (ports: LoopingPorts): Endpoint[] => [
     ...inferenceOperation(ports),
     summary: 'Create a chat completion, streamed or whole',
     body: chatBody,
+    remembers: 'tools',
     examples: CHAT_EXAMPLES,
     replies: {
       200: {

@@ -17,6 +17,7 @@ import {
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { readOnce } from '../../http/read-once.js'
 import { webSearchOptions } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { message, textPart } from './schema-messages.js'
@@ -96,10 +97,12 @@ const reasoning = {
 }
 
 const tools = {
-  tools: z.array(tool).meta({
-    description:
-      'Functions of the caller, and tools that the gateway runs itself (`service:…`, web search); a tool that is not configured is refused with 400.',
-  }),
+  tools: readOnce(
+    z.array(tool).meta({
+      description:
+        'Functions of the caller, and tools that the gateway runs itself (`service:…`, web search); a tool that is not configured is refused with 400.',
+    }),
+  ),
   tool_choice: toolChoice,
   parallel_tool_calls: flag,
   web_search_options: webSearchOptions.nullable(),

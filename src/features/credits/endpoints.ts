@@ -41,8 +41,8 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
   const creditsReply = async (organization: Organization | null, status: number): Promise<Reply> => {
     if (organization === null) throw new Fault('item-not-found')
     await ledger.sync()
-    const { total } = ledger.spending(organizationPayer(organization.id), unixMs(clock))
-    return jsonReply(status, { data: encodeCredits(organization, total) })
+    const [spent] = await ledger.spending([organizationPayer(organization.id)], unixMs(clock))
+    return jsonReply(status, { data: encodeCredits(organization, spent!.total) })
   }
   return [
     operation('read_credits', 'GET /api/v1/credits', {

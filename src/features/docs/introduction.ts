@@ -66,5 +66,5 @@ const TAGS = [
     description:
       'A target for load tests: cheap reads, durable writes, a scan, work for the CPU, a slow report.',
   },
-  { name: 'Service', description: 'Health, statistics, metrics and this document.' },
+  { name: 'Service', description: 'Health, statistics, metrics, machines and this document.' },
 ] as const

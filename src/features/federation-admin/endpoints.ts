@@ -94,6 +94,7 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
 const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
   operation('test_federation_policy', 'POST /api/v1/federation/policies/{id}/test', {
     summary: 'Show what each step of an exchange makes of a token, and issue nothing',
+    keepsRecords: true,
     readsAddress: true,
     params: { id: idParam('Id of the policy.') },
     body: PolicyTestIn,
@@ -117,7 +118,13 @@ const auditEndpoint = (admin: FederationAdmin): Endpoint =>
     faults: ['unavailable'],
     handle: async ({ caller, query: { trail, offset, limit } }) => {
       await admin.flushAudit()
-      const { rows, total } = readAuditPage(admin.federation, caller.organizationId, trail, offset, limit)
+      const { rows, total } = await readAuditPage(
+        admin.federation,
+        caller.organizationId,
+        trail,
+        offset,
+        limit,
+      )
       return jsonReply(200, { data: rows.map(encodeAuditRow), total_count: total })
     },
   })

@@ -1,4 +1,5 @@
 import { Fault, invalidInput, throwFault } from '../../base/fault.js'
+import { type MaybePromise, mapMaybe } from '../../base/maybe-promise.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -94,7 +95,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden'],
     handle: ({ caller, query }, call) => {
       const workspace = resolveWorkspace(caller, query, ports.accounts)
-      return jsonReply(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
+      const encoding = fileEncodingFor(call)
+      return mapMaybe(ports.files.filesOf(workspace, fileListQuery(query)), (page) =>
+        jsonReply(200, encoding.list(page)),
+      )
     },
   }),
   operation('read_file', `GET ${PATH}/{file_id}`, {
@@ -104,7 +108,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'The file', schema: FileAnswer } },
     faults: ['forbidden', 'item-not-found'],
-    handle: (input, call) => jsonReply(200, fileEncodingFor(call).file(findRequestedFile(input, ports))),
+    handle: (input, call) => {
+      const encoding = fileEncodingFor(call)
+      return mapMaybe(findRequestedFile(input, ports), (file) => jsonReply(200, encoding.file(file)))
+    },
   }),
   operation('delete_file', `DELETE ${PATH}/{file_id}`, {
     summary: 'Delete a file for good',
@@ -114,7 +121,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async (input, call) => {
-      const { id } = findRequestedFile(input, ports)
+      const { id } = await findRequestedFile(input, ports)
       if (!(await ports.files.removeFile(id))) throwFault('item-not-found')
       return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
@@ -142,7 +149,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       },
     },
     faults: ['forbidden', 'item-not-found', 'internal'],
-    handle: (input, call) => downloadReply(findRequestedFile(input, ports), call, ports.files),
+    handle: async (input, call) => downloadReply(await findRequestedFile(input, ports), call, ports.files),
   }),
 ]
 
@@ -156,10 +163,11 @@ interface FileCallInput {
 function findRequestedFile(
   { caller, params, query }: FileCallInput,
   { files, accounts }: FilePorts,
-): FileRecord {
+): MaybePromise<FileRecord> {
   const workspaceId = resolveWorkspace(caller, query, accounts)
-  const file = files.file(params.file_id)
-  return file?.workspaceId === workspaceId ? file : throwFault('item-not-found')
+  return mapMaybe(files.file(params.file_id), (file) =>
+    file?.workspaceId === workspaceId ? file : throwFault('item-not-found'),
+  )
 }
 
 /** Fails when the places contradict each other. */

@@ -27,8 +27,9 @@ export async function receiveUpload(
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
-  files.requireRoom(organizationId)
-  const { fields, file } = await readFileForm(call, { fileBytes }, () => files.beginFile())
+  const asked = files.requireRoom(organizationId)
+  if (asked instanceof Promise) await asked
+  const { fields, file } = await readFileForm(call, { fileBytes }, () => files.beginFile(organizationId))
   try {
     const purpose = readPurpose(fields)
     if (file === null) throw new Fault('invalid-input', { issues: [FILE_MISSING] })

@@ -285,7 +285,8 @@ export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
     replies: { 200: { description: 'The generation', schema: dataAnswer(Generation) } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
-      const row = readableRow(ledger, query.id, caller) ?? (await findAfterSync(ledger, query.id, caller))
+      const row =
+        (await readableRow(ledger, query.id, caller)) ?? (await findAfterSync(ledger, query.id, caller))
       return resourceReply(row, encodeGeneration)
     },
   }),
@@ -301,8 +302,8 @@ async function findAfterSync(ledger: UsageLedger, id: string, caller: Principal)
   return readableRow(ledger, id, caller)
 }
 
-function readableRow(ledger: UsageLedger, id: string, caller: Principal): LedgerRow | null {
-  const row = ledger.row(id)
+async function readableRow(ledger: UsageLedger, id: string, caller: Principal): Promise<LedgerRow | null> {
+  const row = await ledger.row(id)
   return row !== null && mayReadRow(caller, row) ? row : null
 }
 

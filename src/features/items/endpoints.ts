@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from '../../base/fault.js'
+import { mapMaybe } from '../../base/maybe-promise.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
@@ -7,7 +8,7 @@ import { acceptFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { integerParam, textParam } from '../../http/params.js'
 import { createdReply, noContentReply, serializedJsonReply } from '../../http/reply.js'
-import type { ItemStore } from '../../store/store.js'
+import type { ItemStore, SearchResult } from '../../store/store.js'
 
 /** What a caller sends to create or replace an item. */
 const ItemIn = acceptFast(
@@ -48,7 +49,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     summary: 'List items by id',
     query: { limit: Limit, offset: integerParam({ minimum: 0, maximum: 100_000, default: 0 }) },
     replies: { 200: { description: 'A page of items', schema: Items } },
-    handle: ({ query }) => serializedJsonReply(200, items.list(query.offset, query.limit)),
+    handle: ({ query }) => mapMaybe(items.list(query.offset, query.limit), jsonBytesReply),
   }),
   operation('create_item', 'POST /api/v1/items', {
     summary: 'Create an item',
@@ -66,7 +67,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     params: ItemId,
     replies: { 200: { description: 'The item', schema: Item } },
     faults: ['item-not-found'],
-    handle: ({ params }) => serializedJsonReply(200, items.read(params.item_id) ?? throwItemNotFound()),
+    handle: ({ params }) => mapMaybe(items.read(params.item_id), itemReply),
   }),
   operation('update_item', 'PUT /api/v1/items/{item_id}', {
     summary: 'Replace an item',
@@ -75,8 +76,7 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     examples: { lamp: { name: 'Lamp', description: 'Warm light.', price: 12.5 } },
     replies: { 200: { description: 'The item as it is now, on disk', schema: Item } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ params, body }) =>
-      serializedJsonReply(200, (await items.replace(params.item_id, body)) ?? throwItemNotFound()),
+    handle: ({ params, body }) => items.replace(params.item_id, body).then(itemReply),
   }),
   operation('delete_item', 'DELETE /api/v1/items/{item_id}', {
     summary: 'Delete an item',
@@ -96,14 +96,19 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
         headers: { 'X-Items-Scanned': 'How many items the scan visited' },
       },
     },
-    handle: ({ query }, call) => {
-      const found = items.search(Buffer.from(query.q), query.limit, call)
-      return found instanceof Promise ? found.then(searchReply) : searchReply(found)
-    },
+    handle: ({ query }, call) => mapMaybe(items.search(Buffer.from(query.q), query.limit, call), searchReply),
   }),
 ]
 
-function searchReply({ items, scanned }: Awaited<ReturnType<ItemStore['search']>>): Reply {
+function itemReply(json: Uint8Array | null): Reply {
+  return jsonBytesReply(json ?? throwItemNotFound())
+}
+
+function jsonBytesReply(json: Uint8Array): Reply {
+  return serializedJsonReply(200, json)
+}
+
+function searchReply({ items, scanned }: SearchResult): Reply {
   return serializedJsonReply(200, items, [['X-Items-Scanned', String(scanned)]])
 }
 

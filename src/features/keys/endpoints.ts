@@ -36,16 +36,17 @@ const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, m
 /** A key about itself, and management of an organization's keys (contract/gateway 11.2, 11.3). */
 export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
   const keys = new KeyService(accounts, clock)
-  /** What keys have spent, everything included that was answered before. */
-  const readSpending = async (): Promise<(key: ApiKey) => Spending> => {
-    await ledger.sync()
-    const now = clock.unixSeconds() * 1000
-    return ({ hash }) => ledger.spending(keyPayer(hash), now)
-  }
+  /** What keys have spent; everything that was answered before `ledger.sync` is included. */
+  const readSpending = async (keys: readonly ApiKey[]): Promise<readonly Spending[]> =>
+    ledger.spending(
+      keys.map(({ hash }) => keyPayer(hash)),
+      clock.unixSeconds() * 1000,
+    )
   const keyReply = async (key: ApiKey | null): Promise<Reply> => {
     const found = key ?? throwFault('item-not-found')
-    const spentBy = await readSpending()
-    return jsonReply(200, { data: encodeKey(found, spentBy(found)) })
+    await ledger.sync()
+    const [spent] = await readSpending([found])
+    return jsonReply(200, { data: encodeKey(found, spent!) })
   }
   return [
     operation('read_current_key', 'GET /api/v1/key', {
@@ -57,8 +58,9 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
         // It was there a moment ago, when the caller was let in, and records of keys stay.
         const key = accounts.key(caller.keyHash) ?? throwFault('item-not-found')
         const organization = accounts.organization(caller.organizationId)
-        const spentBy = await readSpending()
-        return jsonReply(200, { data: encodeCurrentKey(key, organization, spentBy(key)) })
+        await ledger.sync()
+        const [spent] = await readSpending([key])
+        return jsonReply(200, { data: encodeCurrentKey(key, organization, spent!) })
       },
     }),
     operation('list_keys', 'GET /api/v1/keys', {
@@ -75,8 +77,10 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
       replies: { 200: { description: 'A page of keys', schema: KeyList } },
       faults: ['unavailable'],
       handle: async ({ caller, query }) => {
-        const spentBy = await readSpending()
-        return jsonReply(200, { data: keys.list(caller, query).map((key) => encodeKey(key, spentBy(key))) })
+        await ledger.sync()
+        const page = keys.list(caller, query)
+        const spent = await readSpending(page)
+        return jsonReply(200, { data: page.map((key, at) => encodeKey(key, spent[at]!)) })
       },
     }),
     operation('create_key', 'POST /api/v1/keys', {

@@ -34,6 +34,7 @@ export const messagesEndpoints = (ports: LoopingPorts): Endpoint[] => [
     ...inferenceOperation(ports),
     summary: 'Create a message, streamed or whole, in the third-party messages format',
     body: messagesBody,
+    remembers: 'tools',
     examples: MESSAGES_EXAMPLES,
     replies: {
       200: {

@@ -18,6 +18,7 @@ import {
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { readOnce } from '../../http/read-once.js'
 import * as shared from '../../inference-http/request-members.js'
 import { block, cached, systemBlock, textBlock } from './schema-blocks.js'
 import { mcpServer, tool, toolChoice } from './schema-tools.js'
@@ -130,10 +131,12 @@ const prompt = {
   messages: limitDepth(z.array(message).min(1)),
   ...optional({
     system: z.union([z.string(), limitDepth(z.array(textBlock))]),
-    tools: limitDepth(z.array(tool)).meta({
-      description:
-        'Tools of the caller; those that the gateway runs (`service:…`, servers in `mcp_servers`); and names with a date, which a provider of this format runs itself and the gateway elsewhere.',
-    }),
+    tools: readOnce(
+      limitDepth(z.array(tool)).meta({
+        description:
+          'Tools of the caller; those that the gateway runs (`service:…`, servers in `mcp_servers`); and names with a date, which a provider of this format runs itself and the gateway elsewhere.',
+      }),
+    ),
     tool_choice: toolChoice,
     thinking,
     output_config: outputConfig,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.js'
+import { mapMaybe } from '../../base/maybe-promise.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -47,7 +48,8 @@ export const reportEndpoints = (
       await sleep(delay, clock)
       delayed?.(call.arrivedAt, delay, clock.monotonicMs() - begun)
       if (call.aborted) return noContentReply()
-      const rows = firstRows(items, query.items)
+      // Read before anything is waited for: the bytes are borrowed.
+      const rows = await mapMaybe(items.list(0, query.items), reportRows)
       const body = {
         items: query.items,
         delay_ms: delay,
@@ -62,8 +64,7 @@ export const reportEndpoints = (
   }),
 ]
 
-function firstRows(items: ItemStore, n: number): ReportRow[] {
-  const bytes = items.list(0, n)
+function reportRows(bytes: Uint8Array): ReportRow[] {
   const stored: ReportRow[] = JSON.parse(
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
   )

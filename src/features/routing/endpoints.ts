@@ -109,6 +109,7 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
   operation('explain_routing', 'POST /api/v1/routing/explain', {
     summary: 'Tell which endpoints would serve a request, in which order and why, without calling any',
     access: 'management',
+    keepsRecords: true,
     body: RequestToExplain,
     examples: {
       chat: {

@@ -174,8 +174,9 @@ const auditEndpoint = (scimStore: ScimStore): Endpoint =>
     summary: 'List changes of groups and mappings, newest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of the audit', schema: pageAnswer(AuditEntry) } },
-    handle: ({ caller, query: { offset, limit } }) => {
-      const { rows, total } = scimStore.auditPage(caller.organizationId, offset, limit)
+    faults: ['unavailable'],
+    handle: async ({ caller, query: { offset, limit } }) => {
+      const { rows, total } = await scimStore.auditPage(caller.organizationId, offset, limit)
       return jsonReply(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })

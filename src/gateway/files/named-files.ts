@@ -1,9 +1,10 @@
 /** Files of the caller's workspace that a request names: checked before anything is sent, and put in when it is. */
 import { Fault } from '../../base/fault.js'
+import { type MaybePromise, mapMaybe } from '../../base/maybe-promise.js'
 import type { NamedFile, RoutedRequest } from '../formats/canonical.js'
 import { asObject, type JsonObject, objectsIn } from '../formats/json-values.js'
 import { unusable } from '../providers/http/linked-media.js'
-import type { ToolFiles } from '../tools/port/tool.js'
+import type { CreatedFile, ToolFiles } from '../tools/port/tool.js'
 import { type FileReference, mapFileParts, namesFiles } from './file-references.js'
 
 /** Most files of a request, each as often as it is named. */
@@ -29,29 +30,60 @@ export function withNamedFiles<R extends RoutedRequest>(
   request: R,
   filesOf: () => Pick<ToolFiles, 'find'>,
   maxBytes: number,
-): R {
+): MaybePromise<R> {
   if (!namesFiles(request)) return request
-  const files = filesOf()
-  const found = new Map<string, NamedFile>()
-  let bytes = 0
-  let mentions = 0
+  const mentions = mentionsIn(request)
+  const ids = new Set(mentions.slice(0, MOST_FILES).map(({ reference }) => reference.id))
+  return mapMaybe(findAll([...ids], filesOf()), (found) => {
+    requireUsable(mentions, found, maxBytes)
+    return { ...request, files: [...found.values()] }
+  })
+}
+
+/** A file that a request names, and where. */
+interface Mention {
+  readonly reference: FileReference
+  readonly place: string
+}
+
+/** In the order of the request, each file as often as it is named. */
+function mentionsIn(request: RoutedRequest): readonly Mention[] {
+  const mentions: Mention[] = []
   mapFileParts(request, {
     reference: (part, reference, place) => {
-      if (++mentions > MOST_FILES) throw unusable('messages', `name more than ${MOST_FILES} files`)
-      const file = files.find(reference.id)
-      if (file === null) throw unknownFile(place)
-      if (kindOf(file, reference) === null) {
-        throw unusable(place, `cannot be used: a file of type ${file.mimeType} cannot stand there`)
-      }
-      bytes += file.sizeBytes
-      if (bytes > maxBytes)
-        throw unusable(place, `cannot be used: files are larger than ${maxBytes} bytes together`)
-      found.set(file.id, file)
+      mentions.push({ reference, place })
       return part
     },
     told: (part) => part,
   })
-  return { ...request, files: [...found.values()] }
+  return mentions
+}
+
+type FoundFiles = ReadonlyMap<string, NamedFile>
+
+/** At once where the store is at hand. */
+function findAll(ids: readonly string[], files: Pick<ToolFiles, 'find'>): MaybePromise<FoundFiles> {
+  const found = ids.map((id) => files.find(id))
+  const byId = (all: readonly (CreatedFile | null)[]): FoundFiles =>
+    new Map(all.flatMap((file) => (file === null ? [] : [[file.id, file] as const])))
+  return found.some((file) => file instanceof Promise)
+    ? Promise.all(found).then(byId)
+    : byId(found as readonly (CreatedFile | null)[])
+}
+
+function requireUsable(mentions: readonly Mention[], found: FoundFiles, maxBytes: number): void {
+  let bytes = 0
+  for (const [at, { reference, place }] of mentions.entries()) {
+    if (at >= MOST_FILES) throw unusable('messages', `name more than ${MOST_FILES} files`)
+    const file = found.get(reference.id)
+    if (file === undefined) throw unknownFile(place)
+    if (kindOf(file, reference) === null) {
+      throw unusable(place, `cannot be used: a file of type ${file.mimeType} cannot stand there`)
+    }
+    bytes += file.sizeBytes
+    if (bytes > maxBytes)
+      throw unusable(place, `cannot be used: files are larger than ${maxBytes} bytes together`)
+  }
 }
 
 /** The fault of a file that the caller does not have, whoever has it. */
@@ -76,15 +108,7 @@ export function inlineNamedFiles<R extends RoutedRequest>(request: R, read: Read
 
 /** Ids in the order in which they are named, each as often as it is. */
 export function fileIdsIn(request: RoutedRequest): readonly (readonly [id: string, place: string])[] {
-  const ids: (readonly [string, string])[] = []
-  mapFileParts(request, {
-    reference: (part, { id }, place) => {
-      ids.push([id, place])
-      return part
-    },
-    told: (part) => part,
-  })
-  return ids
+  return mentionsIn(request).map(({ reference, place }) => [reference.id, place])
 }
 
 type Kind = 'picture' | 'sound' | 'video' | 'pdf' | 'text'

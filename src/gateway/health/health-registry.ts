@@ -36,6 +36,12 @@ export type HealthUpdate =
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
   | { readonly type: 'observed'; readonly observations: readonly PeerObservations[] }
 
+/**
+ * How a process that tells stands to this one: of two of one machine the one before does what both would do; one
+ * elsewhere, on another machine, does nothing in our place.
+ */
+type PeerRelation = 'before-us' | 'after-us' | 'elsewhere'
+
 interface HealthRegistryPorts {
   readonly clock: Clock
   /** From 0 to 1. */
@@ -218,8 +224,8 @@ export class HealthRegistry {
     for (const key of this.#endpoints.keys()) if (!keys.has(key)) this.#endpoints.delete(key)
   }
 
-  /** Takes what another process tells. `yields`: it comes before us where both would do the same. */
-  applyPeerUpdate(update: HealthUpdate, yields: boolean): void {
+  /** Takes what another process tells. */
+  applyPeerUpdate(update: HealthUpdate, relation: PeerRelation): void {
     const now = this.now()
     if (update.type === 'observed') {
       for (const each of update.observations) this.of(each).addPeerObservations(each, now)
@@ -227,9 +233,11 @@ export class HealthRegistry {
     }
     const health = this.of(update)
     switch (update.type) {
-      case 'opened':
-        health.breakerFor(update.caller).openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
+      case 'opened': {
+        const pauseMs = update.pauseMs * (relation === 'elsewhere' ? 1 : PEER_GRACE_FACTOR)
+        health.breakerFor(update.caller).openedByPeer(now, pauseMs, relation === 'before-us')
         break
+      }
       case 'probing':
         health.breakerOf(update.caller)?.probedByPeer(now)
         break

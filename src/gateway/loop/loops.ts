@@ -204,7 +204,7 @@ export class Loops {
       const { offered } = tools
       const context = { caller, seal: this.#ports.seal, tooling, offered, emit: () => {} }
       const first = format.begin(request, context).request('on')
-      const root = this.#gateway.prepare(format.format, { ...inference, request: first }, arrival)
+      const root = await this.#gateway.prepare(format.format, { ...inference, request: first }, arrival)
       return { format, request, tooling, tools, plugins, contextLength: asked.contextLength, root }
     } catch (error) {
       await tools.close()

@@ -76,13 +76,14 @@ export class Turn<R extends RoutedRequest, E> implements StreamListener<R, E>, C
       const arrival = { arrivedAt: performance.now() }
       const prepare = (asked: R) =>
         call.gateway.prepare(format, { ...call.facts, request: asked, caller }, arrival, place)
-      let generation = prepare(request)
+      let generation = await prepare(request)
       // What a nested run may spend is not passed by a turn: its answer is cut to what is left.
       if (depth > 0 && meter.limit < Number.POSITIVE_INFINITY) {
         const cut = withinBudget(generation, meter.rest)
         if (cut === null) return this.#fail(OUT_OF_BUDGET)
-        if (cut !== request) generation = prepare(cut)
+        if (cut !== request) generation = await prepare(cut)
       }
+      if (signal.aborted) return this.#fail(LEFT)
       this.#generation = generation
       this.#handle = call.gateway.stream(format, generation, this, {
         deadlineMs,

@@ -1,4 +1,5 @@
 /** What is set aside for a call before it runs, and what is guessed of one that nobody has counted. */
+import { oncePerKnown } from '../../base/known-json.js'
 import type { ModelEndpoint, PriceList } from '../catalog/catalog.js'
 import {
   maxTranscriptionUsage,
@@ -160,7 +161,11 @@ interface MeasuredPrompt {
 
 function measurePrompt(request: MeasuredRequest): MeasuredPrompt {
   const { messages = [], system, tools, response_format, output_config, extra, files } = request
-  let chars = textLength(tools) + textLength(response_format) + textLength(output_config) + textLength(extra)
+  let chars =
+    (tools === undefined ? 0 : definitionLength(tools)) +
+    textLength(response_format) +
+    textLength(output_config) +
+    textLength(extra)
   if (files !== undefined) chars += namedTextBytes(files)
   const said = { chars, attachments: 0 }
   measureContent(system, said)
@@ -194,6 +199,8 @@ function textLength(value: unknown): number {
   else for (const name in value) chars += name.length + textLength((value as Record<string, unknown>)[name])
   return chars
 }
+
+const definitionLength = oncePerKnown((tools: object) => textLength(tools))
 
 // ── Speech and transcription ────────────────────────────────────────────────
 

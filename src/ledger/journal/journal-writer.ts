@@ -1,5 +1,5 @@
 /** The writing end of a journal: one process appends lines, gathered into one write per turn of its event loop. */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { batchBytes, continuationMark, HEAD_BYTES, segmentPath } from './segment-format.js'
 
 interface JournalWriterOptions {
@@ -10,6 +10,8 @@ interface JournalWriterOptions {
   /** Called when it takes lines again. */
   readonly onRecovered: () => void
   readonly segmentBytes?: number
+  /** About how much may wait until it is taken; without it as much as the disk takes. */
+  readonly most?: { readonly bytes: number; readonly onFull: (isFull: boolean) => void }
 }
 
 /** A segment is left for the next when it has grown so long; what was taken out of it can then be removed. */
@@ -35,7 +37,13 @@ const HOLD_MS = 2_000
 export class JournalWriter {
   readonly #options: JournalWriterOptions
   readonly #segmentBytes: number
+  /** Most segments that there may be. */
+  readonly #mostSegments: number
   #segment = 0
+  /** The first that was not taken when it was last looked for. */
+  #oldest = 0
+  #isFull = false
+  #lookedAt = Number.NEGATIVE_INFINITY
   #file: number
   /** Where the next batch goes. */
   #position = 0
@@ -70,6 +78,7 @@ export class JournalWriter {
   constructor(options: JournalWriterOptions) {
     this.#options = options
     this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
+    this.#mostSegments = (options.most?.bytes ?? Number.POSITIVE_INFINITY) / this.#segmentBytes
     mkdirSync(options.folder, { recursive: true })
     this.#file = this.#createSegment(0)
   }
@@ -77,6 +86,7 @@ export class JournalWriter {
   /** Whether there is room for one more call besides those that are open: its lines will find it. */
   hasRoomFor(openCalls: number): boolean {
     this.#openCalls = openCalls
+    if (this.#segment - this.#oldest >= this.#mostSegments && !this.#hasBeenTaken()) return false
     const wanted = this.#roomBeside((openCalls + 1) * BYTES_PER_OPEN_CALL)
     return !this.#failing && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
   }
@@ -216,6 +226,21 @@ export class JournalWriter {
 
   #createSegment(segment: number): number {
     return openSync(segmentPath(this.#options.folder, this.#options.journal, segment), 'w')
+  }
+
+  /** Whether fewer segments wait than may. Segments go when they are taken. */
+  #hasBeenTaken(): boolean {
+    const now = performance.now()
+    if (now - this.#lookedAt < RETRY_MS) return !this.#isFull
+    this.#lookedAt = now
+    const { folder, journal, most } = this.#options
+    while (this.#oldest < this.#segment && !existsSync(segmentPath(folder, journal, this.#oldest))) {
+      this.#oldest++
+    }
+    const isFull = this.#segment - this.#oldest >= this.#mostSegments
+    if (isFull !== this.#isFull) most?.onFull(isFull)
+    this.#isFull = isFull
+    return !isFull
   }
 
   #makeRoom(wanted: number): boolean {

@@ -3,7 +3,7 @@
  * row of batches, each behind its length and its checksum; what follows the last one is zeros, written in advance so
  * that a batch always finds room. A batch whose checksum is wrong is not there (yet).
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
@@ -71,6 +71,18 @@ export function listJournals(folder: string): Map<string, number[]> {
     )
   }
   return found
+}
+
+/** How long the file of a segment is, with the room at its end; 0 where there is none. */
+export function segmentBytes(folder: string, journal: string, segment: number): number {
+  return statSync(segmentPath(folder, journal, segment), { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Removes the files of segments from `from` on and before `to`; those that are not there are no error. */
+export function removeSegments(folder: string, journal: string, from: number, to: number): void {
+  for (let segment = from; segment < to; segment++) {
+    rmSync(segmentPath(folder, journal, segment), { force: true })
+  }
 }
 
 /** A character has at most so many bytes. */

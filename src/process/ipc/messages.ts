@@ -1,10 +1,12 @@
 /** What the supervisor and its workers say to each other. Replies carry the `id` of their question. */
 import type { KeyKind } from '../../base/principal.js'
 import type { Config } from '../../config/config.js'
+import type { StandingNotice } from '../../fleet/standing.js'
 import type { GatewayConfig } from '../../gateway/catalog/configuration.js'
 import type { RoutingUpdate } from '../../gateway/routing/routing-update.js'
 import type { LabCommand, LabCommandResult } from '../../lab/lab-command.js'
 import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../limits/quota.js'
+import type { MetricsSnapshot } from '../../telemetry/counters/fleet-figures.js'
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
 
 /** Of limits and of the ledger. */
@@ -16,6 +18,23 @@ export type LedgerMessageToWorker =
   /** Answers `sync-ledger`. */
   | { readonly type: 'ledger-synced'; readonly id: number; readonly done: boolean }
 
+/** Of a machine in a fleet. */
+export type FleetMessageToWorker =
+  /** Until when the machine may serve without further word; with every confirmed beat, and when that is over. */
+  | { readonly type: 'standing'; readonly standing: StandingNotice }
+  /** Answers `pass-barrier`: who has not confirmed and serves all the same; null when the store cannot tell. */
+  | { readonly type: 'barrier-passed'; readonly id: number; readonly unconfirmed: readonly string[] | null }
+
+/** What a worker of a fleet's machine starts with. */
+export interface FleetStart {
+  readonly machine: string
+  readonly standing: StandingNotice
+}
+
+export type FleetMessageToSupervisor =
+  /** Asks to be told when no machine serves by older records. */
+  { readonly type: 'pass-barrier'; readonly id: number; readonly version: number }
+
 export type LedgerMessageToSupervisor =
   /** Asks for an amount of a quota that all workers share. */
   | { readonly type: 'acquire-quota'; readonly id: number; readonly request: QuotaRequest }
@@ -26,6 +45,7 @@ export type LedgerMessageToSupervisor =
 
 export type MessageToWorker =
   | LedgerMessageToWorker
+  | FleetMessageToWorker
   | {
       readonly type: 'start-worker'
       readonly config: Config
@@ -38,19 +58,27 @@ export type MessageToWorker =
       readonly maxConnections: number
       /** Name of the journal it writes. */
       readonly journal: string
+      /** Null on a machine that stands alone. */
+      readonly fleet: FleetStart | null
     }
   /** The newest gateway configuration. `generation` counts reloads. */
   | { readonly type: 'configuration'; readonly generation: number; readonly gateway: GatewayConfig }
   | { readonly type: 'drain-worker' }
   | { readonly type: 'lab-command'; readonly id: number; readonly command: LabCommand }
   /** What another worker has learnt about endpoints and sessions. */
-  | { readonly type: 'routing-update'; readonly from: number; readonly update: RoutingUpdate }
+  | {
+      readonly type: 'routing-update'
+      /** Its number, or that it is one of another machine. */
+      readonly from: number | 'elsewhere'
+      readonly update: RoutingUpdate
+    }
   | { readonly type: 'snapshot-request'; readonly id: number }
   /** Answers `all-snapshots-request`. */
-  | { readonly type: 'all-snapshots'; readonly id: number; readonly snapshots: readonly WorkerSnapshot[] }
+  | { readonly type: 'all-snapshots'; readonly id: number; readonly snapshots: MetricsSnapshot }
 
 export type MessageToSupervisor =
   | LedgerMessageToSupervisor
+  | FleetMessageToSupervisor
   /** The worker listens to messages now; what was sent before is lost. */
   | { readonly type: 'worker-up' }
   | { readonly type: 'worker-ready' }

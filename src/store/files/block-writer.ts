@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { noRoomFault, type TakeRoom } from '../disk-reserve.js'
 
-const BLOCK_BYTES = 256 * 1024
+export const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while no writer needs them: 8 MiB. */
 const MAX_IDLE_BLOCKS = 32
 /** Full blocks that wait at most; what still comes is written at once: 2 MiB. */

@@ -210,6 +210,14 @@ export function decodeCoverage(code: number): LimitCoverage {
   return COVERAGES[code]!
 }
 
+/** Lines that close the calls of a process that has died. @param open payer line and line, by id */
+export function closeAbandonedLines(open: ReadonlyMap<string, string>): string[] {
+  return [...open.values()].flatMap((both) => {
+    const [payer, line] = both.split('\n') as [string, string]
+    return [payer, closeAbandonedLine(line)]
+  })
+}
+
 /** The line, without its end, that closes a call whose process has died: with what was estimated. */
 export function closeAbandonedLine(open: string): string {
   const [, id, estimate, coverage, model, provider, api] = open.split(' ') as string[]

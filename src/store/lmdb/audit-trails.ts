@@ -8,15 +8,22 @@
  * block holds so many of them in a row: a busy exchange writes hundreds at a time, and a record for each would cost
  * more than all else that is done for it.
  */
+import type { FederationAuditRow } from '../federation-store.js'
+import type {
+  AuditBook,
+  AuditBookOptions,
+  AuditBookPage,
+  AuditRetention,
+  AuditRow,
+} from '../records/audit-book.js'
+import { FEDERATION_AUDIT } from '../records/federation.js'
+import { SCIM_AUDIT } from '../records/groups.js'
+import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
+import type { ScimAuditEntry } from '../scim-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
-import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
 
-interface AuditTrailOptions<Row> {
-  readonly trailOf: (row: Row) => string
+interface AuditTrailOptions<Row extends AuditRow> extends AuditBookOptions<Row> {
   readonly rowsPerBlock: number
-  /** How much of a trail is kept: so many rows, and so long; the newest row stays, however old it is. */
-  readonly keptRows: number
-  readonly keptMs: number
 }
 
 /** Rows that have become too old are removed when new ones come, from so many blocks at a time. */
@@ -31,8 +38,24 @@ const LONGEST_NAME = 200
 type AuditTrailExtent = readonly [first: number, next: number]
 const EMPTY_TRAIL: AuditTrailExtent = [0, 0]
 
-/** For the inside of transactions and snapshots of the environment. */
-export class AuditTrails<Row extends { readonly at: number }> {
+/** The audit of federation. Exchanges write many rows at a time. */
+export function openFederationAudit(
+  env: LmdbEnvironment,
+  retention: AuditRetention = FEDERATION_AUDIT,
+): AuditTrails<FederationAuditRow> {
+  const options = { ...FEDERATION_AUDIT, ...retention, rowsPerBlock: 32 }
+  return new AuditTrails(env, 'federation-audit-sheets', options)
+}
+
+/** The audit of groups and mappings. */
+export function openScimAudit(
+  env: LmdbEnvironment,
+  retention: AuditRetention = SCIM_AUDIT,
+): AuditTrails<ScimAuditEntry> {
+  return new AuditTrails(env, 'scim-audit', { ...SCIM_AUDIT, ...retention, rowsPerBlock: 1 })
+}
+
+class AuditTrails<Row extends AuditRow> implements AuditBook<Row> {
   readonly #env: LmdbEnvironment
   readonly #table: LmdbByteTable
   readonly #options: AuditTrailOptions<Row>
@@ -43,9 +66,16 @@ export class AuditTrails<Row extends { readonly at: number }> {
     this.#options = options
   }
 
-  /** Newest rows first, from `offset` on, and how many there are. */
-  page(trail: string, offset: number, limit: number): { readonly rows: Row[]; readonly total: number } {
+  page(trail: string, offset: number, limit: number): AuditBookPage<Row> {
     if (trail.length > LONGEST_NAME) return { rows: [], total: 0 }
+    return this.#env.inSnapshot(() => this.#page(trail, offset, limit))
+  }
+
+  appendAlone(rows: readonly Row[]): Promise<void> {
+    return this.#env.writeDurably(() => this.append(rows))
+  }
+
+  #page(trail: string, offset: number, limit: number): AuditBookPage<Row> {
     const key = trailKey(trail)
     const [first, next] = this.#extentOf(key)
     const rows: Row[] = []

@@ -5,6 +5,7 @@
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
+import type { RecordSpace } from '../records/record-space.js'
 import { LastTransaction } from './last-transaction.js'
 
 /** What we use of an lmdb table. The library's own types leave out the options of `getBinaryFast`. */
@@ -27,6 +28,12 @@ interface LmdbRangeOptions {
   readonly reverse?: boolean
   readonly limit?: number
   readonly transaction?: Transaction
+}
+
+/** What a table has under a key of bytes. */
+export interface TableEntry {
+  readonly key: Buffer
+  readonly value: Buffer
 }
 
 /** Keys from `start` towards `end`; whether `start` comes first or last decides the direction. */
@@ -54,12 +61,13 @@ const NEVER_TIMELY = `the store's transactions began before the last commit ${MO
 const WITHOUT_WAITING_FOR_DISK =
   lmdb.TransactionFlags.SYNCHRONOUS_COMMIT | lmdb.TransactionFlags.NO_SYNC_FLUSH
 
-export class LmdbEnvironment {
+export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
   readonly #underWay = new Set<Promise<unknown>>()
   readonly #root: RootDatabase
   readonly #last: LastTransaction
   #reading: { readonly transaction: Transaction } | null = null
   #changing = false
+  #isClosed = false
 
   /** Opens the folder, which is created when absent. */
   constructor(path: string) {
@@ -112,10 +120,29 @@ export class LmdbEnvironment {
    */
   valuesWithPrefix(table: LmdbByteTable, prefix: Uint8Array): Buffer[] {
     const found: Buffer[] = []
+    for (const { value } of this.entriesWithPrefix(table, prefix)) found.push(value)
+    return found
+  }
+
+  /** As `valuesWithPrefix`, one by one with their keys. To be gone through at once. */
+  *entriesWithPrefix(
+    table: LmdbByteTable,
+    prefix: Uint8Array,
+  ): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }> {
     const start = prefix.length === 0 ? {} : { start: prefix }
-    for (const { key, value } of table.getRange({ ...start, ...this.#reads() })) {
-      if (!beginsWith(key, prefix)) break
-      found.push(value)
+    for (const entry of table.getRange({ ...start, ...this.#reads() })) {
+      if (!beginsWith(entry.key, prefix)) break
+      yield entry
+    }
+  }
+
+  /** Copies of the next entries of a table, behind a key or from the first on. Not for the inside of `write`. */
+  entriesAfter(table: LmdbByteTable, last: Uint8Array | null, limit: number): TableEntry[] {
+    const found: TableEntry[] = []
+    const start = last === null ? {} : { start: last }
+    for (const { key, value } of table.getRange({ ...start, limit: limit + 1, ...this.#reads() })) {
+      const isLast = last !== null && Buffer.compare(key, last) === 0
+      if (!isLast && found.length < limit) found.push({ key: Buffer.from(key), value })
     }
     return found
   }
@@ -135,6 +162,18 @@ export class LmdbEnvironment {
       if (Buffer.compare(key, start) !== 0 && found.length < limit) found.push(value)
     }
     return found
+  }
+
+  /** Copies of all keys and values of a table, in the order of the keys; each batch has a snapshot of its own. */
+  *entriesInBatches(table: LmdbByteTable, size: number): Generator<TableEntry[]> {
+    let last: Buffer | null = null
+    for (;;) {
+      const entries = this.entriesAfter(table, last, size)
+      this.releaseSnapshot()
+      if (entries.length === 0) return
+      last = entries.at(-1)!.key
+      yield entries
+    }
   }
 
   /** Gives the snapshot back. Every read or group of reads outside `write` ends with it. */
@@ -193,8 +232,14 @@ export class LmdbEnvironment {
   /** With which transaction to read: a change reads what it has written itself, which one that is named would not. */
   #reads(): { readonly transaction?: Transaction } {
     if (this.#changing) return IN_WRITE_TRANSACTION
-    this.#reading ??= { transaction: this.#root.useReadTransaction() }
+    this.#reading ??= this.#beginReading()
     return this.#reading
+  }
+
+  #beginReading(): { readonly transaction: Transaction } {
+    // lmdb-js would go on with a transaction that is over, in memory that is not its own any more.
+    if (this.#isClosed) throw new Fault('unavailable', { detail: 'the store is closed' })
+    return { transaction: this.#root.useReadTransaction() }
   }
 
   #openTable<K>(name: string, keyEncoding: 'uint32' | 'binary'): LmdbTable<K> {
@@ -264,7 +309,9 @@ export class LmdbEnvironment {
   /** Waits for transactions under way, then releases the files. */
   async close(): Promise<void> {
     await this.idle()
+    this.#isClosed = true
     this.#reading?.transaction.done()
+    this.#reading = null
     await this.#root.close()
     // After the last transaction, which may still ask it.
     this.#last.close()

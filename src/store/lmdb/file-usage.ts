@@ -5,7 +5,7 @@
  *     'counted'              ->  {}            every file is counted: stores of earlier versions are not yet
  */
 import type { FileRecord } from '../file-store.js'
-import { idKey, type RecordTable } from './record-table.js'
+import { idKey, type RecordTable } from '../records/record-table.js'
 
 interface Usage {
   readonly files: number

@@ -9,19 +9,26 @@ import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
 import type { StoreLimits } from '../disk-reserve.js'
-import type { FileListQuery, FileRecord, FileStore, FileWriter } from '../file-store.js'
+import type { FileListPage, FileListQuery, FileRecord, FileStore, FileWriter } from '../file-store.js'
 import { BlockPool } from '../files/block-writer.js'
 import { ContentFolder, isFileId, newFileId } from '../files/content-folder.js'
 import { createContentReader } from '../files/content-reader.js'
 import { createContentWriter } from '../files/content-writer.js'
+import { isId, ownerPrefix, RecordTable } from '../records/record-table.js'
 import type { KeyRange, LmdbEnvironment } from './environment.js'
 import { FileUsage } from './file-usage.js'
-import { isId, ownerPrefix, RecordTable } from './record-table.js'
 
 /** Begins the keys of records. */
 const RECORDS = Buffer.from('f')
 /** Sorts behind every id: they are ASCII. */
 const LAST = Buffer.of(0xff)
+
+/** Records are read at once. */
+export interface LmdbFileStore extends FileStore {
+  file(id: string): FileRecord | null
+  filesOf(workspaceId: string, page: FileListQuery): FileListPage
+  requireRoom(organizationId: string): void
+}
 
 /** Each change of a record is a transaction of its own. */
 export function createLmdbFileStore(
@@ -29,7 +36,7 @@ export function createLmdbFileStore(
   dataDir: string,
   unixSeconds: () => number,
   { files: mostFiles, fileBytes, takeRoom }: StoreLimits,
-): FileStore {
+): LmdbFileStore {
   const records = new RecordTable(env, 'files')
   const index = records.table
   const usage = new FileUsage(records, { files: mostFiles, bytes: fileBytes }, () => records.list(RECORDS))
@@ -107,6 +114,35 @@ export function createLmdbFileStore(
     openContent: async ({ id }, start, length) =>
       createContentReader(await open(contents.pathOf(id), 'r'), start, length),
     sweep: () => sweepContents(env, contents, read),
+  }
+}
+
+/** Records of files as they go to another store, and come from one. */
+export interface LmdbFileRecords {
+  /** All records, as JSON, in the order of their ids. */
+  inBatches(size: number): Iterable<Buffer[]>
+  /** Puts records of files whose contents are in their places; no limit holds for them. */
+  restore(files: readonly FileRecord[]): Promise<void>
+}
+
+export function createFileRecords(env: LmdbEnvironment): LmdbFileRecords {
+  const records = new RecordTable(env, 'files')
+  const unlimited = { files: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+  const usage = new FileUsage(records, unlimited, () => records.list(RECORDS))
+  return {
+    *inBatches(size) {
+      for (const entries of env.entriesInBatches(records.table, size)) {
+        yield entries.filter(({ key }) => key[0] === RECORDS[0]).map(({ value }) => value)
+      }
+    },
+    restore: (files) =>
+      env.writeDurably(() => {
+        for (const file of files) {
+          usage.count(file, 1)
+          records.put(recordKey(file.id), file)
+          records.table.put(indexKey(file.workspaceId, file.id), Buffer.from(file.id))
+        }
+      }),
   }
 }
 

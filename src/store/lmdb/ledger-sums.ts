@@ -7,9 +7,10 @@
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
 import { addUsage, noUsage, USAGE_MEMBERS, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import type { TransferredSum } from '../ledger/ledger-transfer.js'
 import { keyPayer, type LedgerPayer, organizationPayer, type Spending } from '../ledger-store.js'
-import type { KeyRange, LmdbByteTable, LmdbEnvironment } from './environment.js'
-import { KEY_END } from './record-table.js'
+import { KEY_END } from '../records/record-table.js'
+import type { KeyRange, LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
 
 /** Records removed in one transaction: few, so that no other process waits long for the next one. */
 const MAX_PRUNED_RECORDS = 200
@@ -60,6 +61,29 @@ export class LedgerSums {
       }
     }
     for (const { record, by } of grown.values()) this.#grow(record, by)
+  }
+
+  /** Adds to the sums of hours alone. */
+  addHours(deltas: readonly UsageDelta[]): void {
+    for (const delta of deltas) {
+      for (const payer of [keyPayer(delta.keyHash), organizationPayer(delta.organizationId)]) {
+        this.#grow({ key: hourKey(delta.hour, payer), outdated: null }, delta)
+      }
+    }
+  }
+
+  /** Puts the sum of a payer. */
+  put({ payer, period, ...sums }: TransferredSum): void {
+    this.#table.put(Buffer.from(`s${payer}${KEY_END}${period === NEVER ? '' : period}`), encodeSums(sums))
+  }
+
+  /** The sum that stands under a key; null when the key is of something else. */
+  read({ key, value }: TableEntry): TransferredSum | null {
+    const text = key.toString('latin1')
+    const end = text.indexOf(KEY_END)
+    if (!text.startsWith(SUMS_PREFIX) || end < 0) return null
+    const period = text.slice(end + KEY_END.length)
+    return { payer: text.slice(1, end), period: period === '' ? NEVER : period, ...decodeSums(value) }
   }
 
   /** Removes a few sums of hours before that one. True when there may be more of them. */
@@ -118,6 +142,9 @@ function earlierPeriods(payer: LedgerPayer, name: CalendarPeriod, number: number
   return { start: periodKey(payer, name, ''), end: periodKey(payer, name, number) }
 }
 
+/** What a transfer calls the sum of all periods. */
+const NEVER = 'never'
+const SUMS_PREFIX = 's'
 const HOURS_PREFIX = Buffer.from('h')
 const HOUR_CHARS = 8
 

@@ -14,13 +14,16 @@
  */
 import { generationTime, hourAt, partNumber, timeSlotAt } from '../ledger/generation-time.js'
 import { findLostAttempts, findParts, findRow, lineId } from '../ledger/row-text.js'
-import type { JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
+import type { JournalPiece, JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
 import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
+import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
 import { LmdbEnvironment } from './environment.js'
 import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
-import { decodeRecord, encodeRecord, KEY_END } from './record-table.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 export const LEDGER_ROWS_TABLE = 'ledger-rows'
+export const LEDGER_BOOKS_TABLE = 'ledger-books'
 
 /**
  * The embedded ledger, in a folder of its own: what is brought into it must not wait for changes of the store, nor
@@ -30,12 +33,31 @@ export const LEDGER_ROWS_TABLE = 'ledger-rows'
 export function openLmdbLedger(folder: string): WritableLedger {
   const env = new LmdbEnvironment(folder)
   const rows = env.byteTable(LEDGER_ROWS_TABLE)
-  const books = env.byteTable('ledger-books')
+  const books = env.byteTable(LEDGER_BOOKS_TABLE)
   const sums = new LedgerSums(env, books)
 
   const progressOf = (journal: string): JournalProgress => {
     const bytes = env.get(books, journalKey(journal))
     return bytes === undefined ? { segment: 0, offset: 0, done: false } : decodeRecord<JournalProgress>(bytes)
+  }
+
+  const beginsAtMark = ({ journal, from }: JournalPiece): boolean => {
+    const { done, segment, offset } = progressOf(journal)
+    return !done && segment === from.segment && offset === from.offset
+  }
+
+  const putPiece = ({ journal, from, batch, to }: JournalPiece): void => {
+    const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
+    for (const [slot, { lines }] of batch.blocks) {
+      rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
+    }
+    for (const id of batch.closedIds) books.remove(openCallKey(journal, id))
+    if (!to.done) {
+      for (const [id, lines] of batch.opened) {
+        books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
+      }
+    }
+    books.put(journalKey(journal), encodeRecord(to))
   }
 
   return {
@@ -56,7 +78,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
         return row && { ...row, lost, parts }
       })
     },
-    spending: (payer, now) => env.inSnapshot(() => sums.spending(payer, now)),
+    spending: (payers, now) => env.inSnapshot(() => payers.map((payer) => sums.spending(payer, now))),
     spentIn: (payer, period) => env.inSnapshot(() => sums.spentIn(payer, period)),
     readJournal: (name) =>
       env.inSnapshot(() => {
@@ -67,22 +89,11 @@ export function openLmdbLedger(folder: string): WritableLedger {
         }
         return { mark: progressOf(name), open }
       }),
-    appendBatch: (journal, from, batch, to) =>
+    append: (pieces) =>
       env.write(() => {
-        const mark = progressOf(journal)
-        if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
-        const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
-        for (const [slot, { lines }] of batch.blocks) {
-          rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
-        }
-        for (const id of batch.closedIds) books.remove(openCallKey(journal, id))
-        if (!to.done) {
-          for (const [id, lines] of batch.opened) {
-            books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
-          }
-        }
-        sums.add(batch.deltas)
-        books.put(journalKey(journal), encodeRecord(to))
+        if (!pieces.every(beginsAtMark)) return false
+        for (const piece of pieces) putPiece(piece)
+        sums.add(pieces.flatMap(({ batch }) => batch.deltas))
         return true
       }),
     forgetJournal: (journal) =>
@@ -90,8 +101,9 @@ export function openLmdbLedger(folder: string): WritableLedger {
         books.remove(journalKey(journal))
         return true
       }),
-    prune: (before) =>
+    prune: ({ days, now }) =>
       env.write(() => {
+        const before = now - days * DAY_MS
         const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
         const hasOlderHours = sums.prune(hourAt(before))
         return hasOlderRows || hasOlderHours
@@ -126,6 +138,6 @@ function timeSlotPrefix(slot: number): Buffer {
 }
 
 /** @param place what no other part of any journal has */
-function rowBlockKey(slot: number, place: string): Buffer {
+export function rowBlockKey(slot: number, place: string): Buffer {
   return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
 }

@@ -13,8 +13,8 @@ import {
   MOST_TEXT_BYTES,
   MOST_TEXTS,
 } from '../memory-store.js'
-import type { LmdbEnvironment } from './environment.js'
-import { idKey, ownerPrefix, RecordTable } from './record-table.js'
+import { idKey, ownerPrefix, RecordTable } from '../records/record-table.js'
+import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 
 interface Usage {
   readonly texts: number
@@ -24,10 +24,15 @@ interface Usage {
 const NOTHING: Usage = { texts: 0, bytes: 0 }
 const KEY_AND_TEXT = 0
 
+/** Texts are read at once. */
+export interface LmdbMemoryStore extends MemoryStore {
+  read<T>(workspaceId: string, work: (texts: KeyedTexts) => T): T
+}
+
 export function createLmdbMemoryStore(
   env: LmdbEnvironment,
   { takeRoom }: Pick<StoreLimits, 'takeRoom'>,
-): MemoryStore {
+): LmdbMemoryStore {
   const records = new RecordTable(env, 'memory')
   return {
     read: (workspaceId, work) => env.inSnapshot(() => work(textsOf(env, records, workspaceId, takeRoom))),
@@ -37,7 +42,7 @@ export function createLmdbMemoryStore(
 
 function textsOf(
   env: LmdbEnvironment,
-  records: RecordTable,
+  records: RecordTable<LmdbByteTable>,
   workspaceId: string,
   takeRoom: StoreLimits['takeRoom'],
 ): KeyedTexts {

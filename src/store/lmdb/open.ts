@@ -2,14 +2,15 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { NO_LIMITS, type StoreLimits } from '../disk-reserve.js'
 import { hasStoredContents } from '../files/content-folder.js'
+import { createAccountStore } from '../records/accounts.js'
+import { createFederationStore } from '../records/federation.js'
+import { createScimStore } from '../records/groups.js'
 import type { Store } from '../store.js'
-import { createLmdbAccountStore } from './accounts.js'
+import { openFederationAudit, openScimAudit } from './audit-trails.js'
 import { LmdbEnvironment } from './environment.js'
-import { createLmdbFederationStore } from './federation.js'
-import { createLmdbFileStore } from './files.js'
-import { createLmdbScimStore } from './groups.js'
-import { createLmdbItemStore } from './items/item-store.js'
-import { createLmdbMemoryStore } from './memory.js'
+import { createLmdbFileStore, type LmdbFileStore } from './files.js'
+import { createLmdbItemStore, type LmdbItemStore } from './items/item-store.js'
+import { createLmdbMemoryStore, type LmdbMemoryStore } from './memory.js'
 
 interface LmdbOptions {
   /** Folder of the store; created when absent. */
@@ -20,11 +21,18 @@ interface LmdbOptions {
   readonly limits?: StoreLimits
 }
 
+/** A store whose reads answer at once. */
+export interface LmdbStore extends Store {
+  readonly items: LmdbItemStore
+  readonly files: LmdbFileStore
+  readonly memory: LmdbMemoryStore
+}
+
 /**
  * The embedded store. Safe to open from several processes at once. Throws when there are contents of files and no
  * database: a new one would know nothing of them.
  */
-export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOptions): Store {
+export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOptions): LmdbStore {
   if (isWithoutDatabase(path) && hasStoredContents(path)) {
     throw new Error(
       `${join(path, 'files')} holds stored files but ${join(path, 'data.mdb')}, the database that knows them, is gone: put it back, or move the files away to begin anew`,
@@ -34,11 +42,11 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
   const items = createLmdbItemStore(env, unixSeconds, limits)
   return {
     items,
-    accounts: createLmdbAccountStore(env),
-    federation: createLmdbFederationStore(env),
+    accounts: createAccountStore(env),
+    federation: createFederationStore(env, openFederationAudit(env)),
     files: createLmdbFileStore(env, path, unixSeconds, limits),
     memory: createLmdbMemoryStore(env, limits),
-    scim: createLmdbScimStore(env),
+    scim: createScimStore(env, openScimAudit(env)),
     isWriting: () => env.isWriting,
     close: async () => {
       await items.idle()

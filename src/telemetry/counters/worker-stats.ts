@@ -35,13 +35,21 @@ export interface WorkerSnapshot {
   readonly upstream: UpstreamSnapshot
   readonly inference: readonly InferenceSnapshot[]
   readonly tools: readonly ToolSnapshot[]
+  /** Statements to a database that machines share, by what they were for. */
+  readonly statements: Readonly<Record<string, number>>
   readonly memory: { readonly rss: number; readonly heapUsed: number; readonly external: number }
   readonly cpuSeconds: number
 }
 
 /** Who the worker is, and where a snapshot gets what others count. */
 type WorkerStatsOptions = Pick<WorkerSnapshot, 'worker' | 'startedAt'> & {
-  readonly [K in 'pool' | 'upstream' | 'inference' | 'tools' | 'connections']: () => WorkerSnapshot[K]
+  readonly [K in
+    | 'pool'
+    | 'upstream'
+    | 'inference'
+    | 'tools'
+    | 'statements'
+    | 'connections']: () => WorkerSnapshot[K]
 }
 
 const LOOP_PROBE_MS = 10
@@ -87,7 +95,7 @@ export class WorkerStats {
   }
 
   snapshot(): WorkerSnapshot {
-    const { worker, startedAt, pool, upstream, inference, tools, connections } = this.#options
+    const { worker, startedAt, pool, upstream, inference, tools, statements, connections } = this.#options
     const memory = process.memoryUsage()
     const cpu = process.cpuUsage()
     return {
@@ -105,6 +113,7 @@ export class WorkerStats {
       upstream: upstream(),
       inference: inference(),
       tools: tools(),
+      statements: statements(),
       memory: { rss: memory.rss, heapUsed: memory.heapUsed, external: memory.external },
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
     }

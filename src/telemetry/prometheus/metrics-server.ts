@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { parseHostPort } from '../../base/host-port.js'
-import type { WorkerSnapshot } from '../counters/worker-stats.js'
-import { formatWorkerMetrics } from './prometheus.js'
+import type { MetricsSnapshot } from '../counters/fleet-figures.js'
+import { formatMetrics } from './fleet-metrics.js'
 import { PROMETHEUS_TYPE } from './text-format.js'
 
 export interface MetricsServer {
@@ -14,7 +14,7 @@ export interface MetricsServer {
  */
 export function serveMetrics(
   place: string,
-  snapshots: () => Promise<readonly WorkerSnapshot[]>,
+  snapshot: () => Promise<MetricsSnapshot>,
 ): Promise<MetricsServer | null> {
   const address = parseHostPort(place)
   if (address === null) return Promise.resolve(null)
@@ -25,10 +25,8 @@ export function serveMetrics(
         response.writeHead(404).end()
         return
       }
-      snapshots()
-        .then((all) =>
-          response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(formatWorkerMetrics(all)),
-        )
+      snapshot()
+        .then((all) => response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(formatMetrics(all)))
         .catch(() => response.writeHead(500).end())
     })
     server.on('error', (error) => reject(new Error(`cannot serve metrics on ${place}: ${error.message}`)))

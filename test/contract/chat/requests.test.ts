@@ -248,3 +248,41 @@ test('no request that went to the provider held the caller’s credential or a s
     t.notOk(all.includes(API_KEY) || all.includes(STRAY.stray))
   }
 })
+
+const words = 'Looks up what the register holds, and tells it. '.repeat(12)
+const lookUp = (name: string, more: object = {}) => ({
+  type: 'function',
+  function: { name, description: words, parameters: { type: 'object', file_id: 'no reference' }, ...more },
+})
+
+test('definitions of functions reach the provider the same, however often they come', async (t) => {
+  const tools = [lookUp('one'), lookUp('two', { strict: true })]
+  for (let call = 0; call < 5; call++) {
+    const content = `${CANARY_PROMPT} ${call} {"tools":[]}`
+    const messages = [{ role: 'user', content }]
+    const choice = call % 2 === 0 ? 'auto' : { type: 'function', function: { name: 'two' } }
+    const body = await sent({ messages, tools, tool_choice: choice, stream: call === 3 })
+    t.same(
+      { messages: body.messages, tools: body.tools, choice: body.tool_choice },
+      { messages, tools, choice },
+    )
+  }
+})
+
+test('members of a definition that nobody knows stay behind each time', async (t) => {
+  for (let call = 0; call < 5; call++) {
+    const { tools } = await sent({ tools: [lookUp('one', { odd: call < 3 })] })
+    t.same(tools, [lookUp('one')])
+  }
+})
+
+test('wrong definitions are refused each time, after right ones too', async (t) => {
+  const right = [lookUp('one')]
+  const wrong = [lookUp('one'), lookUp('a name with spaces')]
+  for (let call = 0; call < 4; call++) {
+    await sent({ tools: right })
+    const { status, text } = await ask({ messages: MESSAGES, tools: wrong })
+    t.equal(status, 400)
+    t.match(text, /tools\.1\.function\.name/)
+  }
+})

@@ -47,7 +47,7 @@ const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocum
 const rules = new DocumentRules(document)
 /** Those of other faces and of federation have tests of their own. */
 const PATHS =
-  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation)(\/|$)/
+  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation|fleet)(\/|$)/
 const operations = operationsOf(document).filter(({ path }) => PATHS.test(path))
 
 type Call = Omit<HttpRequest, 'headers'>
@@ -114,6 +114,7 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   read_credits: () => get('/credits'),
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
   read_generation: () => get(`/generation?id=${generation}`),
+  read_fleet: () => get('/fleet'),
 }
 
 /** Calls that an operation refuses in its own way. */
@@ -281,6 +282,7 @@ const UNMET: readonly (readonly [which: RegExp, why: string])[] = [
     /^(create|update|add)_\w+ 429$/,
     'bodies under way would have to take a quarter of the memory for them: test/http/body-memory.test.ts',
   ],
+  [/ 202$/, 'a machine that stands alone has nobody to wait for'],
   [/^(?!chat)\w+ 504$/, 'the handler answers in the turn in which it is called, or after one write to disk'],
 ]
 

@@ -1,7 +1,7 @@
 /** contract/practice 3: a change is seen by every worker from its acknowledgement on. */
 import { after, test } from 'tap'
 import { type HttpClient, httpClient } from '../../support/clients/http-client.js'
-import { clientPerWorker } from '../../support/clients/worker-connections.js'
+import { clientPerWorker, identifyWorker } from '../../support/clients/worker-connections.js'
 import { startPracticeServer } from '../../support/servers/practice-server.js'
 
 const server = await startPracticeServer()
@@ -60,8 +60,7 @@ async function glance(path: string): Promise<{ worker: number; text: string }> {
   const fresh: HttpClient = httpClient(server.baseUrl, 1)
   try {
     const { text } = await fresh.get(path)
-    const { worker } = (await fresh.get('/api/v1/health')).json as { worker: number }
-    return { worker, text }
+    return { worker: await identifyWorker(fresh), text }
   } finally {
     fresh.close()
   }

@@ -10,6 +10,7 @@ import {
   type StatsBody,
   statsPerWorker,
   total,
+  workerNumber,
 } from '../../support/clients/worker-connections.js'
 import { words } from '../../support/data/words.js'
 import { practiceServer } from '../../support/servers/practice-server.js'
@@ -42,9 +43,9 @@ function members(
 }
 
 test('the stats of each worker have the contracted shape', async (t) => {
-  for (const [worker, stats] of (await statsPerWorker(server.baseUrl)).entries()) {
+  for (const [place, stats] of (await statsPerWorker(server.baseUrl)).entries()) {
     const body = stats as unknown as Record<string, Record<string, Record<string, unknown>>>
-    t.equal(stats.worker, worker)
+    t.equal(stats.worker, workerNumber(place))
     members(t, body, ['pid'], isCount, 'stats')
     members(t, body, ['started_at', 'uptime_s'], isTime, 'stats')
     t.ok(Math.abs(Number(body.started_at) + Number(body.uptime_s) - Date.now() / 1000) < 30, 'Unix seconds')

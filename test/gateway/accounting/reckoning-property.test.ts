@@ -307,7 +307,7 @@ async function ask(
     format === 'chat'
       ? ([chatFormat, encodeCompletion, ChunkEncoder] as const)
       : ([messagesFormat, encodeAnswer, MessagesEncoder] as const)
-  const generation = gateway.prepare(
+  const generation = await gateway.prepare(
     ours as typeof chatFormat,
     { ...inference, request: request as ChatRequest },
     at,

@@ -1,4 +1,5 @@
 /** No id of a file passes as it is, in either direction, wherever it stands (contract/decisions 46, contract/gateway 8.3). */
+
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
@@ -9,6 +10,7 @@ import { fileIdsIn, mayNameFiles, replaceFileIds } from '../../../src/gateway/pr
 import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/provider.js'
 import { refuseAccountReference } from '../../../src/gateway/providers/http/server.js'
 import { buildChatBody } from '../../../src/gateway/providers/openai/provider.js'
+import { atOnce } from '../../support/clients/gateway-calls.js'
 import { messagesCall } from '../../support/clients/messages-face-calls.js'
 import { callOf } from '../../support/clients/openai-calls.js'
 
@@ -27,7 +29,8 @@ function sent<R extends ChatRequest | MessagesRequest>(
   build: (request: R) => object,
 ): string | null {
   try {
-    const named = withNamedFiles(request, () => ({ find: (asked) => (asked === OURS ? file : null) }), 1_000)
+    const found = { find: (asked: string) => (asked === OURS ? file : null) }
+    const named = atOnce(withNamedFiles(request, () => found, 1_000))
     const read = () => ({ ...file, bytes: Buffer.from('hello') })
     const body = build(named.files === undefined ? named : inlineNamedFiles(named, read))
     return body instanceof Fault || refuseAccountReference(body) !== null ? null : JSON.stringify(body)

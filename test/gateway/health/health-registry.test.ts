@@ -21,7 +21,8 @@ function pair(clock: FakeClock): [HealthRegistry, HealthRegistry] {
       new HealthRegistry({
         clock,
         random: () => 0,
-        broadcast: (update) => registries[1 - at]!.applyPeerUpdate(update, at === 0),
+        broadcast: (update) =>
+          registries[1 - at]!.applyPeerUpdate(update, at === 0 ? 'before-us' : 'after-us'),
       }),
   )
   return registries as [HealthRegistry, HealthRegistry]

@@ -10,6 +10,7 @@ import { messagesFormat } from '../../../src/gateway/metering/messages-format.js
 import type { MessagesApi, StreamReceiver } from '../../../src/gateway/providers/port/provider.js'
 import type { LostAttempt } from '../../../src/gateway/run/generation.js'
 import {
+  atOnce,
   completeChat,
   inferenceOf,
   REQUEST,
@@ -270,7 +271,7 @@ test('a messages stream that has begun, opened an empty text and counted is stil
   for (const entry of catalog.providers) Object.assign(entry, { messages: api })
   const ear = listener<MessagesEvent>()
   const inference = { request: QUESTION, caller: CALLER, simulate: '', traceparent: '' }
-  const generation = gateway.prepare(messagesFormat, inference, { arrivedAt: performance.now() })
+  const generation = atOnce(gateway.prepare(messagesFormat, inference, { arrivedAt: performance.now() }))
   gateway.stream<MessagesRequest, MessagesEvent, MessagesAnswer>(messagesFormat, generation, ear)
   for (const event of [START, BEGUN, COUNTED]) receivers[0]!.onEvent(event)
   receivers[0]!.onFailure(RESET)

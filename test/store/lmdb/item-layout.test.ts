@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { encodeItem, readCreatedAt } from '../../../src/store/lmdb/items/item-layout.js'
+import { encodeItem } from '../../../src/store/item-bytes.js'
+import { readCreatedAt } from '../../../src/store/lmdb/items/item-layout.js'
 
 test('an item is JSON with its members in the order of the contract', async (t) => {
   const fields = { price: 0.1, description: 'line\nfeed', name: '"😀"' }

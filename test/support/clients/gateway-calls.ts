@@ -1,5 +1,7 @@
 /** Chat inferences of a gateway, as its operation begins them. */
+
 import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
+import type { MaybePromise } from '../../../src/base/maybe-promise.js'
 import type { ChatEvent, ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { Gateway, Inference, StreamListener } from '../../../src/gateway/gateway.js'
 import { chatFormat } from '../../../src/gateway/metering/format.js'
@@ -37,5 +39,11 @@ export function streamChat(
 }
 
 export function prepareChat(gateway: Gateway, inference: Inference<ChatRequest>): Generation {
-  return gateway.prepare(chatFormat, inference, { arrivedAt: performance.now() })
+  return atOnce(gateway.prepare(chatFormat, inference, { arrivedAt: performance.now() }))
+}
+
+/** What is to be at hand, and no promise: an error where it is one. */
+export function atOnce<T>(value: MaybePromise<T>): T {
+  if (value instanceof Promise) throw new Error('a promise, where a value has to be at hand')
+  return value
 }

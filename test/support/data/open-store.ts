@@ -1,5 +1,4 @@
-import { openLmdbStore } from '../../../src/store/lmdb/open.js'
-import type { Store } from '../../../src/store/store.js'
+import { type LmdbStore, openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { type Lifetime, tempFolder } from './temp-folder.js'
 
 /** An embedded store, in a folder of its own unless it is named; closed after the test. */
@@ -7,7 +6,7 @@ export function openStore(
   t: Lifetime,
   path = tempFolder(t),
   unixSeconds: () => number = () => 1_700_000_000,
-): Store {
+): LmdbStore {
   const store = openLmdbStore({ path, unixSeconds })
   t.after(() => store.close())
   return store

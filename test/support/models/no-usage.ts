@@ -4,6 +4,6 @@ import type { UsageLedger } from '../../../src/store/ledger-store.js'
 export const NO_USAGE: UsageLedger = {
   sync: () => Promise.resolve(),
   row: () => null,
-  spending: () => ({ total: 0, daily: 0, weekly: 0, monthly: 0 }),
+  spending: (payers) => payers.map(() => ({ total: 0, daily: 0, weekly: 0, monthly: 0 })),
   spentIn: () => 0,
 }

@@ -1,5 +1,6 @@
-/** Processes with leases and a quota server that reach each other at once. */
+/** Processes with leases and a quota server that reach each other at once, on one machine or on several. */
 import type { Clock } from '../../../src/base/clock.js'
+import { MachineBank } from '../../../src/limits/machine-bank.js'
 import type { Quota, QuotaRequest } from '../../../src/limits/quota.js'
 import {
   isPermit,
@@ -9,40 +10,56 @@ import {
   type QuotaShortage,
 } from '../../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../../src/limits/quota-server.js'
+import type { SuppliedQuotas } from '../../../src/limits/quota-supply.js'
+import { ModelBank } from './model-bank.js'
 
 interface QuotaProcesses {
-  readonly server: QuotaServer
+  /** Of the machine that a process is on. */
+  readonly serverOf: (holder: string) => QuotaServer
   /** Holders are named by their place in here. */
   readonly processes: readonly QuotaLeases[]
   /** All requests so far. */
   readonly requests: QuotaRequest[]
 }
 
-export function quotaProcesses(clock: Clock, count: number): QuotaProcesses {
+/** How many machines the suites of limits run on: on one the quota server is the bank, three share one. */
+export const MACHINES = [1, 3] as const
+
+export function quotaProcesses(clock: Clock, count: number, machines = 1): QuotaProcesses {
   const processes: QuotaLeases[] = []
   const requests: QuotaRequest[] = []
-  const server = new QuotaServer({
-    clock,
-    load: (_name, done) => done(0),
-    revoke: (holder, name) => processes[Number(holder)]!.onRevoke(name),
+  const bank = new ModelBank(clock)
+  const servers = Array.from({ length: machines }, (_, at) => {
+    const supply = (quotas: SuppliedQuotas): MachineBank => {
+      const machine = new MachineBank({ clock, quotas, bank: bank.of(String(at)), flush: async () => true })
+      bank.machines.set(String(at), machine)
+      return machine
+    }
+    return new QuotaServer({
+      clock,
+      load: (_name, done) => done(0),
+      revoke: (holder, name) => processes[Number(holder)]!.onRevoke(name),
+      ...(machines > 1 && { supply }),
+    })
   })
+  const serverOf = (holder: string): QuotaServer => servers[Number(holder) % machines]!
   for (let at = 0; at < count; at++) {
     const holder = String(at)
     processes.push(
       new QuotaLeases(clock, {
         acquire: (request, onReply) => {
           requests.push(request)
-          server.acquire(holder, request, (grant) => onReply(grant, false))
+          serverOf(holder).acquire(holder, request, (grant) => onReply(grant, false))
         },
         notify: (kind, amount) =>
           kind === 'quota-overdraft'
-            ? server.recordOverdraft(holder, amount)
-            : server.release(holder, amount),
+            ? serverOf(holder).recordOverdraft(holder, amount)
+            : serverOf(holder).release(holder, amount),
         makeDurable: () => true,
       }),
     )
   }
-  return { server, processes, requests }
+  return { serverOf, processes, requests }
 }
 
 export async function acquired(

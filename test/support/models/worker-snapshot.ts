@@ -51,6 +51,7 @@ export function workerSnapshot(worker: number, more: Partial<WorkerSnapshot> = {
     upstream: { sockets: 6, calls: 2 },
     inference: [],
     tools: [],
+    statements: {},
     memory: { rss: 1000, heapUsed: 500, external: 100 },
     cpuSeconds: 1.5,
     ...more,

@@ -2,8 +2,9 @@
 import { systemClock } from '../../../src/base/clock.js'
 import { createSealer, loadSealingKey } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
+import { openFederationAudit } from '../../../src/store/lmdb/audit-trails.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { createLmdbFederationStore } from '../../../src/store/lmdb/federation.js'
+import { createFederationStore } from '../../../src/store/records/federation.js'
 import { auditOf, policyOf } from '../data/federation.js'
 import { type PeerProcess, servePeer, startPeer } from './peer-process.js'
 
@@ -26,7 +27,7 @@ export const startFederationPeer = (path: string): Promise<FederationPeer> => st
 
 await servePeer(import.meta.url, (path) => {
   const env = new LmdbEnvironment(path)
-  const store = createLmdbFederationStore(env)
+  const store = createFederationStore(env, openFederationAudit(env))
   const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   const answer = async (request: FederationRequest): Promise<unknown> => {
     if (request.do === 'tend') await keys.maintain()
@@ -35,7 +36,9 @@ await servePeer(import.meta.url, (path) => {
     if (request.do === 'kids') return [keys.activeKid(), keys.jwks().keys.map(({ kid }) => kid)]
     if (request.do === 'sign') return keys.sign(request.claims)
     if (request.do === 'policy') return store.policies.get(policyOf(request.n).id)
-    if (request.do === 'total') return store.auditPage(auditOf(1).organizationId, 'changes', 0, 1).total
+    if (request.do === 'total') {
+      return (await store.auditPage(auditOf(1).organizationId, 'changes', 0, 1)).total
+    }
     if (request.do === 'append') {
       for (let n = 0; n < request.rows; n++) await store.appendAudit([auditOf(n)])
       return null

@@ -28,7 +28,7 @@ const textOf = (bytes: Uint8Array | null): string => (bytes === null ? 'null' : 
 async function answerTo({ items }: Store, request: Exclude<PeerRequest, { do: 'create-on' }>) {
   switch (request.do) {
     case 'read':
-      return textOf(items.read(request.id))
+      return textOf(await items.read(request.id))
     case 'create':
       return textOf((await items.create(request.fields)).json)
     case 'replace':

@@ -46,6 +46,7 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
     bodies: { practice: new BodyBudget(MIB, MIB), gateway: new BodyBudget(MIB, MIB) },
     meter: (operation) => meterOf((counted[operation] ??= { arrived: 0, statuses: [] })),
     cors: null,
+    hasPeers: false,
     fallback: gateway,
     adviseOn: () => null,
     ...overrides,

@@ -4,6 +4,8 @@ import tap, { type Test } from 'tap'
 import { ServerProcess } from '../../../src/base/server-process.js'
 import { type HttpClient, httpClient } from '../clients/http-client.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
+import { FLEET_DATABASE_URL } from './fleet-database.js'
+import { startFleetServer } from './fleet-server.js'
 import { withEnvironment } from './server-process.js'
 
 export interface PracticeServerOptions {
@@ -36,8 +38,15 @@ const EXIT_DEADLINE_MS = 30_000
 /** Numeric severity of pino's `error`. */
 const ERROR_LEVEL = 50
 
-/** Starts a server and waits until it says that it listens. Rejects with its log when it does not. */
+/**
+ * Starts a server and waits until it says that it listens. Rejects with its log when it does not. When the runner was
+ * asked for a fleet the server is three machines behind one port.
+ */
 export async function startPracticeServer(options: PracticeServerOptions = {}): Promise<PracticeServer> {
+  if (FLEET_DATABASE_URL !== '') {
+    const command = [process.execPath, MAIN, 'serve']
+    return startFleetServer(command, { ...COMMON, ...options.env }, options, failOnErrors)
+  }
   const dataDir = options.dataDir ?? makeFolder()
   const command = withEnvironment(settings(dataDir, options.env ?? {}), [process.execPath, MAIN, 'serve'])
   const server = new ServerProcess(command, { cwd: process.cwd() })
@@ -88,14 +97,13 @@ export async function practiceServer(
 
 /** What every test needs, and what this one says. */
 function settings(dataDir: string, extra: Readonly<Record<string, string>>): Record<string, string> {
-  return {
-    PORT: '0',
-    SLUICE_WORKERS: '2',
-    SLUICE_POOL_THREADS: '1',
-    SLUICE_DATA_DIR: dataDir,
-    SLUICE_LOG_LEVEL: 'warn',
-    ...extra,
-  }
+  return { PORT: '0', ...COMMON, SLUICE_DATA_DIR: dataDir, ...extra }
+}
+
+const COMMON = {
+  SLUICE_WORKERS: '2',
+  SLUICE_POOL_THREADS: '1',
+  SLUICE_LOG_LEVEL: 'warn',
 }
 
 /** The server does not outlive the test, however the test ends. */

@@ -16,6 +16,7 @@ function createStats(t: Test): WorkerStats {
     connections: () => 5,
     inference: () => [],
     tools: () => [],
+    statements: () => ({}),
   })
   t.after(() => made.stop())
   return made

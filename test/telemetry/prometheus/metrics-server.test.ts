@@ -3,10 +3,7 @@ import { probePort } from '../../../src/process/port-probe.js'
 import { serveMetrics } from '../../../src/telemetry/prometheus/metrics-server.js'
 import { workerSnapshot } from '../../support/models/worker-snapshot.js'
 
-const snapshots = async (): Promise<ReturnType<typeof workerSnapshot>[]> => [
-  workerSnapshot(0),
-  workerSnapshot(1),
-]
+const snapshots = async () => ({ workers: [workerSnapshot(0), workerSnapshot(1)], fleet: null })
 
 test('without an address of its own there is no server', async (t) => {
   t.equal(await serveMetrics('on', snapshots), null)
@@ -45,7 +42,7 @@ test('an address that is taken is told in one sentence', async (t) => {
 
 test('snapshots that cannot be had do not leave a caller waiting', async (t) => {
   const port = await probePort('127.0.0.1', 0)
-  const server = await serveMetrics(`127.0.0.1:${port}`, async () => [])
+  const server = await serveMetrics(`127.0.0.1:${port}`, async () => ({ workers: [], fleet: null }))
   t.after(() => server?.close())
   const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
   t.equal(reply.status, 200)

@@ -19,6 +19,7 @@ import { withManagedBreakpoints } from './cache-breakpoints.js'
 import { type KeepFile, withKeptFiles } from './created-files.js'
 import { MESSAGE_MEDIA } from './message-media.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
+import { writePlainBody } from './plain-body.js'
 
 /** The version of the format; another one, and betas, are headers of the operator's. */
 const VERSION = '2023-06-01'
@@ -58,11 +59,11 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
   const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
   const server = new ProviderServer(options, [['anthropic-version', VERSION], ...credential], MESSAGE_MEDIA)
   const count = server.documentOperation(`${PATH}/count_tokens`, TOKEN_COUNT, buildCountBody)
+  const build = (stream: boolean) => (call: MessagesCall) =>
+    writePlainBody(call, stream) ?? buildMessagesBody(call, stream)
   const asAnswered: MessagesApi = {
-    stream: server.streamOperation(PATH, MESSAGE_EVENTS, (call: MessagesCall) =>
-      buildMessagesBody(call, true),
-    ),
-    complete: server.documentOperation(PATH, MESSAGE, (call: MessagesCall) => buildMessagesBody(call, false)),
+    stream: server.streamOperation(PATH, MESSAGE_EVENTS, build(true)),
+    complete: server.documentOperation(PATH, MESSAGE, build(false)),
   }
   const messages = withKeptFiles(
     asAnswered,

@@ -1,7 +1,9 @@
 /**
- * The body of a call that is words and figures, as most are, put together as text: half the time of an object and its
- * `JSON.stringify`. Byte for byte what `buildChatBody` comes to; whatever it has to think about goes there.
+ * The body of a call that is words, figures and functions that are known, as most are, put together as text: half the
+ * time of an object and its `JSON.stringify`. Byte for byte what `buildChatBody` comes to; whatever it has to think about
+ * goes there.
  */
+import { isKnown, oncePerKnown, textOfKnown } from '../../../base/known-json.js'
 import type { ChatMessage, ChatRequest } from '../../formats/canonical.js'
 import type { ProviderCall } from '../port/provider.js'
 
@@ -37,6 +39,25 @@ function writeFigures(request: ChatRequest): string | null {
         written += `,"${name}":${figure}`
         break
       }
+      case 'tools': {
+        const tools = request[name]
+        if (tools === undefined || tools === null) break
+        if (!isKnown(tools) || !areUnmarked(tools)) return null
+        written += `,"tools":${textOfKnown(tools)}`
+        break
+      }
+      case 'tool_choice': {
+        const choice = request[name]
+        if (choice === undefined || choice === null) break
+        if (typeof choice !== 'string') return null
+        written += `,"tool_choice":"${choice}"`
+        break
+      }
+      case 'parallel_tool_calls': {
+        const flag = request[name]
+        if (flag !== undefined && flag !== null) written += `,"parallel_tool_calls":${flag}`
+        break
+      }
       // The gateway acts on these, or writes them down.
       case 'model':
       case 'models':
@@ -60,6 +81,11 @@ function writeFigures(request: ChatRequest): string | null {
     ? written
     : `${written},"max_tokens":${limit}`
 }
+
+/** Functions alone, without a mark of a cache: some servers do not take it. A function's parameters refer to nothing. */
+const areUnmarked = oncePerKnown((tools: NonNullable<ChatRequest['tools']>) =>
+  tools.every((tool) => tool.type === 'function' && tool.cache_control === undefined),
+)
 
 /** Null where one is more than a text. */
 function writeMessages(messages: readonly ChatMessage[]): string | null {

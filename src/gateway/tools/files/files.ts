@@ -36,7 +36,8 @@ export function createFilesTool(): ServerTool {
       functions: [FUNCTION],
       backend: 'workspace',
       fee: () => 0,
-      run: ({ arguments: args }, { files }) => runCommand(files, args),
+      run: ({ arguments: args }, { files }) =>
+        runCommand(files, args).catch(() => failed('the files cannot be reached at the moment')),
     }),
   }
 }
@@ -54,10 +55,10 @@ async function runCommand(files: ToolFiles, args: JsonObject): Promise<ToolOutco
   }
 }
 
-function list(files: ToolFiles, args: JsonObject): ToolOutcome {
+async function list(files: ToolFiles, args: JsonObject): Promise<ToolOutcome> {
   const limit = wholeNumber(args.limit, DEFAULT_LISTED, 1, MOST_LISTED)
   if (limit === null) return refused(`limit must be a whole number from 1 to ${MOST_LISTED}`)
-  const found = files.list(limit)
+  const found = await files.list(limit)
   const listed = found.map(({ id, filename, mimeType, sizeBytes, createdAt }) => ({
     ...{ file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes },
     created_at: new Date(createdAt).toISOString(),
@@ -70,7 +71,7 @@ async function read(files: ToolFiles, args: JsonObject): Promise<ToolOutcome> {
   const length = wholeNumber(args.length, DEFAULT_READ, 4, MOST_READ)
   if (offset === null || length === null)
     return refused(`offset must be a whole number, and length one from 4 to ${MOST_READ}`)
-  const file = typeof args.file_id === 'string' ? files.find(args.file_id) : null
+  const file = typeof args.file_id === 'string' ? await files.find(args.file_id) : null
   if (file === null) return failed('the workspace has no file of this file_id')
   const told = {
     file_id: file.id,

@@ -2,6 +2,7 @@
  * What a model keeps between conversations, and the text editor of the messages format, which works on the same texts
  * (contract/tools 3.11).
  */
+import type { MaybePromise } from '../../../base/maybe-promise.js'
 import type { Principal } from '../../../base/principal.js'
 import type { JsonObject } from '../../formats/json-values.js'
 import type { PreparedTool, ServerTool, ToolFunction, ToolOutcome } from '../port/tool.js'
@@ -9,7 +10,7 @@ import { type CommandName, type EditableTexts, isReading, runCommand, type TextR
 
 /** The texts of a caller's workspace; each `work` is one transaction. */
 export interface WorkspaceTexts {
-  read<T>(caller: Principal, work: (texts: EditableTexts) => T): T
+  read<T>(caller: Principal, work: (texts: EditableTexts) => T): MaybePromise<T>
   /** Resolves when it is on the disk. */
   change<T>(caller: Principal, work: (texts: EditableTexts) => T): Promise<T>
 }
@@ -62,7 +63,7 @@ function toolOver(
     run: async ({ arguments: args }, { caller }) => {
       const work = (own: EditableTexts) => runCommand(own, args, root)
       try {
-        const result = isReading(args) ? texts.read(caller, work) : await texts.change(caller, work)
+        const result = await (isReading(args) ? texts.read(caller, work) : texts.change(caller, work))
         // Who names no command has asked nothing of the workspace.
         const executed = root.commands.some((name) => name === args.command)
         return { ...outcome(result, 'error' in result), executed }

@@ -2,6 +2,7 @@
  * The port of a server tool. One object per tool, in a folder of its own; the loop (src/gateway/loop) knows nothing of
  * any tool but what stands here. What goes wrong while a tool runs is a result for the model, never a fault.
  */
+import type { MaybePromise } from '../../../base/maybe-promise.js'
 import type { Principal } from '../../../base/principal.js'
 import type { ChatRequest } from '../../formats/canonical.js'
 import type { JsonObject } from '../../formats/json-values.js'
@@ -130,9 +131,12 @@ export interface CreatedFile {
 
 /** The files of the caller's workspace, and of no other. */
 export interface ToolFiles {
-  /** What is known of a file; null where the workspace has no such one, whether another has or not. */
-  find(id: string): CreatedFile | null
-  list(limit: number): readonly (CreatedFile & { readonly createdAt: number })[]
+  /**
+   * What is known of a file; null where the workspace has no such one, whether another has or not. Like `list`, it fails
+   * with `unavailable` where the store is away.
+   */
+  find(id: string): MaybePromise<CreatedFile | null>
+  list(limit: number): MaybePromise<readonly (CreatedFile & { readonly createdAt: number })[]>
   /** Null where the workspace has no such file, where it is larger than `maxBytes`, or its bytes are gone. */
   read(id: string, maxBytes: number): Promise<{ readonly file: CreatedFile; readonly bytes: Buffer } | null>
   /**

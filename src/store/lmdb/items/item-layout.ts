@@ -1,4 +1,3 @@
-import type { ItemFields } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import type { SlottedPageShape } from './slotted-page.js'
 
@@ -30,28 +29,11 @@ export const DIRECTORY_PAGES = 4096
 const LAST_ID_KEY = 0
 const TOTAL_BYTES_KEY = 1
 const PEAK_BYTES_KEY = 2
-const FIELD_END = 0xff
-
-/** The JSON answer of an item, in the contract's key order. `createdAt` is Unix time in seconds. */
-export function encodeItem(id: number, fields: ItemFields, createdAt: number): string {
-  const { name, description, price } = fields
-  return JSON.stringify({ name, description, price, id, created_at: createdAt })
-}
 
 /** Creation time of a stored item, read from its JSON. */
 export function readCreatedAt(json: Uint8Array): number {
   const { created_at } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString())
   return created_at
-}
-
-/** What a search finds an item by. */
-export function encodeTextRow({ name, description }: ItemFields): Buffer {
-  const row = Buffer.allocUnsafe(Buffer.byteLength(name) + Buffer.byteLength(description) + 2)
-  let end = row.write(name)
-  row[end++] = FIELD_END
-  end += row.write(description, end)
-  row[end] = FIELD_END
-  return row
 }
 
 export function readLastId(env: LmdbEnvironment, counter: LmdbTable): number {

@@ -12,7 +12,15 @@ const LARGEST_ID = JSON_PAGE.slots * 0x1_0000_0000
 /** Instead of the number of a page. */
 const LIST_COMPLETE = -1
 
-interface LmdbItemStore extends ItemStore {
+/** Its reads answer at once, with bytes that are borrowed from LMDB. */
+export interface LmdbItemStore extends ItemStore {
+  read(id: number): Uint8Array | null
+  list(offset: number, limit: number): Uint8Array
+  lastId(): number
+  /** Takes items of another store, in the order of their ids, which are beyond all that were given here. */
+  restore(items: readonly { readonly id: number; readonly json: Buffer }[]): Promise<void>
+  /** No id up to this one is given any more. */
+  restoreLastId(id: number): Promise<void>
   /** Resolves when no change waits and all are on disk. */
   idle(): Promise<void>
 }
@@ -91,8 +99,14 @@ export function createLmdbItemStore(
     },
     search: createItemSearch(env, texts, (id) => readRow(id)!),
     create: (fields) => writer.change((transaction) => transaction.create(fields)),
+    createNext: (after, fields) => writer.change((transaction) => transaction.createNext(after, fields)),
     replace: (id, fields) => writer.change((transaction) => transaction.replace(id, fields)),
     remove: (id) => writer.change((transaction) => transaction.remove(id)),
+    restore: (items) =>
+      writer.change((transaction) => {
+        for (const { id, json } of items) transaction.restore(id, json)
+      }),
+    restoreLastId: (id) => writer.change((transaction) => transaction.restoreLastId(id)),
     lastId: () => {
       const last = readLastId(env, counter)
       env.releaseSnapshot()

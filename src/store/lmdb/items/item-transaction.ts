@@ -1,11 +1,10 @@
-import type { Fault } from '../../../base/fault.js'
+import { Fault } from '../../../base/fault.js'
 import { noRoomFault, type StoreLimits } from '../../disk-reserve.js'
+import { encodeItem, encodeTextRow } from '../../item-bytes.js'
 import type { ItemFields } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import {
   DIRECTORY_PAGES,
-  encodeItem,
-  encodeTextRow,
   type ItemTables,
   JSON_PAGE,
   putLastId,
@@ -86,6 +85,29 @@ export class ItemTransaction {
     this.#put(id, fields, json)
     this.#grow(id, 1)
     return { id, json }
+  }
+
+  /** How many of them there was room for; 0 unless `after` is the last id. A fault when there is room for none. */
+  createNext(after: number, items: readonly ItemFields[]): number | Fault {
+    if (this.#lastId !== after) return 0
+    for (const [at, fields] of items.entries()) {
+      const created = this.create(fields)
+      if (created instanceof Fault) return at === 0 ? created : at
+    }
+    return items.length
+  }
+
+  /** Puts an item of another store as it is, under its id, which is beyond all that were given here. */
+  restore(id: number, json: Buffer): void {
+    this.#bytes += json.length
+    this.#lastId = id
+    this.#put(id, JSON.parse(json.toString()) as ItemFields, json)
+    this.#grow(id, 1)
+  }
+
+  /** No id up to this one is given any more. */
+  restoreLastId(id: number): void {
+    this.#lastId = Math.max(this.#lastId, id)
   }
 
   /** Null when there is no such item, a fault when there is no room for what it has grown by. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { keepKnown } from '../../../../src/base/known-json.js'
 import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
 import { writePlainBody } from '../../../../src/gateway/providers/openai/plain-body.js'
 import { buildChatBody } from '../../../../src/gateway/providers/openai/provider.js'
@@ -56,6 +57,25 @@ const silent = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
+const tooled = fc.record(
+  {
+    tools: fc.constantFrom<object | null>(
+      keepKnown([
+        { type: 'function', function: { name: 'f', description: '"\u2028', parameters: { file_id: 1 } } },
+      ]),
+      keepKnown([{ type: 'function', function: { name: 'f' }, cache_control: { type: 'ephemeral' } }]),
+      keepKnown([{ type: 'web_search_20250305' }]),
+      [{ type: 'function', function: { name: 'g' } }],
+      null,
+    ),
+    tool_choice: fc.constantFrom<unknown>('auto', 'none', 'required', null, {
+      type: 'function',
+      function: { name: 'f' },
+    }),
+    parallel_tool_calls: fc.constantFrom(true, false, null),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+)
 const rare = fc.constantFrom<object>(
   { stop: ['a'] },
   { tools: [] },
@@ -78,10 +98,11 @@ const request = fc
     ),
     figures,
     silent,
+    tooled: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: tooled }),
     rare: fc.oneof({ weight: 6, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: rare }),
   })
   .map(({ messages, ...members }) => {
-    const all = { messages, ...members.figures, ...members.silent, ...members.rare }
+    const all = { messages, ...members.figures, ...members.silent, ...members.tooled, ...members.rare }
     return all as unknown as Partial<ChatRequest>
   })
 
@@ -108,6 +129,9 @@ test('the text of a plain body is what its object comes to, byte for byte', asyn
 test('what a provider must not see, or not as it came, is left to the object', async (t) => {
   const rest: object[] = [
     { tools: [] },
+    { tools: [{ type: 'function', function: { name: 'f' } }] },
+    { tools: keepKnown([{ type: 'service:web_search' }]) },
+    { tool_choice: { type: 'function', function: { name: 'f' } } },
     { extra: { a: 1 } },
     { prompt_cache_key: 'k' },
     { debug: { echo_upstream_body: true } },

@@ -1,0 +1,106 @@
+/**
+ * Accounts in a space of records. A record is the JSON of its type, under its own id. Beside the records there is an index, so that
+ * what belongs to an organization is found without visiting what others have:
+ *
+ *     'k' organization, creation time, hash   ->  hash         keys that are not deleted
+ *     'w' organization, id                    ->  id           workspaces
+ *
+ * The order of its keys is the order of lists: oldest first.
+ */
+import type { AccountStore, ApiKey, NewOrganization, Organization, Workspace } from '../account-store.js'
+import type { RecordSpace } from './record-space.js'
+import { idKey, ownerPrefix, RecordTable } from './record-table.js'
+
+const KEY = 'k'
+const WORKSPACE = 'w'
+const ALL = Buffer.alloc(0)
+const ALL_API_KEYS = Buffer.from(KEY)
+
+/** Bytes of a SHA-256. */
+const HASH_BYTES = 32
+
+/** Changes of accounts are rare, so each is a transaction of its own. */
+export function createAccountStore(space: RecordSpace): AccountStore {
+  const keys = new RecordTable(space, 'account-keys')
+  const organizations = new RecordTable(space, 'account-organizations')
+  const workspaces = new RecordTable(space, 'account-workspaces')
+  const ownerIndex = space.byteTable('account-belongings')
+  const hashBytes = Buffer.alloc(HASH_BYTES)
+
+  /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */
+  const hashKey = (hash: string): Uint8Array | null => {
+    if (hash.length !== 2 * HASH_BYTES) return null
+    return hashBytes.write(hash, 'hex') === HASH_BYTES ? hashBytes : null
+  }
+
+  const addWorkspace = (workspace: Workspace): void => {
+    const id = Buffer.from(workspace.id)
+    workspaces.put(id, workspace)
+    ownerIndex.put(Buffer.concat([ownerPrefix(WORKSPACE, workspace.organizationId)!, id]), id)
+  }
+
+  const addKey = (key: ApiKey): boolean => {
+    const hash = Buffer.from(key.hash, 'hex')
+    if (keys.has(hash)) return false
+    keys.put(hash, key)
+    if (key.deletedAt === null) ownerIndex.put(apiKeyIndexKey(key), hash)
+    return true
+  }
+
+  const addOrganization = (added: NewOrganization): void => {
+    organizations.put(Buffer.from(added.organization.id), added.organization)
+    for (const workspace of added.workspaces) addWorkspace(workspace)
+    for (const key of added.keys) addKey(key)
+  }
+
+  return {
+    key: (hash) => {
+      const key = keys.readParsed<ApiKey>(hash, hashKey(hash))
+      // Hex in capitals names the same bytes, but no key of ours.
+      return key?.hash === hash ? key : null
+    },
+    keysOf: (organizationId) =>
+      space.inSnapshot(() => keys.listIndexed(ownerIndex, ownerPrefix(KEY, organizationId))),
+    keys: () =>
+      space
+        .inSnapshot(() => keys.listIndexed<ApiKey>(ownerIndex, ALL_API_KEYS))
+        .sort((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1)),
+    addKey: (key) => space.writeDurably(() => addKey(key)),
+    changeKey: (hash, change) =>
+      space.writeDurably(() => {
+        const current = keys.get<ApiKey>(hashKey(hash))
+        if (current === null || current.hash !== hash || current.deletedAt !== null) return null
+        const { organizationId, createdAt } = current
+        const identity = { hash, organizationId, createdAt }
+        const next = keys.change(Buffer.from(hash, 'hex'), current, change, identity)
+        if (next.deletedAt !== null) ownerIndex.remove(apiKeyIndexKey(next))
+        return next
+      }),
+    organization: (id) => organizations.readParsed(id, idKey(id)),
+    organizations: () => space.inSnapshot(() => organizations.list(ALL)),
+    addOrganization: (added) => space.writeDurably(() => addOrganization(added)),
+    bootstrap: (first) =>
+      space.writeDurably(() => {
+        if (organizations.list(ALL).length > 0) return false
+        addOrganization(first)
+        return true
+      }),
+    changeOrganization: (id, change) =>
+      space.writeDurably(() => {
+        const key = idKey(id)
+        const current = organizations.get<Organization>(key)
+        if (current === null) return null
+        return organizations.change(key!, current, change, { id, createdAt: current.createdAt })
+      }),
+    workspace: (id) => workspaces.readParsed(id, idKey(id)),
+    workspacesOf: (organizationId) =>
+      space.inSnapshot(() => workspaces.listIndexed(ownerIndex, ownerPrefix(WORKSPACE, organizationId))),
+    addWorkspace: (workspace) => space.writeDurably(() => addWorkspace(workspace)),
+  }
+}
+
+function apiKeyIndexKey({ organizationId, createdAt, hash }: ApiKey): Buffer {
+  const time = Buffer.alloc(8)
+  time.writeBigUInt64BE(BigInt(createdAt))
+  return Buffer.concat([ownerPrefix(KEY, organizationId)!, time, Buffer.from(hash, 'hex')])
+}

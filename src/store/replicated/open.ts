@@ -1,0 +1,48 @@
+/** The stores of managed records in a fleet. */
+import type { Clock } from '../../base/clock.js'
+import type { AccountStore } from '../account-store.js'
+import type { FederationStore } from '../federation-store.js'
+import { PostgresChangeLog } from '../postgres/change-log.js'
+import type { Database } from '../postgres/database.js'
+import { createAccountStore } from '../records/accounts.js'
+import { createFederationStore, FEDERATION_AUDIT } from '../records/federation.js'
+import { createScimStore, SCIM_AUDIT } from '../records/groups.js'
+import type { RevocationBarrier } from '../revocation-barrier.js'
+import type { ScimStore } from '../scim-store.js'
+import { ReplicatedRecords } from './records.js'
+import { replicaFolder } from './replica-folder.js'
+
+interface ReplicatedStoreOptions {
+  /** The data folder of this machine; the replica has one of its own in it. */
+  readonly dataDir: string
+  readonly database: Database
+  /** Name of this machine. */
+  readonly machine: string
+  readonly barrier: Pick<RevocationBarrier, 'pass'>
+  readonly clock: Clock
+}
+
+export interface ReplicatedStore {
+  readonly records: ReplicatedRecords
+  readonly accounts: AccountStore
+  readonly federation: FederationStore
+  readonly scim: ScimStore
+}
+
+/** Safe to open in several processes of a machine at once. Nothing may be served before the records are loaded. */
+export function openReplicatedStore({
+  dataDir,
+  database,
+  machine,
+  barrier,
+  clock,
+}: ReplicatedStoreOptions): ReplicatedStore {
+  const log = new PostgresChangeLog(database, machine)
+  const records = new ReplicatedRecords({ folder: replicaFolder(dataDir), log, barrier, clock })
+  return {
+    records,
+    accounts: createAccountStore(records),
+    federation: createFederationStore(records, records.auditBook('federation', FEDERATION_AUDIT)),
+    scim: createScimStore(records, records.auditBook('scim', SCIM_AUDIT)),
+  }
+}

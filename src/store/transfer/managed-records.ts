@@ -1,0 +1,152 @@
+/** Accounts, keys, federation and groups: keys and values, the same at both ends but for the seals of signing keys. */
+import type { SigningKeyRing } from '../federation-store.js'
+import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
+import type { Query } from '../postgres/database.js'
+import { joinBytes, packBytes } from './packed-bytes.js'
+import type { TransferKind } from './transfer.js'
+
+interface RecordEntry {
+  /** Name of its table. */
+  readonly space: string
+  readonly key: Buffer
+  /** Of signing keys with the private keys as they are under the seal. */
+  readonly value: Buffer
+}
+
+/** All tables of managed records. */
+const MANAGED_TABLES = [
+  'account-belongings',
+  'account-keys',
+  'account-organizations',
+  'account-workspaces',
+  'federation-belongings',
+  'federation-records',
+  'scim-records',
+] as const
+
+const SIGNING_KEYS: { readonly space: (typeof MANAGED_TABLES)[number]; readonly key: Buffer } = {
+  space: 'federation-records',
+  key: Buffer.from('s'),
+}
+const BATCH = 500
+
+/** Of one end; as the sealer of signing keys. */
+export interface TransferSealer {
+  seal(plain: Uint8Array, purpose: string): string
+  open(sealed: string, purpose: string): Buffer | null
+}
+
+interface RecordTransferOptions {
+  readonly env: LmdbEnvironment
+  readonly query: Query
+  /** What seals signing keys, at either end. */
+  readonly sealers: { readonly embedded: TransferSealer; readonly postgres: TransferSealer }
+}
+
+export function managedRecords({ env, query, sealers }: RecordTransferOptions): TransferKind<RecordEntry> {
+  const tables = new Map<string, LmdbByteTable>(MANAGED_TABLES.map((name) => [name, env.byteTable(name)]))
+  return {
+    name: 'records of accounts, federation and groups',
+    tell: ({ space, key, value }) => joinBytes(space, key, value),
+    embedded: {
+      read: () => readEmbedded(env, tables, sealers.embedded),
+      write: (entries) =>
+        env.writeDurably(() => {
+          for (const { space, key, value } of sealAll(entries, sealers.embedded))
+            tables.get(space)!.put(key, value)
+        }),
+    },
+    postgres: {
+      read: () => readPostgres(query, sealers.postgres),
+      write: (entries) => writePostgres(query, sealAll(entries, sealers.postgres)),
+      finish: () => tellChange(query),
+    },
+  }
+}
+
+function* readEmbedded(
+  env: LmdbEnvironment,
+  tables: ReadonlyMap<string, LmdbByteTable>,
+  sealer: TransferSealer,
+): Generator<RecordEntry[]> {
+  for (const [space, table] of tables) {
+    for (const entries of env.entriesInBatches(table, BATCH)) {
+      yield entries.map((entry) => unsealed({ space, ...entry }, sealer))
+    }
+  }
+}
+
+async function* readPostgres(query: Query, sealer: TransferSealer): AsyncGenerator<RecordEntry[]> {
+  let last: Pick<RecordEntry, 'space' | 'key'> = { space: '', key: Buffer.alloc(0) }
+  for (;;) {
+    const entries = await query<RecordEntry>(
+      `SELECT space, key, value FROM sluice.records WHERE value IS NOT NULL AND (space, key) > ($1, $2)
+       ORDER BY space, key LIMIT ${BATCH}`,
+      [last.space, last.key],
+    )
+    if (entries.length === 0) return
+    last = entries.at(-1)!
+    yield entries.map((entry) => unsealed(entry, sealer))
+  }
+}
+
+async function writePostgres(query: Query, entries: readonly RecordEntry[]): Promise<void> {
+  const keys = packBytes(entries.map(({ key }) => key))
+  const values = packBytes(entries.map(({ value }) => value))
+  await query(
+    `INSERT INTO sluice.records (space, key, value, version)
+     SELECT r.space, substring($1::bytea FROM r.key_at FOR r.key_bytes), substring($2::bytea FROM r.value_at FOR r.value_bytes),
+            (SELECT version + 1 FROM sluice.change_head)
+     FROM unnest($3::text[], $4::int[], $5::int[], $6::int[], $7::int[])
+       AS r (space, key_at, key_bytes, value_at, value_bytes)`,
+    [
+      ...[keys.content, values.content, entries.map(({ space }) => space)],
+      ...[keys.begins, keys.lengths, values.begins, values.lengths],
+    ],
+  )
+}
+
+/** All of them are one change of the log. */
+async function tellChange(query: Query): Promise<void> {
+  await query(
+    `WITH told AS (
+       INSERT INTO sluice.changes (version, id) SELECT version + 1, gen_random_uuid() FROM sluice.change_head
+       RETURNING version, id)
+     UPDATE sluice.change_head SET version = told.version, change = told.id FROM told`,
+  )
+}
+
+// ── Signing keys ────────────────────────────────────────────────────────────
+
+const isSigningKeys = ({ space, key }: RecordEntry): boolean =>
+  space === SIGNING_KEYS.space && SIGNING_KEYS.key.equals(key)
+
+/** Marks what was under a seal; a seal is base64url, which has no such character. */
+const PLAIN = 'plain:'
+
+/** What the sealer of this end cannot open goes as it is: it cannot be used there either. */
+function unsealed(entry: RecordEntry, sealer: TransferSealer): RecordEntry {
+  if (!isSigningKeys(entry)) return entry
+  return withSeals(entry, (sealed, kid) => {
+    const plain = sealer.open(sealed, kid)
+    return plain === null ? sealed : PLAIN + plain.toString('base64url')
+  })
+}
+
+function sealAll(entries: readonly RecordEntry[], sealer: TransferSealer): readonly RecordEntry[] {
+  return entries.map((entry) =>
+    isSigningKeys(entry)
+      ? withSeals(entry, (text, kid) =>
+          text.startsWith(PLAIN)
+            ? sealer.seal(Buffer.from(text.slice(PLAIN.length), 'base64url'), kid)
+            : text,
+        )
+      : entry,
+  )
+}
+
+function withSeals(entry: RecordEntry, change: (sealed: string, kid: string) => string): RecordEntry {
+  const ring = JSON.parse(entry.value.toString()) as SigningKeyRing
+  const keys = ring.keys.map((key) => ({ ...key, sealed: change(key.sealed, key.kid) }))
+  return { ...entry, value: Buffer.from(JSON.stringify({ ...ring, keys })) }
+}
