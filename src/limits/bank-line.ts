@@ -145,14 +145,20 @@ export class BankLine implements QuotaLine {
     return !returning && this.need === null && this.isLow(left) ? this.target - left : 0
   }
 
-  /** The bank cannot be told now; it is told of the call-in that was answered the next time. */
+  /**
+   * The bank cannot be told now; it is told of the call-in that was answered the next time. It may have granted something
+   * all the same, and wait for a new answer to that call-in.
+   */
   unsent(answered: number): void {
     this.answered = Math.max(this.answered, answered)
+    this.calledIn = 0
   }
 
   /** What the bank says. True when it is another window than before. */
   accept({ held, room, window, call, state }: BankReply): boolean {
     const isNew = this.windowMs > 0 && window !== this.window
+    // The bank asks for what was drawn after a call-in was answered by the same one, if others still wait for it.
+    if (held > this.held) this.calledIn = 0
     this.held = held
     this.room = room
     this.window = window

@@ -111,6 +111,25 @@ test('credits are not refused before all who live have given back: one that does
   t.match(await machines[0]!.ask(5), { granted: 5 }, 'what there is can be had all the same')
 })
 
+test('what a machine has drawn since it answered a call-in can be asked back by the same call-in', async (t) => {
+  const { machines, bank, revoked } = machinesOn(new FakeClock(), 2)
+  const [one, other] = machines
+  const giveBack = async (amount: number): Promise<void> => {
+    one!.server.release('worker', { name: CREDITS.name, epoch: 0, amount })
+    await rest()
+  }
+  await one!.ask(40)
+  await other!.ask(70)
+  await giveBack(30)
+  t.equal(bank.committed(CREDITS.name), 10 + 70)
+  t.match(await one!.ask(1), { granted: 1 })
+  t.equal(bank.committed(CREDITS.name), 15 + 70, 'a few more than it needed')
+  await other!.ask(18)
+  t.equal(revoked.length, 2, 'it came in the moment of the first call-in, and shares it')
+  await giveBack(0)
+  t.equal(bank.committed(CREDITS.name), 11 + 88)
+})
+
 test('an answer of the bank that is lost takes nothing from the limit', async (t) => {
   const clock = new FakeClock()
   let loses = true

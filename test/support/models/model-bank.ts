@@ -16,6 +16,7 @@ interface ModelAccount {
   window: number
   endsAt: number
   call: number
+  calledAt: number
   readonly leases: Map<string, ModelLease>
 }
 
@@ -24,6 +25,9 @@ interface ModelMachine {
   onCalled(calls: readonly BankCall[]): void
   onAnswered(name: string): void
 }
+
+/** A call-in is shared by those who ask within this. */
+const SHARED_MS = 20
 
 export class ModelBank {
   readonly accounts = new Map<string, ModelAccount>()
@@ -73,7 +77,15 @@ export class ModelBank {
     const now = this.#clock.monotonicMs()
     let account = this.accounts.get(name)
     if (account === undefined) {
-      account = { capacity, settled: 0, window: 0, endsAt: 0, call: 0, leases: new Map() }
+      account = {
+        capacity,
+        settled: 0,
+        window: 0,
+        endsAt: 0,
+        call: 0,
+        calledAt: Number.NEGATIVE_INFINITY,
+        leases: new Map(),
+      }
       this.accounts.set(name, account)
     }
     if (windowMs > 0 && now >= account.endsAt && wanted > 0) {
@@ -113,7 +125,9 @@ export class ModelBank {
   ): BankReply['state'] {
     const share = Math.floor(room / (2 * this.machines.size))
     if (wanted === 0) {
-      lease.drawn += Math.max(0, Math.min(target, share))
+      const granted = Math.max(0, Math.min(target, share))
+      lease.drawn += granted
+      if (granted > 0) lease.answered = 0
       return 'ok'
     }
     if (room >= wanted) {
@@ -130,7 +144,10 @@ export class ModelBank {
       if (room >= least) lease.drawn += room
       return 'short'
     }
-    if (call === 0) account.call++
+    const now = this.#clock.monotonicMs()
+    // Those who ask at about the same time share a call.
+    if (call === 0 && account.calledAt <= now - SHARED_MS) account.call++
+    account.calledAt = now
     const number = account.call
     for (const [holder] of awaited) {
       queueMicrotask(() => this.machines.get(holder)?.onCalled([{ name, call: number }]))
