@@ -45,6 +45,7 @@ export function openFleetStore(settings: StoreSettings, start: FleetStart, limit
       federation: replicated.federation,
       files,
       memory: createPostgresMemoryStore(content),
+      providerKeys: replicated.providerKeys,
       scim: replicated.scim,
       isWriting: () => replicated.records.isWriting,
       close: async () => {

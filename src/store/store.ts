@@ -7,6 +7,7 @@ import type { AccountStore } from './account-store.js'
 import type { FederationStore } from './federation-store.js'
 import type { FileStore } from './file-store.js'
 import type { MemoryStore } from './memory-store.js'
+import type { ProviderKeyStore } from './provider-key-store.js'
 import type { ScimStore } from './scim-store.js'
 
 export type { AccountStore }
@@ -62,6 +63,7 @@ export interface Store {
   readonly federation: FederationStore
   readonly files: FileStore
   readonly memory: MemoryStore
+  readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
   isWriting(): boolean

@@ -5,6 +5,7 @@ import { hasStoredContents } from '../files/content-folder.js'
 import { createAccountStore } from '../records/accounts.js'
 import { createFederationStore } from '../records/federation.js'
 import { createScimStore } from '../records/groups.js'
+import { createProviderKeyStore } from '../records/provider-keys.js'
 import type { Store } from '../store.js'
 import { openFederationAudit, openScimAudit } from './audit-trails.js'
 import { LmdbEnvironment } from './environment.js'
@@ -46,6 +47,7 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
     federation: createFederationStore(env, openFederationAudit(env)),
     files: createLmdbFileStore(env, path, unixSeconds, limits),
     memory: createLmdbMemoryStore(env, limits),
+    providerKeys: createProviderKeyStore(env),
     scim: createScimStore(env, openScimAudit(env)),
     isWriting: () => env.isWriting,
     close: async () => {

@@ -4,9 +4,11 @@ import type { AccountStore } from '../account-store.js'
 import type { FederationStore } from '../federation-store.js'
 import { PostgresChangeLog } from '../postgres/change-log.js'
 import type { Database } from '../postgres/database.js'
+import type { ProviderKeyStore } from '../provider-key-store.js'
 import { createAccountStore } from '../records/accounts.js'
 import { createFederationStore, FEDERATION_AUDIT } from '../records/federation.js'
 import { createScimStore, SCIM_AUDIT } from '../records/groups.js'
+import { createProviderKeyStore } from '../records/provider-keys.js'
 import type { RevocationBarrier } from '../revocation-barrier.js'
 import type { ScimStore } from '../scim-store.js'
 import { ReplicatedRecords } from './records.js'
@@ -26,6 +28,7 @@ export interface ReplicatedStore {
   readonly records: ReplicatedRecords
   readonly accounts: AccountStore
   readonly federation: FederationStore
+  readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
 }
 
@@ -43,6 +46,7 @@ export function openReplicatedStore({
     records,
     accounts: createAccountStore(records),
     federation: createFederationStore(records, records.auditBook('federation', FEDERATION_AUDIT)),
+    providerKeys: createProviderKeyStore(records),
     scim: createScimStore(records, records.auditBook('scim', SCIM_AUDIT)),
   }
 }

@@ -1,7 +1,9 @@
-/** Accounts, keys, federation and groups: keys and values, the same at both ends but for the seals of signing keys. */
+/** Accounts, keys, federation and groups: keys and values, the same at both ends but for the seals of secrets. */
 import type { SigningKeyRing } from '../federation-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
 import type { Query } from '../postgres/database.js'
+import { providerKeyPurpose } from '../provider-key-store.js'
+import { PROVIDER_KEYS_TABLE, type ProviderKeysRecord } from '../records/provider-keys.js'
 import { joinBytes, packBytes } from './packed-bytes.js'
 import type { TransferKind } from './transfer.js'
 
@@ -9,7 +11,7 @@ interface RecordEntry {
   /** Name of its table. */
   readonly space: string
   readonly key: Buffer
-  /** Of signing keys with the private keys as they are under the seal. */
+  /** Of records with secrets, with the secrets as they are under the seal. */
   readonly value: Buffer
 }
 
@@ -21,6 +23,7 @@ const MANAGED_TABLES = [
   'account-workspaces',
   'federation-belongings',
   'federation-records',
+  PROVIDER_KEYS_TABLE,
   'scim-records',
 ] as const
 
@@ -30,7 +33,7 @@ const SIGNING_KEYS: { readonly space: (typeof MANAGED_TABLES)[number]; readonly 
 }
 const BATCH = 500
 
-/** Of one end; as the sealer of signing keys. */
+/** Of one end; as the sealer of what is kept there. */
 export interface TransferSealer {
   seal(plain: Uint8Array, purpose: string): string
   open(sealed: string, purpose: string): Buffer | null
@@ -39,7 +42,7 @@ export interface TransferSealer {
 interface RecordTransferOptions {
   readonly env: LmdbEnvironment
   readonly query: Query
-  /** What seals signing keys, at either end. */
+  /** What seals secrets, at either end. */
   readonly sealers: { readonly embedded: TransferSealer; readonly postgres: TransferSealer }
 }
 
@@ -116,7 +119,7 @@ async function tellChange(query: Query): Promise<void> {
   )
 }
 
-// ── Signing keys ────────────────────────────────────────────────────────────
+// ── Secrets ─────────────────────────────────────────────────────────────────
 
 const isSigningKeys = ({ space, key }: RecordEntry): boolean =>
   space === SIGNING_KEYS.space && SIGNING_KEYS.key.equals(key)
@@ -126,27 +129,37 @@ const PLAIN = 'plain:'
 
 /** What the sealer of this end cannot open goes as it is: it cannot be used there either. */
 function unsealed(entry: RecordEntry, sealer: TransferSealer): RecordEntry {
-  if (!isSigningKeys(entry)) return entry
-  return withSeals(entry, (sealed, kid) => {
-    const plain = sealer.open(sealed, kid)
+  return withSeals(entry, (sealed, purpose) => {
+    const plain = sealer.open(sealed, purpose)
     return plain === null ? sealed : PLAIN + plain.toString('base64url')
   })
 }
 
 function sealAll(entries: readonly RecordEntry[], sealer: TransferSealer): readonly RecordEntry[] {
   return entries.map((entry) =>
-    isSigningKeys(entry)
-      ? withSeals(entry, (text, kid) =>
-          text.startsWith(PLAIN)
-            ? sealer.seal(Buffer.from(text.slice(PLAIN.length), 'base64url'), kid)
-            : text,
-        )
-      : entry,
+    withSeals(entry, (text, purpose) =>
+      text.startsWith(PLAIN)
+        ? sealer.seal(Buffer.from(text.slice(PLAIN.length), 'base64url'), purpose)
+        : text,
+    ),
   )
 }
 
-function withSeals(entry: RecordEntry, change: (sealed: string, kid: string) => string): RecordEntry {
-  const ring = JSON.parse(entry.value.toString()) as SigningKeyRing
-  const keys = ring.keys.map((key) => ({ ...key, sealed: change(key.sealed, key.kid) }))
-  return { ...entry, value: Buffer.from(JSON.stringify({ ...ring, keys })) }
+/** The record with what `change` makes of each of its seals; most records have none. */
+function withSeals(entry: RecordEntry, change: (sealed: string, purpose: string) => string): RecordEntry {
+  if (isSigningKeys(entry)) {
+    const ring = JSON.parse(entry.value.toString()) as SigningKeyRing
+    return withKeys(entry, ring, (key) => ({ ...key, sealed: change(key.sealed, key.kid) }))
+  }
+  if (entry.space !== PROVIDER_KEYS_TABLE) return entry
+  const record = JSON.parse(entry.value.toString()) as ProviderKeysRecord
+  return withKeys(entry, record, (key) => ({ ...key, sealed: change(key.sealed, providerKeyPurpose(key)) }))
+}
+
+function withKeys<K>(
+  entry: RecordEntry,
+  record: { readonly keys: readonly K[] },
+  change: (key: K) => K,
+): RecordEntry {
+  return { ...entry, value: Buffer.from(JSON.stringify({ ...record, keys: record.keys.map(change) })) }
 }

@@ -4,7 +4,7 @@ import { createDatabase, dropDatabase, MACHINES } from '../servers/fleet-databas
 import { ReplicaGroup } from './replicated-stores.js'
 import type { Lifetime } from './temp-folder.js'
 
-type ManagedStores = Pick<Store, 'accounts' | 'federation' | 'scim'>
+type ManagedStores = Pick<Store, 'accounts' | 'federation' | 'providerKeys' | 'scim'>
 
 /** In a database of their own, which goes with the test. */
 export async function openFleetRecords(lifetime: Lifetime): Promise<ManagedStores> {
@@ -20,6 +20,7 @@ export async function openFleetRecords(lifetime: Lifetime): Promise<ManagedStore
   return {
     accounts: inTurn(machines.map(({ accounts }) => accounts)),
     federation: inTurn(machines.map(({ federation }) => federation)),
+    providerKeys: inTurn(machines.map(({ providerKeys }) => providerKeys)),
     scim: inTurn(machines.map(({ scim }) => scim)),
   }
 }
