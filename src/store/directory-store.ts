@@ -104,6 +104,8 @@ export interface DirectoryRequest {
   readonly id: string
   readonly at: number
   readonly connectionId: string
+  /** The token it came with; kept for the token's last use. */
+  readonly tokenId: string
   readonly method: string
   /** Path and query, with values of filters left out. */
   readonly target: string
@@ -187,6 +189,8 @@ export interface DirectoryConnections {
   ): MaybePromise<DirectoryPage<DirectoryRequest>>
   /** How often each leniency was used, by its name; from the request log's rows that were ever kept. */
   quirksOf(connectionId: string): MaybePromise<Readonly<Record<string, number>>>
+  /** When each token was used last, by its id, in Unix milliseconds; from the same rows. */
+  tokenUsesOf(connectionId: string): MaybePromise<Readonly<Record<string, number>>>
 }
 
 export interface DirectoryMembers {
