@@ -47,6 +47,7 @@ export function openFleetStore(settings: StoreSettings, start: FleetStart, limit
       memory: createPostgresMemoryStore(content),
       providerKeys: replicated.providerKeys,
       scim: replicated.scim,
+      sessions: replicated.sessions,
       isWriting: () => replicated.records.isWriting,
       close: async () => {
         await items.idle()

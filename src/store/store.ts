@@ -9,6 +9,7 @@ import type { FileStore } from './file-store.js'
 import type { MemoryStore } from './memory-store.js'
 import type { ProviderKeyStore } from './provider-key-store.js'
 import type { ScimStore } from './scim-store.js'
+import type { SessionStore } from './session-store.js'
 
 export type { AccountStore }
 
@@ -65,6 +66,7 @@ export interface Store {
   readonly memory: MemoryStore
   readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
+  readonly sessions: SessionStore
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
   isWriting(): boolean
   /** Waits for changes under way, then releases the files. */

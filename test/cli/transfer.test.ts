@@ -12,7 +12,8 @@ import { lockFolder } from '../../src/process/folder-lock.js'
 import { organizationPayer } from '../../src/store/ledger-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { BEGAN, hashOf, idOf, keyOf } from '../support/data/accounts.js'
-import { FILLED_ROWS, fillStore } from '../support/data/full-store.js'
+import { CLIENT_SECRET, FILLED_ROWS, fillStore } from '../support/data/full-store.js'
+import { providerOf, sessionOf } from '../support/data/sessions.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { PostgresCluster, WITHOUT_POSTGRES } from '../support/servers/postgres-cluster.js'
 import { type CommandRun, captureRun } from './run-command.js'
@@ -77,7 +78,7 @@ t.test('on a PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     const place = placeOf(t, await cluster.database())
     const there = await runImport(place, '--from', source)
     t.equal(there.code, 0, there.stderr)
-    t.match(there.stdout, /^records of accounts, federation and groups +\d{4} +[0-9a-f]{64}$/m)
+    t.match(there.stdout, /^records of accounts, federation, groups and sign-in +\d{4} +[0-9a-f]{64}$/m)
     t.match(there.stdout, /^items +95 +[0-9a-f]{64}$/m)
     t.match(there.stdout, /^files +2 +/m)
     t.match(
@@ -206,6 +207,12 @@ async function sameStores(t: Test, one: string, other: string): Promise<void> {
       sealer: createSealer(loadSealingKey(folder)),
       clock: systemClock,
     })
+  t.strictSame(b.sessions.sessionsOf({ organizationId: idOf(1), owner: null }), [sessionOf(1)])
+  t.ok(b.sessions.isRedeemed(hashOf('attempt')))
+  const [provider, bare] = b.sessions.providers.listOf(idOf(1))
+  t.strictSame(bare, providerOf(2))
+  const secret = createSealer(loadSealingKey(other)).open(provider!.sealedSecret!, provider!.id)
+  t.equal(secret?.toString(), CLIENT_SECRET, 'the client’s secret is sealed anew')
   const token = await signs(other, b).sign({ sub: 'x' })
   t.ok(await signs(one, a).isSignedByKey(signs(one, a).activeKid(), token), 'the same key signs at both ends')
   const spent = async (folder: string): Promise<number> => {

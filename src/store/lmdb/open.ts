@@ -6,6 +6,7 @@ import { createAccountStore } from '../records/accounts.js'
 import { createFederationStore } from '../records/federation.js'
 import { createScimStore } from '../records/groups.js'
 import { createProviderKeyStore } from '../records/provider-keys.js'
+import { createSessionStore } from '../records/sessions.js'
 import type { Store } from '../store.js'
 import { openFederationAudit, openScimAudit } from './audit-trails.js'
 import { LmdbEnvironment } from './environment.js'
@@ -41,14 +42,16 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
   }
   const env = new LmdbEnvironment(path)
   const items = createLmdbItemStore(env, unixSeconds, limits)
+  const audit = openFederationAudit(env)
   return {
     items,
     accounts: createAccountStore(env),
-    federation: createFederationStore(env, openFederationAudit(env)),
+    federation: createFederationStore(env, audit),
     files: createLmdbFileStore(env, path, unixSeconds, limits),
     memory: createLmdbMemoryStore(env, limits),
     providerKeys: createProviderKeyStore(env),
     scim: createScimStore(env, openScimAudit(env)),
+    sessions: createSessionStore(env, audit),
     isWriting: () => env.isWriting,
     close: async () => {
       await items.idle()

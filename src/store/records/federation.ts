@@ -61,17 +61,20 @@ function trailName(trail: AuditTrailName, organizationId: string): string {
   return trail + KEY_END + organizationId
 }
 
-interface FederationTables {
+interface OwnedRecordTables {
   readonly records: RecordTable
   readonly ownerIndex: ByteTable
   readonly audit: AuditBook<FederationAuditRow>
 }
 
-/** @param revise what a record that has changed becomes */
-function createOwnedRecords<T extends OwnedRecord>(
+/**
+ * @param kind a letter before the keys of records and of what belongs to an organization
+ * @param revise what a record that has changed becomes
+ */
+export function createOwnedRecords<T extends OwnedRecord>(
   space: RecordSpace,
-  { records, ownerIndex, audit }: FederationTables,
-  kind: 'i' | 'p',
+  { records, ownerIndex, audit }: OwnedRecordTables,
+  kind: string,
   revise: (changed: T, before: T) => T,
 ): OwnedRecords<T> {
   const indexKey = ({ organizationId, id }: OwnedRecord): Buffer =>

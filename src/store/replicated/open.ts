@@ -9,8 +9,10 @@ import { createAccountStore } from '../records/accounts.js'
 import { createFederationStore, FEDERATION_AUDIT } from '../records/federation.js'
 import { createScimStore, SCIM_AUDIT } from '../records/groups.js'
 import { createProviderKeyStore } from '../records/provider-keys.js'
+import { createSessionStore } from '../records/sessions.js'
 import type { RevocationBarrier } from '../revocation-barrier.js'
 import type { ScimStore } from '../scim-store.js'
+import type { SessionStore } from '../session-store.js'
 import { ReplicatedRecords } from './records.js'
 import { replicaFolder } from './replica-folder.js'
 
@@ -30,6 +32,7 @@ export interface ReplicatedStore {
   readonly federation: FederationStore
   readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
+  readonly sessions: SessionStore
 }
 
 /** Safe to open in several processes of a machine at once. Nothing may be served before the records are loaded. */
@@ -42,11 +45,13 @@ export function openReplicatedStore({
 }: ReplicatedStoreOptions): ReplicatedStore {
   const log = new PostgresChangeLog(database, machine)
   const records = new ReplicatedRecords({ folder: replicaFolder(dataDir), log, barrier, clock })
+  const audit = records.auditBook('federation', FEDERATION_AUDIT)
   return {
     records,
     accounts: createAccountStore(records),
-    federation: createFederationStore(records, records.auditBook('federation', FEDERATION_AUDIT)),
     providerKeys: createProviderKeyStore(records),
+    federation: createFederationStore(records, audit),
     scim: createScimStore(records, records.auditBook('scim', SCIM_AUDIT)),
+    sessions: createSessionStore(records, audit),
   }
 }

@@ -1,9 +1,10 @@
-/** Accounts, keys, federation and groups: keys and values, the same at both ends but for the seals of secrets. */
+/** Accounts, keys, federation, groups and sign-in: keys and values, the same at both ends but for the seals of secrets. */
 import type { SigningKeyRing } from '../federation-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
 import type { Query } from '../postgres/database.js'
 import { providerKeyPurpose } from '../provider-key-store.js'
 import { PROVIDER_KEYS_TABLE, type ProviderKeysRecord } from '../records/provider-keys.js'
+import type { SignInProvider } from '../session-store.js'
 import { joinBytes, packBytes } from './packed-bytes.js'
 import type { TransferKind } from './transfer.js'
 
@@ -11,7 +12,7 @@ interface RecordEntry {
   /** Name of its table. */
   readonly space: string
   readonly key: Buffer
-  /** Of records with secrets, with the secrets as they are under the seal. */
+  /** Where there is a seal in it, with what is under the seal. */
   readonly value: Buffer
 }
 
@@ -25,15 +26,13 @@ const MANAGED_TABLES = [
   'federation-records',
   PROVIDER_KEYS_TABLE,
   'scim-records',
+  'session-belongings',
+  'session-records',
 ] as const
 
-const SIGNING_KEYS: { readonly space: (typeof MANAGED_TABLES)[number]; readonly key: Buffer } = {
-  space: 'federation-records',
-  key: Buffer.from('s'),
-}
 const BATCH = 500
 
-/** Of one end; as the sealer of what is kept there. */
+/** Of one end. */
 export interface TransferSealer {
   seal(plain: Uint8Array, purpose: string): string
   open(sealed: string, purpose: string): Buffer | null
@@ -49,7 +48,7 @@ interface RecordTransferOptions {
 export function managedRecords({ env, query, sealers }: RecordTransferOptions): TransferKind<RecordEntry> {
   const tables = new Map<string, LmdbByteTable>(MANAGED_TABLES.map((name) => [name, env.byteTable(name)]))
   return {
-    name: 'records of accounts, federation and groups',
+    name: 'records of accounts, federation, groups and sign-in',
     tell: ({ space, key, value }) => joinBytes(space, key, value),
     embedded: {
       read: () => readEmbedded(env, tables, sealers.embedded),
@@ -119,10 +118,48 @@ async function tellChange(query: Query): Promise<void> {
   )
 }
 
-// ── Secrets ─────────────────────────────────────────────────────────────────
+// ── Seals ───────────────────────────────────────────────────────────────────
 
-const isSigningKeys = ({ space, key }: RecordEntry): boolean =>
-  space === SIGNING_KEYS.space && SIGNING_KEYS.key.equals(key)
+type ChangeSeal = (sealed: string, purpose: string) => string
+
+/** Records that hold something under a seal. */
+interface SealedRecords {
+  readonly space: (typeof MANAGED_TABLES)[number]
+  /** How their keys begin. */
+  readonly prefix: string
+  readonly withSeals: (record: object, change: ChangeSeal) => object
+}
+
+const SEALED: readonly SealedRecords[] = [
+  {
+    space: 'federation-records',
+    prefix: 's',
+    withSeals: (record, change) => {
+      const ring = record as SigningKeyRing
+      return { ...ring, keys: ring.keys.map((key) => ({ ...key, sealed: change(key.sealed, key.kid) })) }
+    },
+  },
+  {
+    space: PROVIDER_KEYS_TABLE,
+    prefix: '',
+    withSeals: (record, change) => {
+      const { keys, ...rest } = record as ProviderKeysRecord
+      return {
+        ...rest,
+        keys: keys.map((key) => ({ ...key, sealed: change(key.sealed, providerKeyPurpose(key)) })),
+      }
+    },
+  },
+  {
+    space: 'session-records',
+    prefix: 'p',
+    withSeals: (record, change) => {
+      const provider = record as SignInProvider
+      const { id, sealedSecret } = provider
+      return sealedSecret === null ? provider : { ...provider, sealedSecret: change(sealedSecret, id) }
+    },
+  },
+]
 
 /** Marks what was under a seal; a seal is base64url, which has no such character. */
 const PLAIN = 'plain:'
@@ -145,21 +182,10 @@ function sealAll(entries: readonly RecordEntry[], sealer: TransferSealer): reado
   )
 }
 
-/** The record with what `change` makes of each of its seals; most records have none. */
-function withSeals(entry: RecordEntry, change: (sealed: string, purpose: string) => string): RecordEntry {
-  if (isSigningKeys(entry)) {
-    const ring = JSON.parse(entry.value.toString()) as SigningKeyRing
-    return withKeys(entry, ring, (key) => ({ ...key, sealed: change(key.sealed, key.kid) }))
-  }
-  if (entry.space !== PROVIDER_KEYS_TABLE) return entry
-  const record = JSON.parse(entry.value.toString()) as ProviderKeysRecord
-  return withKeys(entry, record, (key) => ({ ...key, sealed: change(key.sealed, providerKeyPurpose(key)) }))
-}
-
-function withKeys<K>(
-  entry: RecordEntry,
-  record: { readonly keys: readonly K[] },
-  change: (key: K) => K,
-): RecordEntry {
-  return { ...entry, value: Buffer.from(JSON.stringify({ ...record, keys: record.keys.map(change) })) }
+function withSeals(entry: RecordEntry, change: ChangeSeal): RecordEntry {
+  const key = entry.key.toString('latin1')
+  const sealed = SEALED.find(({ space, prefix }) => space === entry.space && key.startsWith(prefix))
+  if (sealed === undefined) return entry
+  const record = sealed.withSeals(JSON.parse(entry.value.toString()), change)
+  return { ...entry, value: Buffer.from(JSON.stringify(record)) }
 }

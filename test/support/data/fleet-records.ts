@@ -4,7 +4,7 @@ import { createDatabase, dropDatabase, MACHINES } from '../servers/fleet-databas
 import { ReplicaGroup } from './replicated-stores.js'
 import type { Lifetime } from './temp-folder.js'
 
-type ManagedStores = Pick<Store, 'accounts' | 'federation' | 'providerKeys' | 'scim'>
+type ManagedStores = Pick<Store, 'accounts' | 'federation' | 'providerKeys' | 'scim' | 'sessions'>
 
 /** In a database of their own, which goes with the test. */
 export async function openFleetRecords(lifetime: Lifetime): Promise<ManagedStores> {
@@ -22,11 +22,12 @@ export async function openFleetRecords(lifetime: Lifetime): Promise<ManagedStore
     federation: inTurn(machines.map(({ federation }) => federation)),
     providerKeys: inTurn(machines.map(({ providerKeys }) => providerKeys)),
     scim: inTurn(machines.map(({ scim }) => scim)),
+    sessions: inTurn(machines.map(({ sessions }) => sessions)),
   }
 }
 
 /** Each use of a member is the next one's. */
-function inTurn<T extends object>(stores: readonly T[]): T {
+export function inTurn<T extends object>(stores: readonly T[]): T {
   let uses = 0
   return new Proxy(stores[0]!, {
     get: (_, name): unknown => Reflect.get(stores[uses++ % stores.length]!, name),

@@ -12,6 +12,7 @@ import { ledgerRow } from '../arbitraries/ledger-rows.js'
 import { FakeClock } from '../timing/fake-clock.js'
 import { BEGAN, hashOf, idOf, keyOf, organizationOf, workspaceOf } from './accounts.js'
 import { auditOf, issuerOf, policyOf } from './federation.js'
+import { providerOf, sessionOf } from './sessions.js'
 
 const AT = { createdAt: BEGAN, updatedAt: BEGAN }
 const GROUP: ScimGroup = {
@@ -28,6 +29,8 @@ const MAPPING: ScimMapping = {
   ...AT,
   ...{ id: idOf(71), organizationId: idOf(1), scimGroupId: idOf(70), workspaceId: idOf(2), role: 'admin' },
 }
+/** What is under the seal of the first sign-in provider. */
+export const CLIENT_SECRET = 'a secret of the client'
 /** Larger than a piece of a content, and not a multiple of it. */
 const LARGE_BYTES = 700_001
 
@@ -35,7 +38,7 @@ const LARGE_BYTES = 700_001
 export async function fillStore(folder: string): Promise<void> {
   const clock = new FakeClock()
   const store = openLmdbStore({ path: folder, unixSeconds: () => clock.unixSeconds() })
-  const { accounts, federation, scim, items, files, memory } = store
+  const { accounts, federation, scim, sessions, items, files, memory } = store
   await accounts.addOrganization({
     organization: organizationOf(1, { name: 'one \0 é 東', credits: 12_345_678_901 }),
     workspaces: [workspaceOf(2, idOf(1)), workspaceOf(3, idOf(1))],
@@ -47,6 +50,10 @@ export async function fillStore(folder: string): Promise<void> {
   await federation.appendAudit(Array.from({ length: 777 }, (_, n) => auditOf(10 + n, { trail: 'issued' })))
   const sealer = createSealer(loadSealingKey(folder))
   await new SigningKeys({ store: federation, sealer, clock }).maintain()
+  const sealedSecret = sealer.seal(Buffer.from(CLIENT_SECRET), providerOf(1).id)
+  await sessions.providers.add(providerOf(1, { sealedSecret }), auditOf(3))
+  await sessions.providers.add(providerOf(2), auditOf(4))
+  await sessions.addSession(sessionOf(1), { hash: hashOf('attempt'), expiresAt: BEGAN + 1 })
   const actor = { hash: hashOf(1) } as never
   await scim.putGroup(GROUP, actor)
   await scim.addMapping(MAPPING, actor)
