@@ -1,18 +1,26 @@
 /** The caller, once the credential of a request has been checked. */
-import { Fault } from './fault.js'
+import type { AccessLevel } from './access.js'
 import type { MaybePromise } from './maybe-promise.js'
 import type { CalendarPeriod } from './utc-period.js'
 
 export type KeyKind = 'workspace' | 'personal' | 'management'
 
+/** Beside the holders of keys: a `member` by its session, and a directory by the token of its `connection`. */
+export type CallerKind = KeyKind | 'member' | 'connection'
+
 /** The holder of a checked credential. Frozen and shared by all calls of the same key: nothing may be added to it. */
 export interface Principal {
-  /** SHA-256 of the key, lower-case hex: the key's public id. The key itself is never kept. */
+  /** SHA-256 of the key, lower-case hex: the key's public id. The key itself is never kept. `''` where there is no key. */
   readonly keyHash: string
-  readonly kind: KeyKind
+  readonly kind: CallerKind
   readonly organizationId: string
-  /** Workspace of the key; null for management keys, which belong to the organization. */
+  /** Workspace of the key; null for what belongs to the organization as a whole. */
   readonly workspaceId: string | null
+  /** Who calls by a personal key or as a member: the id of a member, or any name a key was given. Absent otherwise. */
+  readonly userId?: string
+  /** The connection whose token this is, and which one of its tokens; absent otherwise. */
+  readonly connectionId?: string
+  readonly tokenId?: string
   /** True for the credential of the server's operator (contract/decisions 39). */
   readonly operator: boolean
   /** What the key may use; absent when it has no limits. */
@@ -29,19 +37,8 @@ export interface KeyLimits {
   readonly concurrent: number | null
 }
 
-/**
- * Access to an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one, `own-key` a key
- * and no access token that acts for one, `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
- * of a user whom the directory has made an admin of the key's workspace.
- */
-export type AccessLevel = 'anyone' | 'key' | 'own-key' | 'admin' | 'management'
-
-/** Refuses everybody but the operator: an organization's own management key is not enough. */
-export function requireOperator(caller: Principal): void {
-  if (!caller.operator) throw NOT_OPERATOR
-}
-
-const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+/** How the tokens of directory connections begin. */
+export const CONNECTION_TOKEN_PREFIX = 'sk-sluice-scim-'
 
 /** Stands in where an operation is open to anyone. */
 export const ANONYMOUS: Principal = Object.freeze({
@@ -52,17 +49,34 @@ export const ANONYMOUS: Principal = Object.freeze({
   operator: false,
 })
 
+/** Request headers that a session is read from, in lower case; declared by the endpoints that take sessions. */
+export const SESSION_HEADERS = ['cookie'] as const
+
+/** A call that may bring a session, as far as it decides on that. */
+export interface SessionCall {
+  readonly method: string
+  /** One of `SESSION_HEADERS`; `''` when absent. */
+  header(name: (typeof SESSION_HEADERS)[number]): string
+}
+
 /** Checks credentials. */
 export interface CallerAuthority {
   /**
    * The caller of an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
    * @param authorization value of the Authorization header, `''` when absent
    * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
+   * @param session where the operation takes sessions; one counts where there is neither of the two
    */
   authorize(
     authorization: string,
     apiKey: string,
     operation: string,
     access: AccessLevel,
+    session?: SessionCall | null,
   ): MaybePromise<Principal>
+}
+
+/** Who did something, for the audit: the hash of a key, or the id of a member or of a connection. */
+export function actorOf({ keyHash, userId, connectionId }: Principal): string {
+  return keyHash || userId || connectionId || ''
 }

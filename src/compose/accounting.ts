@@ -5,6 +5,7 @@ import type { Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { callerRenewal } from '../identity/authenticate.js'
+import type { People } from '../identity/people.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases, type QuotaServerLink } from '../limits/quota-leases.js'
@@ -30,6 +31,7 @@ interface AccountingOptions
   extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl' | 'sendToSupervisor'>,
     Pick<WorkerStore, 'ledger' | 'journals' | 'fleet'> {
   readonly store: { readonly accounts: AccountStore }
+  readonly people: People
 }
 
 /** A supervisor that answers later than this is busy or gone. */
@@ -52,8 +54,8 @@ export class WorkerAccounting {
   readonly #syncs: PendingReplies<boolean>
 
   constructor(options: AccountingOptions) {
-    const { journal, store, clock, log, baseUrl, ledger, journals, fleet } = options
-    const renew = callerRenewal(store.accounts, clock)
+    const { journal, store, people, clock, log, baseUrl, ledger, journals, fleet } = options
+    const renew = callerRenewal(store.accounts, clock, people)
     this.#sendToSupervisor = options.sendToSupervisor
     this.#ledger = ledger
     this.#writer = new JournalWriter({

@@ -12,6 +12,7 @@ import { practice } from '../http/dialects/practice.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/event-stream.js'
 import { createAuthority } from '../identity/authenticate.js'
+import { peopleOf } from '../identity/people.js'
 import { wrapWithFaults } from '../lab/faults/faulty-route.js'
 import { limitByAddress } from '../limits/address-limit.js'
 import { fileSpool } from '../store/files/spool.js'
@@ -40,10 +41,13 @@ export function composeWorker(settings: WorkerSettings) {
   const { config, log } = settings
   const parts = composeParts(settings)
   const { store, pool, accounting, routing, inference, federation, files, stats, lab, lifecycle } = parts
-  const { accounts, scim } = store
+  const { accounts } = store
   const { fleet } = settings.opened
   const { clock } = parts
-  const authority = createAuthority(accounts, clock, inference.permissions, federation.accessTokens, scim)
+  const authority = createAuthority(accounts, clock, inference.permissions, {
+    accessTokens: federation.accessTokens,
+    people: parts.people,
+  })
   const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
   const routes = buildRoutes(endpoints, {
     log,
@@ -109,7 +113,8 @@ function composeParts(settings: WorkerSettings) {
   const { store, takeRoom } = opened
   const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
-  const accounting = new WorkerAccounting({ ...context, ...opened })
+  const people = peopleOf(store)
+  const accounting = new WorkerAccounting({ ...context, ...opened, people })
   const routing = composeRouting(context)
   const files = composeFileFetching({ config, clock, log })
   const inference = composeInference(context, routing, accounting.accounting, files.fetchFile)
@@ -143,6 +148,7 @@ function composeParts(settings: WorkerSettings) {
     stats,
     lab,
     lifecycle,
+    people,
   }
 }
 

@@ -5,7 +5,7 @@
  * confirmed beat was sent. A process that was frozen finds it over by itself, without having heard anything.
  */
 import { Fault } from '../base/fault.js'
-import type { CallerAuthority, Principal } from '../base/principal.js'
+import { ANONYMOUS, type CallerAuthority, type Principal } from '../base/principal.js'
 
 /** Nanoseconds of the machine's monotonic clock in a millisecond. */
 const NANOSECONDS = 1e6
@@ -124,15 +124,15 @@ export class Standing {
       throw error
     }
     return {
-      authorize: (authorization, apiKey, operation, access) => {
+      authorize: (...asked) => {
         let caller: ReturnType<CallerAuthority['authorize']>
         try {
-          caller = authority.authorize(authorization, apiKey, operation, access)
+          caller = authority.authorize(...asked)
         } catch (error) {
           return refuse(error)
         }
         if (caller instanceof Promise) return caller.then(admit, refuse)
-        return caller.keyHash === '' ? caller : admit(caller)
+        return caller === ANONYMOUS ? caller : admit(caller)
       },
     }
   }

@@ -9,13 +9,13 @@
 import { Fault, type FaultKind } from '../base/fault.js'
 import { LARGE_BYTES, largeTurn } from '../base/large-turns.js'
 import type { Log } from '../base/log.js'
-import type { CallerAuthority, Principal } from '../base/principal.js'
+import { type CallerAuthority, type Principal, SESSION_HEADERS, type SessionCall } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { BodyBudget } from './body-budget.js'
 import type { Cors } from './cors.js'
 import type { ErrorDialect } from './dialects/dialect.js'
 import { practice } from './dialects/practice.js'
-import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
+import { type Endpoint, type EndpointInput, isLockable, takesSessions } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
 import { type InputReader, inputReader } from './input.js'
 import { decorateReplies } from './reply-decoration.js'
@@ -146,7 +146,9 @@ function admissionOf(
   overload: OverloadRefusal,
   renderFault: FaultRenderer,
 ): Route['admit'] {
-  const { name, access = 'anyone' } = endpoint
+  const { name, access = 'anyone', method } = endpoint
+  const mayBrowse = takesSessions(endpoint)
+  const sessionOf = (call: HttpCall): SessionCall => ({ method, header: (each) => call.header(each) })
   const mustIdentify = identifiesCaller(endpoint)
   const admitLater = async (waiting: Promise<Principal>, call: HttpCall): Promise<Reply | null> => {
     try {
@@ -161,7 +163,8 @@ function admissionOf(
     if (refusal !== null || !mustIdentify) return refusal
     try {
       const key = call.header('authorization')
-      const caller = authority.authorize(key, call.header('x-api-key'), name, access)
+      const session = mayBrowse ? sessionOf(call) : null
+      const caller = authority.authorize(key, call.header('x-api-key'), name, access, session)
       if (caller instanceof Promise) return admitLater(caller, call)
       call.admission = caller
       return null
@@ -235,6 +238,7 @@ function headersReadBy(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
   if (hasBody(endpoint) || endpoint.upload !== undefined) names.push('content-type')
   if (identifiesCaller(endpoint)) names.push('authorization', 'x-api-key')
+  if (takesSessions(endpoint)) names.push(...SESSION_HEADERS)
   return names
 }
 

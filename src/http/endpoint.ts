@@ -3,8 +3,9 @@
  * validation, error format, document and statistics all read it; nothing about an operation stands elsewhere.
  */
 import type { z } from 'zod'
+import { type AccessLevel, isConfigurable } from '../base/access.js'
 import type { FaultKind } from '../base/fault.js'
-import type { AccessLevel, Principal } from '../base/principal.js'
+import type { Principal } from '../base/principal.js'
 import type { HeaderList, HttpCall, Reply, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
 import type { ErrorDialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
@@ -69,6 +70,11 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly faults?: readonly FaultKind[]
   /** Required access; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
   readonly access?: AccessLevel
+  /**
+   * Whether a session of a browser opens it as well. It does where it is absent and `access` is about roles or
+   * management; operations for keys have to say so.
+   */
+  readonly sessions?: boolean
   /**
    * Whether this call is too many, asked before anything of it is read. Null lets it go on at once; otherwise it
    * waits, and ends in the fault the promise rejects with.
@@ -148,6 +154,16 @@ export function endpointGroup(shared: SharedByEndpoints) {
 }
 
 /** Whether the configuration may change the access. Operations that operators watch keep theirs. */
-export function isLockable({ dialect, vital, hidden, open }: Endpoint): boolean {
-  return dialect.lockable && vital !== true && hidden !== true && open !== true
+export function isLockable({ dialect, vital, hidden, open, access = 'anyone' }: Endpoint): boolean {
+  return dialect.lockable && vital !== true && hidden !== true && open !== true && isConfigurable(access)
+}
+
+const ROLE_LEVELS: readonly AccessLevel[] = ['member', 'admin', 'management', 'operator']
+
+/** Whether somebody who has signed in may call it by that alone. */
+export function takesSessions({
+  access = 'anyone',
+  sessions,
+}: Pick<Endpoint, 'access' | 'sessions'>): boolean {
+  return sessions ?? ROLE_LEVELS.includes(access)
 }

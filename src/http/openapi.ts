@@ -136,7 +136,7 @@ function faultKindsOf(endpoint: Endpoint): FaultKind[] {
   const possible: readonly (readonly [boolean, FaultKind])[] = [
     [true, 'bad-request'],
     [!needsNoCredential(endpoint), 'unauthenticated'],
-    [access === 'management' || access === 'admin' || access === 'own-key', 'forbidden'],
+    [!needsNoCredential(endpoint) && access !== 'key', 'forbidden'],
     ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
     [hasBody, 'request-timeout'],
     [endpoint.limit !== undefined || (hasBody && !needsNoCredential(endpoint)), 'rate-limited'],

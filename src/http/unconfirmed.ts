@@ -2,15 +2,22 @@
  * The answer to a change that stands and that not all machines have confirmed (contract/fleet 3.4): 202, and it names
  * them. This happens only where machines go on serving without the store.
  */
+import type { AccessLevel } from '../base/access.js'
 import { collectUnconfirmed } from '../base/unconfirmed-changes.js'
 import type { HttpCall, Reply, Route } from '../transport/exchange.js'
 import type { Endpoint, ReplyDoc } from './endpoint.js'
 import { JSON_TYPE } from './reply.js'
 
-/** Whether an operation may change keys, policies, groups or organizations: what barriers are for. */
-export function changesManagedRecords({ method, access, keepsRecords = false }: Endpoint): boolean {
-  return method !== 'GET' && !keepsRecords && (access === 'management' || access === 'admin')
+/** Whether an operation may change keys, policies, people, groups or organizations: what barriers are for. */
+export function changesManagedRecords({
+  method,
+  access = 'anyone',
+  keepsRecords = false,
+}: Endpoint): boolean {
+  return method !== 'GET' && !keepsRecords && !UNMANAGED.includes(access)
 }
+
+const UNMANAGED: readonly AccessLevel[] = ['anyone', 'key', 'own-key']
 
 /** The answer below, for the document. */
 export const UNCONFIRMED_REPLY: ReplyDoc = {

@@ -2,21 +2,29 @@
  * Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, contract/decisions 3
  * to 6).
  */
+import { type AccessLevel, ADMITTED, type CallerClass, isConfigurable } from '../base/access.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import {
-  type AccessLevel,
   ANONYMOUS,
   type CallerAuthority,
+  CONNECTION_TOKEN_PREFIX,
   type KeyLimits,
   type Principal,
+  type SessionCall,
 } from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
-import type { ScimStore } from '../store/scim-store.js'
+import type {
+  ConnectionToken,
+  DirectoryConnection,
+  DirectoryConnections,
+  Member,
+} from '../store/directory-store.js'
 import { hashKey, keyRefusal } from './api-keys.js'
 import { LONGEST_TOKEN } from './compact-jws.js'
+import { isPresent, type People, personLetsCount, roleByKey } from './people.js'
 
 /** Tells which key an access token acts for. */
 export interface AccessTokenVerifier {
@@ -24,8 +32,24 @@ export interface AccessTokenVerifier {
   keyHashOf(token: string): MaybePromise<string | null>
 }
 
+/** Whose a session is: that of a key, which it acts as, or of a member. Their own state is checked here. */
+export type SessionSubject = { readonly keyHash: string } | { readonly memberId: string }
+
+export interface SessionVerifier {
+  /** Null when the call brings no session; otherwise whose it is, or why it does not count. */
+  subjectOf(call: SessionCall): MaybePromise<SessionSubject | Fault | null>
+}
+
 /** Rows of the configuration that say otherwise than an operation itself (contract/decisions 3). */
 export type PermissionOverrides = ReadonlyMap<string, 'key' | 'management'>
+
+/** What callers are known by beside keys; what is absent is not there. */
+export interface CallerSources {
+  readonly accessTokens?: AccessTokenVerifier
+  readonly sessions?: SessionVerifier
+  readonly people?: People
+  readonly connections?: Pick<DirectoryConnections, 'byToken'>
+}
 
 const MISSING = new Fault('unauthenticated', { note: 'Missing Authentication header' })
 /** The caller gets one sentence for every cause; the detail is for the log. */
@@ -35,9 +59,19 @@ const REFUSED = {
   deleted: new Fault('unauthenticated', { detail: 'the key is deleted' }),
   disabled: new Fault('unauthenticated', { detail: 'the key is disabled' }),
   expired: new Fault('unauthenticated', { detail: 'the key has expired' }),
+  departed: new Fault('unauthenticated', {
+    detail: 'the member is not active or has no role in the workspace of the key',
+  }),
 }
 const NOT_BY_TOKEN = new Fault('forbidden', { note: 'Access tokens cannot perform this operation' })
 const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can perform this operation' })
+const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+const NOT_CONNECTION = new Fault('forbidden', {
+  note: 'Only the token of a directory connection can perform this operation',
+})
+const NOT_BY_CONNECTION = new Fault('forbidden', {
+  note: 'The token of a directory connection opens the operations of its directory only',
+})
 
 /**
  * Reads the state of the key from the store on every call, and remembers nothing about it: a key that was
@@ -45,55 +79,107 @@ const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can 
  * apart nowhere but in the log. Keys are looked up by their hash, so how long it takes says nothing about them.
  */
 export function createAuthority(
-  accounts: AccountStore,
+  accounts: Pick<AccountStore, 'key'>,
   clock: Clock,
   permissions: () => PermissionOverrides,
-  accessTokens: AccessTokenVerifier | null = null,
-  roles: Pick<ScimStore, 'roleOf'> | null = null,
+  { accessTokens, sessions, people, connections }: CallerSources = {},
 ): CallerAuthority {
-  function admitToken(hash: string | null, needed: AccessLevel, access: AccessLevel): Principal {
-    const principal = admitCaller(findTokenKey(hash), needed, access)
-    if (needed === 'own-key') throw NOT_BY_TOKEN
-    return principal
+  function admitKey(key: ApiKey | null, needed: NeededAccess, isByToken: boolean): Principal {
+    if (key === null) throw REFUSED.unknown
+    const refusal = refusalOfKey(key, clock, people)
+    if (refusal !== null) throw REFUSED[refusal]
+    const caller = principalOf(key)
+    // Whatever key it is: its class, for which roles may have to be read, does not matter.
+    if (needed === 'key' || (needed === 'own-key' && !isByToken)) return caller
+    admitClass(isByToken ? 'access-token' : classOfKey(key, people), needed)
+    return caller
   }
 
-  function findTokenKey(hash: string | null): ApiKey | null {
+  function admitToken(hash: string | null, needed: NeededAccess): Principal {
     const target = hash === null ? null : accounts.key(hash)
     // No policy can target another kind; should a signing key ever be stolen, its tokens open no management either.
-    return target?.kind === 'workspace' ? target : null
+    return admitKey(target?.kind === 'workspace' ? target : null, needed, true)
   }
 
-  function admitCaller(key: ApiKey | null, needed: AccessLevel, access: AccessLevel): Principal {
-    if (key === null) throw REFUSED.unknown
-    const refusal = keyRefusal(key, clock.unixSeconds() * 1000)
-    if (refusal !== null) throw REFUSED[refusal]
-    // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
-    if (
-      needed !== 'key' &&
-      needed !== 'own-key' &&
-      key.kind !== 'management' &&
-      !(access === 'admin' && isWorkspaceAdmin(key, roles))
-    ) {
-      throw NOT_MANAGEMENT
+  function admitMember(member: Member | null, needed: NeededAccess): Principal {
+    if (people === undefined || member === null || !isPresent(member)) throw REFUSED.departed
+    const roles = needed === 'admin' ? people.roles.workspacesOf(member.organizationId, member.id) : null
+    admitClass(roles !== null && [...roles.values()].includes('admin') ? 'admin' : 'member', needed)
+    return principalOfMember(member)
+  }
+
+  function admitSubject(subject: SessionSubject | Fault | null, needed: NeededAccess): Principal {
+    if (subject === null) throw MISSING
+    if (subject instanceof Fault) throw subject
+    if ('keyHash' in subject) return admitKey(accounts.key(subject.keyHash), needed, false)
+    return admitMember(people?.members.member(subject.memberId) ?? null, needed)
+  }
+
+  /** A directory by its token; null when the credential is none, or has expired. */
+  function findConnectionCaller(credential: string): Principal | null {
+    if (connections === undefined || !credential.startsWith(CONNECTION_TOKEN_PREFIX)) return null
+    const hash = hashKey(credential)
+    const connection = connections.byToken(hash)
+    const token = connection?.tokens.find((each) => each.hash === hash)
+    if (connection == null || token === undefined) return null
+    const isOver = token.expiresAt !== null && clock.unixSeconds() * 1000 >= token.expiresAt
+    return isOver ? null : principalOfToken(connection, token)
+  }
+
+  function admitWithoutKey(credential: string, needed: NeededAccess): MaybePromise<Principal> {
+    const directory = findConnectionCaller(credential)
+    if (directory !== null) {
+      if (needed === 'connection') return directory
+      throw NOT_BY_CONNECTION
     }
-    return principalOf(key)
+    if (accessTokens === undefined || !looksLikeJws(credential)) throw REFUSED.unknown
+    const hash = accessTokens.keyHashOf(credential)
+    // A token that is remembered is known at once, as a key is, and costs no closure.
+    if (hash instanceof Promise) return hash.then((late) => admitToken(late, needed))
+    return admitToken(hash, needed)
   }
 
   return {
-    authorize(authorization, apiKey, operation, access) {
-      const needed = permissions().get(operation) ?? access
+    authorize(authorization, apiKey, operation, access, session = null) {
+      const needed = isConfigurable(access) ? (permissions().get(operation) ?? access) : access
       if (needed === 'anyone') return ANONYMOUS
+      if (session !== null && sessions !== undefined && authorization === '' && apiKey === '') {
+        const subject = sessions.subjectOf(session)
+        if (subject instanceof Promise) return subject.then((late) => admitSubject(late, needed))
+        return admitSubject(subject, needed)
+      }
       const credential = readCredential(authorization, apiKey)
       const key = credential.length > LONGEST_KEY ? null : accounts.key(hashKey(credential))
-      if (key !== null || accessTokens === null || !looksLikeJws(credential)) {
-        return admitCaller(key, needed, access)
-      }
-      const hash = accessTokens.keyHashOf(credential)
-      // A token that is remembered is known at once, as a key is, and costs no closure.
-      if (hash instanceof Promise) return hash.then((late) => admitToken(late, needed, access))
-      return admitToken(hash, needed, access)
+      return key === null ? admitWithoutKey(credential, needed) : admitKey(key, needed, false)
     },
   }
+}
+
+type NeededAccess = Exclude<AccessLevel, 'anyone'>
+
+function admitClass(caller: CallerClass, needed: NeededAccess): void {
+  if (ADMITTED[needed].includes(caller)) return
+  if (needed === 'connection') throw NOT_CONNECTION
+  if (needed === 'own-key') throw NOT_BY_TOKEN
+  throw needed === 'operator' && caller === 'management' ? NOT_OPERATOR : NOT_MANAGEMENT
+}
+
+/** What a key is to the table of access. Its role is asked anew on every call: one that was changed counts at once. */
+function classOfKey(key: ApiKey, people: People | undefined): CallerClass {
+  if (key.kind === 'management') return key.operator ? 'operator' : 'management'
+  if (key.kind === 'workspace') return 'workspace-key'
+  return (people === undefined ? null : roleByKey(key, people)) ?? 'personal-key'
+}
+
+/** Why a key does not count now, whoever it belongs to included; null when it does. */
+function refusalOfKey(
+  key: ApiKey,
+  clock: Clock,
+  people: People | undefined,
+): Exclude<keyof typeof REFUSED, 'malformed'> | null {
+  const refusal = keyRefusal(key, clock.unixSeconds() * 1000)
+  if (refusal !== null) return refusal
+  return people === undefined || personLetsCount(key, people) ? null : 'departed'
 }
 
 /** One per record of a key: another state is another record. */
@@ -114,25 +200,52 @@ function principalOf(key: ApiKey): Principal {
  */
 type RenewCaller = (caller: Principal) => Principal | Fault
 
-export function callerRenewal(accounts: Pick<AccountStore, 'key'>, clock: Clock): RenewCaller {
+export function callerRenewal(
+  accounts: Pick<AccountStore, 'key'>,
+  clock: Clock,
+  people: People,
+): RenewCaller {
   return ({ keyHash }) => {
     const key = accounts.key(keyHash)
-    const refusal = key === null ? 'unknown' : keyRefusal(key, clock.unixSeconds() * 1000)
+    const refusal = key === null ? 'unknown' : refusalOfKey(key, clock, people)
     return refusal === null ? principalOf(key!) : REFUSED[refusal]
   }
 }
 
-/** Asked anew on every call, as the state of the key is: a role that was changed counts at once. */
-function isWorkspaceAdmin(
-  { kind, workspaceId, creatorUserId }: ApiKey,
-  roles: Pick<ScimStore, 'roleOf'> | null,
-): boolean {
-  if (roles === null || kind !== 'personal' || workspaceId === null || creatorUserId === null) return false
-  return roles.roleOf(workspaceId, creatorUserId) === 'admin'
+const MEMBERS = new WeakMap<Member, Principal>()
+
+function principalOfMember(member: Member): Principal {
+  let principal = MEMBERS.get(member)
+  if (principal === undefined) {
+    const { id: userId, organizationId } = member
+    principal = Object.freeze({ ...KEYLESS, kind: 'member', organizationId, userId })
+    MEMBERS.set(member, principal)
+  }
+  return principal
 }
 
+const TOKENS = new WeakMap<ConnectionToken, Principal>()
+
+function principalOfToken(connection: DirectoryConnection, token: ConnectionToken): Principal {
+  let principal = TOKENS.get(token)
+  if (principal === undefined) {
+    const { id: connectionId, organizationId } = connection
+    principal = Object.freeze({
+      ...KEYLESS,
+      kind: 'connection',
+      organizationId,
+      connectionId,
+      tokenId: token.id,
+    })
+    TOKENS.set(token, principal)
+  }
+  return principal
+}
+
+const KEYLESS = { keyHash: '', workspaceId: null, operator: false } as const
+
 function createPrincipal(key: ApiKey): Principal {
-  const { hash: keyHash, kind, organizationId, workspaceId, operator } = key
+  const { hash: keyHash, kind, organizationId, workspaceId, operator, creatorUserId: userId } = key
   const limits = keyLimitsOf(key)
   return Object.freeze({
     keyHash,
@@ -140,6 +253,7 @@ function createPrincipal(key: ApiKey): Principal {
     organizationId,
     workspaceId,
     operator,
+    ...(kind === 'personal' && userId !== null && { userId }),
     ...(limits !== null && { limits }),
   })
 }

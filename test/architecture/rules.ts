@@ -58,7 +58,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/identity/',
     'keys, access tokens, who a caller is and what it may',
     `src/base/ type:src/store/account-store.ts type:src/store/federation-store.ts
-     src/store/provider-key-store.ts type:src/store/scim-store.ts`,
+     type:src/store/directory-store.ts src/store/provider-key-store.ts type:src/store/scim-store.ts`,
   ),
   rule(
     'src/directory/',

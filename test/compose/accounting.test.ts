@@ -16,6 +16,7 @@ import type { AccountStore } from '../../src/store/account-store.js'
 import { findRow } from '../../src/store/ledger/row-text.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { NOBODY } from '../support/models/nobody.js'
 import { PRICES } from '../support/providers/scripted-provider.js'
 
 const JOURNAL = '1-2-3'
@@ -58,6 +59,7 @@ test('the row of a call is in the journal before what it has left over is given 
     ...openLedger(dataDir),
     fleet: null,
     journal: JOURNAL,
+    people: NOBODY,
     store: {
       accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
     },
@@ -98,6 +100,7 @@ test('on a disk without room for what a row tells, its figures are written', asy
     ...openLedger(dataDir),
     fleet: null,
     journal: JOURNAL,
+    people: NOBODY,
     store: { accounts: { organization: () => null } as unknown as AccountStore },
     clock: systemClock,
     log: createLog('fatal', 'test'),

@@ -9,6 +9,7 @@ import type { QuotaGrant } from '../../src/limits/quota.js'
 import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.js'
 import type { AccountStore } from '../../src/store/account-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { NOBODY } from '../support/models/nobody.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 /** Two calls at once, then one in ten seconds. */
@@ -25,6 +26,7 @@ function limitedWorker(t: Test) {
     ...openLedger(tempFolder(t)),
     fleet: null,
     journal: '1-2-3',
+    people: NOBODY,
     store: { accounts: {} as AccountStore },
     clock,
     log: createLog('fatal', 'test'),

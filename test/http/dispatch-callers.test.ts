@@ -42,7 +42,7 @@ test('the authority sees both credentials, the operation and its access', async 
       ['x-api-key', 'b'],
     ],
   })
-  t.same(seen, [['Bearer a', 'b', 'locked', 'key']])
+  t.same(seen, [['Bearer a', 'b', 'locked', 'key', null]])
 })
 
 test('the handler learns who calls', async (t) => {
@@ -58,7 +58,7 @@ test('an open operation of the gateway is asked about as open, because the confi
     return ANONYMOUS
   })
   t.equal((await inject({ method: 'GET', url: '/open' })).status, 200)
-  t.same(seen, [['', '', 'open', 'anyone']])
+  t.same(seen, [['', '', 'open', 'anyone', null]])
   t.same(handled, [ANONYMOUS])
 })
 

@@ -1,8 +1,9 @@
 /** Who calls: contract/gateway 1.2, contract/decisions 3 to 6, 22 and 33. */
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
+import type { AccessLevel } from '../../src/base/access.js'
 import { Fault } from '../../src/base/fault.js'
-import type { AccessLevel, Principal } from '../../src/base/principal.js'
+import type { Principal } from '../../src/base/principal.js'
 import { hashKey } from '../../src/identity/api-keys.js'
 import {
   type AccessTokenVerifier,
@@ -40,7 +41,12 @@ async function bench(tokens: AccessTokenVerifier | null = null): Promise<Bench> 
   const clock = new FakeClock()
   await accounts.addKey(keyOf(1, { hash: hashKey(KEY) }))
   await accounts.addKey(keyOf(2, { hash: hashKey(MANAGEMENT), kind: 'management', workspaceId: null }))
-  const checks = createAuthority(accounts, clock, () => made.permissions, tokens)
+  const checks = createAuthority(
+    accounts,
+    clock,
+    () => made.permissions,
+    tokens === null ? {} : { accessTokens: tokens },
+  )
   const made: Bench = {
     accounts,
     clock,

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, invalidInput } from '../../base/fault.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
-import { requireOperator } from '../../base/principal.js'
 import { dataAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
@@ -53,12 +52,12 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
     }),
     operation('add_credits', 'POST /api/v1/credits', {
       summary: 'Add to the credits of an organization; without any so far they become limited',
+      access: 'operator',
       body: CreditsIn,
       examples: { another: { amount: 5, organization_id: '01a1fa3a-1f5c-7723-b5d8-fa71e82c8de2' } },
       replies: { 201: { description: 'The credits as they are now, on disk', schema: CreditsAnswer } },
-      faults: ['forbidden', 'item-not-found', 'unavailable'],
+      faults: ['item-not-found', 'unavailable'],
       handle: async ({ caller, body }) => {
-        requireOperator(caller)
         let tooMuch = false
         const add = (current: Organization): Organization => {
           const credits = (current.credits ?? 0) + dollarsToNanos(body.amount)

@@ -1,5 +1,4 @@
 import { throwFault } from '../../base/fault.js'
-import { requireOperator } from '../../base/principal.js'
 import type { FederationAdmin } from '../../federation/admin/ports.js'
 import { actorOfCaller, readAuditPage } from '../../federation/audit-log.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -131,24 +130,24 @@ const auditEndpoint = (admin: FederationAdmin): Endpoint =>
 
 const signingKeyEndpoints = (admin: FederationAdmin): Endpoint[] => [
   operation('rotate_signing_keys', 'POST /api/v1/federation/signing-keys/rotate', {
-    summary: 'Let the next key sign access tokens; for the operator',
+    summary: 'Let the next key sign access tokens',
+    access: 'operator',
     readsAddress: true,
     replies: { 200: { description: 'It does, in every worker', schema: SigningKid } },
-    faults: ['forbidden', 'unavailable'],
+    faults: ['unavailable'],
     handle: async ({ caller }, call) => {
-      requireOperator(caller)
       const kid = await admin.signingKeys.rotate(actorOfCaller(caller, call))
       return jsonReply(200, { data: { kid } })
     },
   }),
   operation('drop_signing_key', 'DELETE /api/v1/federation/signing-keys/{kid}', {
-    summary: 'Take a signing key out of use, with every token it has signed; for the operator',
+    summary: 'Take a signing key out of use, with every token it has signed',
+    access: 'operator',
     readsAddress: true,
     params: { kid: idParam('`kid` of a published key.') },
     replies: { 200: { description: 'It is gone; another key signs, in every worker', schema: SigningKid } },
-    faults: ['forbidden', 'item-not-found', 'unavailable'],
+    faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
-      requireOperator(caller)
       const kid = await admin.signingKeys.drop(actorOfCaller(caller, call), params.kid)
       return jsonReply(200, { data: { kid: kid ?? throwFault('item-not-found') } })
     },

@@ -4,7 +4,6 @@ import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { newUuidV7 } from '../../base/ids.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
-import { requireOperator } from '../../base/principal.js'
 import { dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -82,21 +81,18 @@ const PLAN_OF_NEW: OrganizationPlan = 'free'
 export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
   operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
+    access: 'operator',
     replies: { 200: { description: 'The organizations', schema: dataAnswer(z.array(OrganizationOut)) } },
-    faults: ['forbidden'],
-    handle: ({ caller }) => {
-      requireOperator(caller)
-      return jsonReply(200, { data: accounts.organizations().map(encodeOrganization) })
-    },
+    handle: () => jsonReply(200, { data: accounts.organizations().map(encodeOrganization) }),
   }),
   operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
+    access: 'operator',
     body: OrganizationIn,
     examples: { limited: { name: 'Acme', credits: 10 } },
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
-    faults: ['forbidden', 'unavailable'],
-    handle: async ({ caller, body }) => {
-      requireOperator(caller)
+    faults: ['unavailable'],
+    handle: async ({ body }) => {
       const now = unixMs(clock)
       const built = buildOrganization(body.name, body.plan ?? PLAN_OF_NEW, now)
       const organization = { ...built.organization, credits: dollarsToNanos(body.credits ?? null) }
@@ -109,25 +105,23 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
   }),
   operation('read_organization', 'GET /api/v1/organizations/{id}', {
     summary: 'Read one organization',
+    access: 'operator',
     params: OrganizationId,
     replies: { 200: { description: 'The organization', schema: dataAnswer(OrganizationOut) } },
-    faults: ['forbidden', 'item-not-found'],
-    handle: ({ caller, params }) => {
-      requireOperator(caller)
-      return resourceReply(accounts.organization(params.id), encodeOrganization)
-    },
+    faults: ['item-not-found'],
+    handle: ({ params }) => resourceReply(accounts.organization(params.id), encodeOrganization),
   }),
   operation('update_organization', 'PATCH /api/v1/organizations/{id}', {
     summary: 'Rename an organization, set its plan or its credits',
+    access: 'operator',
     params: OrganizationId,
     body: OrganizationChanges,
     examples: { renamed: { name: 'Acme Labs' }, unlimited: { credits: null } },
     replies: {
       200: { description: 'The organization as it is now, on disk', schema: dataAnswer(OrganizationOut) },
     },
-    faults: ['forbidden', 'item-not-found', 'unavailable'],
-    handle: async ({ caller, params, body }) => {
-      requireOperator(caller)
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ params, body }) => {
       const change = (current: Organization): Organization =>
         applyOrganizationChanges(current, body, unixMs(clock))
       return resourceReply(await accounts.changeOrganization(params.id, change), encodeOrganization)

@@ -29,7 +29,7 @@ async function map(api: FileApi, group: string, role: string, workspace = api.wo
 }
 
 test('the role of a group decides what its members’ personal keys may do, from the next call on', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   t.notOk(await mayDownload(api), 'nobody has a role yet')
   const id = await map(api, group, 'admin')
@@ -52,7 +52,7 @@ test('the role of a group decides what its members’ personal keys may do, from
 })
 
 test('a role counts in its workspace, for personal keys, and nowhere else', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   await deliver(api, group, ['user_1'])
   await map(api, group, 'admin', api.otherWorkspaceId)
@@ -69,7 +69,7 @@ test('a role counts in its workspace, for personal keys, and nowhere else', asyn
 })
 
 test('of several roles the strongest counts', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const [one, two] = [randomUUID(), randomUUID()]
   await deliver(api, one, ['user_1'])
   await deliver(api, two, ['user_1'])
@@ -81,7 +81,7 @@ test('of several roles the strongest counts', async (t) => {
 })
 
 test('who deletes a mapping says whether its members keep their role', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   await deliver(api, group, ['user_1'])
   await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'admin')}?keep_members=false`)
@@ -98,7 +98,7 @@ test('who deletes a mapping says whether its members keep their role', async (t)
 })
 
 test('kept roles are listed, named in the audit, and can be taken away', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   const roles = '/api/v1/scim/direct-roles'
   const member = 'max@example.com/ops ü'
@@ -161,7 +161,7 @@ test('kept roles are listed, named in the audit, and can be taken away', async (
 })
 
 test('a group of thousands keeps its roles in rows of a hundred, and loses what was kept', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   const users = Array.from({ length: 250 }, (_, n) => `user ${n}`)
   await deliver(api, group, users)
@@ -180,7 +180,7 @@ test('a group of thousands keeps its roles in rows of a hundred, and loses what 
 })
 
 test('groups are delivered, read, listed and forgotten', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   const made = await asked(api, 'PUT', `${GROUPS}/${group}`, {
     display_name: 'Platform',
@@ -223,7 +223,7 @@ test('groups are delivered, read, listed and forgotten', async (t) => {
 })
 
 test('every change is in the audit with who made it, and what changed nothing is not', async (t) => {
-  const api = await fileApi(t)
+  const api = await fileApi(t, { permissions: new Map() })
   const group = randomUUID()
   await deliver(api, group, ['user_1'])
   await deliver(api, group, ['user_1'])

@@ -5,6 +5,7 @@ import { organizationEndpoints } from '../../../src/features/organizations/endpo
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
 import { BodyBudget } from '../../../src/http/body-budget.js'
 import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
+import { peopleOf } from '../../../src/identity/people.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import type { Store } from '../../../src/store/store.js'
 import type { HttpReply } from '../clients/http-client.js'
@@ -72,7 +73,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   const permissions = options.permissions ?? new Map([['file-content', 'management']] as const)
   const { inject, lines } = pipelineOf(endpoints, {
     bodies: { practice: new BodyBudget(0, 0), gateway: new BodyBudget(LARGEST_BODIES, LARGEST_BODIES) },
-    authority: createAuthority(accounts, clock, () => permissions, null, store.scim),
+    authority: createAuthority(accounts, clock, () => permissions, { people: peopleOf(store) }),
     bodyLimit: 64 * 1024,
   })
   const call: FileApi['call'] = (key, method, url, { headers = [], body } = {}) => {

@@ -1,0 +1,7 @@
+/** Where no member is known and nobody has a role. */
+import type { People } from '../../../src/identity/people.js'
+
+export const NOBODY: People = {
+  members: { member: () => null },
+  roles: { roleOf: () => null, workspacesOf: () => new Map() },
+}
