@@ -15,6 +15,7 @@ export type FaultKind =
   | 'method-not-allowed'
   | 'request-timeout' // the caller took too long to send
   | 'conflict'
+  | 'precondition-failed' // the resource is not in the state that the caller named
   | 'unprocessable' // the provider understood the request and cannot carry it out
   | 'payload-too-large'
   | 'headers-too-large'
@@ -24,6 +25,7 @@ export type FaultKind =
   | 'invalid-scope'
   | 'unsupported-grant-type'
   | 'internal'
+  | 'not-implemented' // the standard knows it, this server does not do it
   | 'provider-failed' // the upstream answered with something broken
   | 'unavailable' // we are saturated or draining
   | 'deadline-exceeded' // our own total deadline
@@ -107,6 +109,8 @@ interface FaultOptions {
   readonly metadata?: FaultMetadata | undefined
   /** Public `details` of the error, where a public client reads what to do without. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** Keyword of a directory's error (RFC 7644 section 3.12). */
+  readonly scimType?: string | undefined
   /** For the log only, never for the wire. */
   readonly detail?: string | undefined
   /** For the log only, never for the wire. */
@@ -139,6 +143,7 @@ export class Fault extends Error {
   readonly note: string | undefined
   readonly metadata: FaultMetadata | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
+  readonly scimType: string | undefined
   /** Set when the fault happened behind the routing. */
   generation: FailedGeneration | null = null
 
@@ -158,6 +163,7 @@ export class Fault extends Error {
     this.note = detail.note
     this.metadata = detail.metadata
     this.details = detail.details
+    this.scimType = detail.scimType
   }
 
   /** The same fault, told as the end of a generation. A copy: a fault may be shared. */

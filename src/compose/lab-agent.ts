@@ -2,7 +2,7 @@
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { type DelayObserver, uniformDelays } from '../features/report/delays.js'
-import type { OperationMeter } from '../http/dispatch.js'
+import type { OperationMeter } from '../http/pipeline.js'
 import { type DelayShape, parseDelayShape } from '../lab/delay-shape.js'
 import { createDelaySource, type DelaySource } from '../lab/delays.js'
 import { FaultRegistry } from '../lab/faults/fault-registry.js'

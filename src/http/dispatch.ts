@@ -6,70 +6,19 @@
  *
  * A read runs through it without a promise, a closure per call or a schema built per call.
  */
-import { Fault, type FaultKind } from '../base/fault.js'
+import { Fault } from '../base/fault.js'
 import { LARGE_BYTES, largeTurn } from '../base/large-turns.js'
-import type { Log } from '../base/log.js'
-import { type CallerAuthority, type Principal, SESSION_HEADERS, type SessionCall } from '../base/principal.js'
-import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
-import type { BodyBudget } from './body-budget.js'
-import type { Cors } from './cors.js'
-import type { ErrorDialect } from './dialects/dialect.js'
+import { mapMaybe } from '../base/maybe-promise.js'
+import { type Principal, SESSION_HEADERS, type SessionCall } from '../base/principal.js'
+import type { HttpCall, Reply, Route } from '../transport/exchange.js'
 import { practice } from './dialects/practice.js'
 import { type Endpoint, type EndpointInput, isLockable, takesSessions } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
 import { type InputReader, inputReader } from './input.js'
+import { corsOf, type Pipeline, type PipelineOptions, replyOf, routeBasis } from './pipeline.js'
 import { decorateReplies } from './reply-decoration.js'
 import { changesManagedRecords, withUnconfirmed } from './unconfirmed.js'
-
-/** Counts what happens to one operation. */
-export interface OperationMeter {
-  /** @param at `performance.now()` when the call was parsed */
-  onArrival(at: number): void
-  onSettled(
-    serviceMs: number,
-    status: number,
-    bytesIn: number,
-    bytesOut: number,
-    aborted: boolean,
-    arrivedAt: number,
-  ): void
-  readonly stream?: StreamMeter
-}
-
-export interface PipelineOptions {
-  readonly log: Log
-  /** Whether a call that was refused has a line. */
-  readonly logRefusals: boolean
-  readonly authority: CallerAuthority
-  /** Most bytes of a body. */
-  readonly bodyLimit: number
-  /** Total time of a call in milliseconds. */
-  readonly deadlineMs: number
-  /** Calls that wait for us beyond which all but vital operations are refused. */
-  readonly maxInFlight: number
-  /** Calls without an answer, those that wait for their caller included. */
-  readonly inFlight: () => number
-  /** The memory for bodies, of each face of the server. */
-  readonly bodies: { readonly practice: BodyBudget; readonly gateway: BodyBudget }
-  readonly meter: (operation: string) => OperationMeter
-  readonly cors: Cors | null
-  /** Whether it is one machine of a fleet, so that others may lack what is changed here. */
-  readonly hasPeers: boolean
-  /** Answers where no endpoint does. */
-  readonly fallback: ErrorDialect
-  /** What to use in place of a path that no endpoint has, as a sentence; null where nobody knows. */
-  readonly adviseOn: (path: string) => string | null
-}
-
-/** What the routes of one server share. */
-interface Pipeline extends PipelineOptions {
-  readonly faults: FaultLog
-  /** Calls that wait for their caller. */
-  waiting: number
-}
-
-/** Name under which calls without an operation (404, 405) are counted. */
-export const UNMATCHED = 'unmatched'
+import { preflightRoute, unknownPath, unknownWithin, unmatchedRoute } from './unmatched-routes.js'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
 export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOptions): Route[] {
@@ -78,7 +27,6 @@ export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOpt
     faults: new FaultLog(options.log, options.logRefusals),
     waiting: 0,
   }
-  const { cors } = pipeline
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()
   for (const endpoint of endpoints) {
@@ -90,7 +38,12 @@ export function buildRoutes(endpoints: readonly Endpoint[], options: PipelineOpt
     const fault = new Fault('method-not-allowed', { allow, note: `use ${allow.join(', ')}` })
     const reply = replyOf(dialect, fault)
     routes.push(unmatchedRoute(path, dialect, pipeline, (call) => [fault, reply(call), path]))
+    const cors = corsOf(dialect, pipeline)
     if (cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline, cors))
+  }
+  for (const dialect of new Set(endpoints.map((endpoint) => endpoint.dialect))) {
+    const { area } = dialect
+    if (area !== undefined) routes.push(unmatchedRoute(area, dialect, pipeline, unknownWithin(area, dialect)))
   }
   routes.push(unmatchedRoute('/*', pipeline.fallback, pipeline, unknownPath(pipeline)))
   return routes
@@ -106,8 +59,9 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const withBody = hasBody(endpoint)
   const answer = answerOf(endpoint, withBody ? overload : neverOverloaded, renderFault)
   const personal = endpoint.method === 'GET' && identifiesCaller(endpoint)
-  return decorateReplies(endpoint.dialect, pipeline.cors, personal, {
-    ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
+  const { dialect, answered } = endpoint
+  const route: Route = {
+    ...routeBasis(endpoint.name, dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
     deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
@@ -117,11 +71,29 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     readsAddress: addressUse(endpoint, withBody),
     headers: headersReadBy(endpoint),
     admit: admissionOf(endpoint, pipeline, overload, renderFault),
-    answer: pipeline.hasPeers && changesManagedRecords(endpoint) ? withUnconfirmed(answer) : answer,
+    answer:
+      pipeline.hasPeers && changesManagedRecords(endpoint)
+        ? withUnconfirmed(answer, dialect.mediaType)
+        : answer,
     ...((withBody || endpoint.upload !== undefined) && {
-      bodies: pipeline.bodies[endpoint.dialect === practice ? 'practice' : 'gateway'],
+      bodies: pipeline.bodies[dialect === practice ? 'practice' : 'gateway'],
     }),
-  })
+  }
+  const told = answered === undefined ? route : tellAnswers(route, answered)
+  return decorateReplies(dialect, corsOf(dialect, pipeline), personal, told)
+}
+
+/** What the transport refuses is told as well, once it is known who calls. */
+function tellAnswers(route: Route, answered: NonNullable<Endpoint['answered']>): Route {
+  const tell = (reply: Reply, call: HttpCall): Reply => {
+    if (call.admission !== null) answered(call, reply)
+    return reply
+  }
+  return {
+    ...route,
+    answer: (call) => mapMaybe(route.answer(call), (reply) => tell(reply, call)),
+    refuse: (kind, call) => tell(route.refuse(kind, call), call),
+  }
 }
 
 /** What a call gets while too many are under way; null while there is room. */
@@ -242,83 +214,6 @@ function headersReadBy(endpoint: Endpoint): string[] {
   return names
 }
 
-type RouteBasis = Omit<Route, 'method' | 'path' | 'answer'>
-
-/** What all routes have in common; those without an endpoint let everybody in. */
-function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline): RouteBasis {
-  const meter = pipeline.meter(operation)
-  return {
-    bodyLimit: pipeline.bodyLimit,
-    deadlineMs: pipeline.deadlineMs,
-    readsBody: false,
-    readsQuery: false,
-    readsAddress: false,
-    headers: [],
-    operation,
-    admit: () => null,
-    onArrival: (at) => meter.onArrival(at),
-    onWaiting: (change) => {
-      pipeline.waiting += change
-    },
-    onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
-      meter.onSettled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
-    ...(meter.stream !== undefined && { stream: meter.stream }),
-    refuse: (kind: FaultKind, call: HttpCall) => {
-      const fault = new Fault(kind)
-      pipeline.faults.record(fault, dialect.status(kind), operation, call)
-      return dialect.render(fault, call.requestId)
-    },
-  }
-}
-
-/** The reply to calls that end in one and the same fault: made once where it says nothing of the call. */
-function replyOf(dialect: ErrorDialect, fault: Fault): (call: HttpCall) => Reply {
-  if (dialect.namesCall) return (call) => dialect.render(fault, call.requestId)
-  const reply = dialect.render(fault)
-  return () => reply
-}
-
-/** Why a call has no operation, the reply to it, and the path to tell in the log. */
-type Unmatched = (call: HttpCall) => readonly [fault: Fault, reply: Reply, path: string]
-
-function unknownPath({ fallback, adviseOn }: Pipeline): Unmatched {
-  const unknown = new Fault('not-found')
-  const reply = replyOf(fallback, unknown)
-  return (call) => {
-    const path = call.param(0)
-    const note = adviseOn(path)
-    if (note === null) return [unknown, reply(call), path]
-    const advised = new Fault('not-found', { note })
-    return [advised, fallback.render(advised, call.requestId), path]
-  }
-}
-
-function unmatchedRoute(path: string, dialect: ErrorDialect, pipeline: Pipeline, find: Unmatched): Route {
-  const basis = routeBasis(UNMATCHED, dialect, pipeline)
-  const answer = (call: HttpCall): Reply => {
-    const [fault, reply, asked] = find(call)
-    pipeline.faults.record(fault, reply.status, UNMATCHED, call, asked)
-    return reply
-  }
-  return decorateReplies(dialect, pipeline.cors, false, { ...basis, method: '*', path, answer })
-}
-
-function preflightRoute(
-  path: string,
-  allow: readonly string[],
-  dialect: ErrorDialect,
-  pipeline: Pipeline,
-  cors: Cors,
-): Route {
-  return {
-    ...routeBasis(UNMATCHED, dialect, pipeline),
-    method: 'OPTIONS',
-    path,
-    headers: ['origin', 'access-control-request-headers'],
-    answer: (call) => cors.preflight(call, allow),
-  }
-}
-
 /** Most replies kept per operation: `retryAfter` is a number anybody may choose. */
 const PLAIN_REPLIES = 64
 
@@ -343,7 +238,7 @@ function faultRenderer({ dialect, name }: Endpoint, pipeline: Pipeline): FaultRe
 }
 
 /** Nothing but its kind and its waiting time shows on the wire. */
-function rendersAlike({ issues, allow, note, metadata, generation }: Fault): boolean {
-  const bare = note === undefined && metadata === undefined && generation === null
+function rendersAlike({ issues, allow, note, metadata, generation, scimType }: Fault): boolean {
+  const bare = note === undefined && metadata === undefined && scimType === undefined && generation === null
   return bare && issues.length === 0 && allow.length === 0
 }

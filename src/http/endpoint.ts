@@ -82,6 +82,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly limit?: (call: HttpCall) => Promise<void> | null
   /** Whether the handler asks for the caller's address; a limit may ask without. */
   readonly readsAddress?: boolean
+  /** Told of every answer to a caller that was let in, refusals included: for a log that the feature keeps. */
+  readonly answered?: (call: HttpCall, reply: Reply) => void
   /** Lower-case names of further request headers the handler asks the call for. */
   readonly headers?: readonly string[]
   /** Most bytes of body where the common limit does not fit. */

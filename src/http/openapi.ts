@@ -164,7 +164,7 @@ function faultResponses(endpoint: Endpoint): JsonObject {
         headers: headerObjects(Object.fromEntries(owed.map((name) => [name, name]))),
       }),
       content: {
-        'application/json': {
+        [dialect.mediaType ?? 'application/json']: {
           schema: { $ref: `${COMPONENTS}/${schema}` },
           // Without an issue there is nothing to show.
           ...(kind !== 'invalid-input' && typeof body === 'string' && { example: JSON.parse(body) }),
@@ -188,6 +188,7 @@ const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   'method-not-allowed': 'The path has other methods, which Allow names.',
   'request-timeout': 'The body took too long to come.',
   conflict: 'It contradicts what is there already.',
+  'precondition-failed': 'The resource has changed since the version that If-Match names.',
   unprocessable: 'The provider has understood the request and cannot carry it out.',
   'payload-too-large': 'The body is longer than this operation takes.',
   'headers-too-large': 'The header fields are longer than 16 KiB.',
@@ -198,6 +199,7 @@ const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   'invalid-scope': 'The scope is not one that is given.',
   'unsupported-grant-type': 'Only the token exchange is supported.',
   internal: 'A defect of the server; the log has it under the id in x-request-id.',
+  'not-implemented': 'The standard knows it; this server does not do it, and says so.',
   'provider-failed':
     'The provider has answered with something broken, and no other endpoint was left to ask.',
   unavailable:
@@ -214,6 +216,7 @@ const ERRORS = {
   gateway: 'GatewayError',
   oauth: 'TokenError',
   anthropic: 'MessagesError',
+  scim: 'ScimError',
 } as const
 
 const STRING = { type: 'string' } as const
@@ -250,6 +253,14 @@ const ERROR_SCHEMAS: JsonObject = {
     error: objectSchema({ type: STRING, message: STRING }),
     request_id: { type: ['string', 'null'] },
   }),
+  ScimError: objectSchema(
+    {
+      schemas: { type: 'array', items: { const: 'urn:ietf:params:scim:api:messages:2.0:Error' } },
+      status: { type: 'string', description: 'Equals the status.' },
+      detail: STRING,
+    },
+    { scimType: STRING },
+  ),
 }
 
 /** Turns zod schemas into JSON Schema and keeps those with a name aside. */

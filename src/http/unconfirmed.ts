@@ -6,7 +6,6 @@ import type { AccessLevel } from '../base/access.js'
 import { collectUnconfirmed } from '../base/unconfirmed-changes.js'
 import type { HttpCall, Reply, Route } from '../transport/exchange.js'
 import type { Endpoint, ReplyDoc } from './endpoint.js'
-import { JSON_TYPE } from './reply.js'
 
 /** Whether an operation may change keys, policies, people, groups or organizations: what barriers are for. */
 export function changesManagedRecords({
@@ -31,10 +30,10 @@ export const UNCONFIRMED_REPLY: ReplyDoc = {
 }
 
 /** As `answer`, and what has succeeded says who has not confirmed it. */
-export function withUnconfirmed(answer: Route['answer']): Route['answer'] {
+export function withUnconfirmed(answer: Route['answer'], mediaType = 'application/json'): Route['answer'] {
   return async (call: HttpCall) => {
     const { result: reply, machines } = await collectUnconfirmed(async () => answer(call))
-    return isDone(reply) && machines.length > 0 ? acceptedReply(reply, machines) : reply
+    return isDone(reply) && machines.length > 0 ? acceptedReply(reply, machines, mediaType) : reply
   }
 }
 
@@ -43,9 +42,11 @@ function isDone({ status }: Reply): boolean {
 }
 
 /** The body of the answer is kept: it may hold a key that is told only now. */
-function acceptedReply({ headers, body }: Reply, names: readonly string[]): Reply {
+function acceptedReply({ headers, body }: Reply, names: readonly string[], mediaType: string): Reply {
   const member = `"unconfirmed_machines":${JSON.stringify(names)}`
-  if (body === null) return { status: 202, headers: [...headers, JSON_TYPE], body: `{${member}}` }
+  if (body === null) {
+    return { status: 202, headers: [...headers, ['Content-Type', mediaType]], body: `{${member}}` }
+  }
   const isObject = typeof body === 'string' && /^\{.*[^{]\}$/s.test(body)
   return { status: 202, headers, body: isObject ? `${body.slice(0, -1)},${member}}` : body }
 }

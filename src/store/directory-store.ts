@@ -149,7 +149,8 @@ export interface DirectoryPage<T> {
 
 /** What a list of a connection's resources is asked for; the fields that have an index. */
 export type DirectoryLookup =
-  | { readonly by: 'all' }
+  /** `after`: only those behind the one of this id; the total stays that of all. */
+  | { readonly by: 'all'; readonly after?: string }
   | { readonly by: 'id' | 'userName' | 'externalId' | 'displayName'; readonly value: string }
 
 /**

@@ -5,11 +5,12 @@ import type { ErrorDialect } from '../../../src/http/dialects/dialect.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
 import { oauth } from '../../../src/http/dialects/oauth.js'
 import { practice } from '../../../src/http/dialects/practice.js'
+import { scimV2 } from '../../../src/http/dialects/scim-v2.js'
 import type { Reply } from '../../../src/transport/exchange.js'
 import { words } from '../../support/data/words.js'
 import { KINDS, WIRE } from './fault-kinds.js'
 
-const DIALECTS: readonly ErrorDialect[] = [practice, gateway, oauth, anthropic]
+const DIALECTS: readonly ErrorDialect[] = [practice, gateway, oauth, anthropic, scimV2]
 
 function statusOn(dialect: ErrorDialect, kind: FaultKind): number {
   const row = WIRE[kind]
@@ -39,7 +40,11 @@ for (const dialect of DIALECTS) {
       const reply = dialect.render(new Fault(kind))
       t.equal(reply.status, statusOn(dialect, kind), kind)
       t.equal(dialect.status(kind), reply.status, `${kind}: status() agrees`)
-      t.equal(headersOf(reply)['content-type'], 'application/json', `${kind}: media type`)
+      t.equal(
+        headersOf(reply)['content-type'],
+        dialect.mediaType ?? 'application/json',
+        `${kind}: media type`,
+      )
       t.type(bodyOf(reply), 'object', `${kind}: body`)
     }
   })
@@ -292,4 +297,27 @@ test('in a stream, anthropic ends with one event named error', async (t) => {
     const secret = new Fault(kind, { detail: 's3cr3t', cause: new Error('s3cr3t') })
     t.notMatch(errorEvent(secret), 's3cr3t', kind)
   }
+})
+
+test('scim says its status as text, a keyword where there is one, and a sentence', async (t) => {
+  for (const kind of KINDS) {
+    const reply = scimV2.render(new Fault(kind))
+    const { schemas, status, detail, scimType, ...rest } = bodyOf(reply)
+    t.strictSame(schemas, ['urn:ietf:params:scim:api:messages:2.0:Error'], kind)
+    t.equal(status, String(reply.status), kind)
+    t.type(detail, 'string', kind)
+    t.equal(scimType, ['bad-request', 'invalid-input'].includes(kind) ? 'invalidSyntax' : undefined, kind)
+    t.strictSame(rest, {}, kind)
+  }
+  const told = (kind: FaultKind, more: object) => bodyOf(scimV2.render(new Fault(kind, more)))
+  t.match(told('conflict', { scimType: 'uniqueness', note: 'userName is taken' }), {
+    status: '409',
+    scimType: 'uniqueness',
+    detail: 'userName is taken',
+  })
+  t.match(told('invalid-input', { issues: [new ValidationIssue(['body'], 'json')] }), {
+    scimType: 'invalidSyntax',
+    detail: 'Invalid request parameters: body: is not valid JSON',
+  })
+  t.equal(told('internal', { note: 'the cause' }).detail, 'Internal Server Error')
 })
