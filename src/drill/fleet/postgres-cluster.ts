@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.js'
-import { processTree, signalIfAlive } from './process-tree.js'
+import { processTree, signalIfAlive, signalTree } from './process-tree.js'
 
 const run = promisify(execFile)
 const START_MS = 30_000
@@ -155,12 +155,11 @@ export class PostgresCluster {
 
   /** All its processes stand still: it accepts, and never answers. */
   freeze(): void {
-    process.kill(this.pid, 'SIGSTOP')
-    for (const pid of processTree(this.pid)) signalIfAlive(pid, 'SIGSTOP')
+    signalTree(this.pid, 'SIGSTOP')
   }
 
   thaw(): void {
-    for (const pid of processTree(this.pid)) signalIfAlive(pid, 'SIGCONT')
+    signalTree(this.pid, 'SIGCONT')
   }
 
   /** Ends it and removes its folder. */
@@ -185,8 +184,10 @@ export class PostgresCluster {
     const server = this.#process
     if (server === null || server.exitCode !== null || server.signalCode !== null) return
     const ended = new Promise((resolve) => server.once('exit', resolve))
+    // None is begun between the look at them and their end.
+    if (signal === 'SIGKILL') this.freeze()
     const processes = processTree(this.pid)
-    if (signal === 'SIGKILL') for (const pid of processes) signalIfAlive(pid, signal)
+    if (signal === 'SIGKILL') signalTree(this.pid, signal)
     else server.kill(signal)
     await ended
     // A cluster does not start while a process of its former life still holds its memory.
@@ -199,7 +200,7 @@ export class PostgresCluster {
   /** Nothing is left when this process ends before. */
   readonly #removeNow = (): void => {
     const { pid } = this.#process ?? {}
-    if (pid !== undefined) for (const each of processTree(pid)) signalIfAlive(each, 'SIGKILL')
+    if (pid !== undefined) signalTree(pid, 'SIGKILL')
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 

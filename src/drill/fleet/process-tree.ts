@@ -17,6 +17,12 @@ function childrenOf(pid: number): number[] {
 
 /** Sends a signal to a process and to everything below it; parents first, so that nobody starts another. */
 export function signalTree(pid: number, signal: NodeJS.Signals): void {
+  if (signal === 'SIGKILL') {
+    // Nobody can tell whose children they were once their parent is dead: all stand still before the first one dies.
+    signalTree(pid, 'SIGSTOP')
+    for (const each of processTree(pid)) signalIfAlive(each, signal)
+    return
+  }
   signalIfAlive(pid, signal)
   for (const child of childrenOf(pid)) signalTree(child, signal)
 }
