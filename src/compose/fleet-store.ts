@@ -48,11 +48,12 @@ export function openFleetStore(settings: StoreSettings, start: FleetStart, limit
       providerKeys: replicated.providerKeys,
       scim: replicated.scim,
       sessions: replicated.sessions,
+      directory: replicated.directory,
       isWriting: () => replicated.records.isWriting,
       close: async () => {
         await items.idle()
         await files.close()
-        await replicated.records.close()
+        await replicated.close()
         await fleet.close()
       },
     },

@@ -118,7 +118,8 @@ export class MappingService {
     return this.ports.scim.group(organizationId, id.toLowerCase())
   }
 
-  putGroup(caller: Principal, id: string, input: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
+  /** Fails with `conflict` for a group of a connection: its directory alone changes it. */
+  async putGroup(caller: Principal, id: string, input: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
     const now = unixMs(this.ports.clock)
     const group = {
       id: id.toLowerCase(),
@@ -129,19 +130,26 @@ export class MappingService {
       createdAt: now,
       updatedAt: now,
     }
-    return this.ports.scim.putGroup(group, scimActorOf(caller, call))
+    const kept = await this.ports.scim.putGroup(group, scimActorOf(caller, call))
+    if (kept === null) throw new Fault('conflict', { detail: OF_CONNECTION })
+    return kept
   }
 
-  removeGroup(caller: Principal, id: string, call: RequestOrigin): Promise<boolean> {
+  /** False when there is nothing to remove; fails as `putGroup`. */
+  async removeGroup(caller: Principal, id: string, call: RequestOrigin): Promise<boolean> {
     const { organizationId } = caller
-    return this.ports.scim.removeGroup(
+    const outcome = await this.ports.scim.removeGroup(
       organizationId,
       id.toLowerCase(),
       unixMs(this.ports.clock),
       scimActorOf(caller, call),
     )
+    if (outcome === 'of-connection') throw new Fault('conflict', { detail: OF_CONNECTION })
+    return outcome === 'removed'
   }
 }
+
+const OF_CONNECTION = 'the group belongs to a SCIM connection'
 
 function scimActorOf({ keyHash }: Principal, { requestId, address }: RequestOrigin): ScimActor {
   return { actor: keyHash, requestId, address }

@@ -4,7 +4,7 @@
  * UUID v7 that we issue.
  */
 import type { MaybePromise } from '../base/maybe-promise.js'
-import type { ScimActor, ScimRole } from './scim-store.js'
+import type { ScimActor, ScimAuditPage, ScimRole } from './scim-store.js'
 
 /** A bearer token of a connection; shown once, kept as its SHA-256. */
 export interface ConnectionToken {
@@ -61,6 +61,15 @@ export interface Member {
   readonly updatedAt: number
   /** The record of who was deleted stays: keys that name it stay refused. */
   readonly deletedAt: number | null
+}
+
+/** Of a member, in short. */
+export interface MemberFacts {
+  readonly organizationId: string
+  readonly connectionId: string | null
+  /** False of who was deleted. */
+  readonly active: boolean
+  readonly deleted: boolean
 }
 
 /** A group of a connection, without its members. */
@@ -180,6 +189,13 @@ export interface DirectoryConnections {
   ): Promise<DirectoryConnection | null>
   /** Its people are deactivated for good (tombstones), its groups and their memberships go. False when there is none. */
   removeConnection(id: string, at: number, actor: ScimActor): Promise<boolean>
+  /** What the directory has changed, and what was done to its people and groups; the rest is in `ScimStore.auditPage`. */
+  auditOf(
+    organizationId: string,
+    connectionId: string,
+    offset: number,
+    limit: number,
+  ): MaybePromise<ScimAuditPage>
   /** Keeps a row of the request log; the newest 1,000 of a connection stay. Nobody waits for it; a crash may lose some. */
   logRequest(row: DirectoryRequest): void
   /** Newest first. */
@@ -197,6 +213,8 @@ export interface DirectoryConnections {
 export interface DirectoryMembers {
   /** Of any organization; the caller checks whose. Tombstones included. */
   member(id: string): Member | null
+  /** What authentication needs to know of a member, without reading what its directory says of it; about a microsecond. */
+  factsOf(id: string): MemberFacts | null
   /** Those of one connection (null: added by hand), not deleted, oldest first. Costs the page, not the connection. */
   membersOf(
     scope: { readonly organizationId: string; readonly connectionId: string | null },

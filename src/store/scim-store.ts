@@ -31,24 +31,31 @@ export interface ScimMapping {
   readonly role: ScimRole
   readonly createdAt: number
   readonly updatedAt: number
+  /** Who made it, or gave it its role last (`ScimActor.actor`); absent in what was kept before that was written down. */
+  readonly author?: string
 }
 
-/** A role that a user has for itself: kept when the mapping that gave it was deleted. */
+/** A role that a user has for itself: given, or kept when the mapping that gave it was deleted. */
 export interface ScimDirectRole {
   readonly organizationId: string
   readonly workspaceId: string
   /** Null in what was kept before users were written down. */
   readonly userId: string | null
   readonly role: ScimRole
-  /** The mapping it was kept from, and when. */
+  /** The mapping it was kept from, if it was, and since when it is there. */
   readonly mappingId: string | null
   readonly createdAt: number | null
+  /** As of a mapping. */
+  readonly author?: string
 }
 
 export type ScimAction =
   | `mapping.${'create' | 'update' | 'delete'}`
-  | `group.${'put' | 'delete'}`
-  | `role.${'keep' | 'remove'}`
+  | `group.${'put' | 'create' | 'update' | 'delete'}`
+  | `role.${'give' | 'keep' | 'remove'}`
+  | `connection.${'create' | 'update' | 'delete'}`
+  | `member.${'create' | 'update' | 'activate' | 'deactivate' | 'delete'}`
+  | `membership.${'add' | 'remove' | 'hold' | 'approve'}`
 
 /** What was changed, and by whom. */
 export interface ScimAuditEntry {
@@ -56,13 +63,15 @@ export interface ScimAuditEntry {
   readonly at: number
   readonly organizationId: string
   readonly action: ScimAction
-  /** Hash of the management key. */
+  /** Hash of the management key, or the id of a connection's token. */
   readonly actor: string
+  /** The connection that it is about; absent where it is about none. */
+  readonly connectionId?: string
   readonly mappingId: string | null
   /** Null when a direct role was taken away by itself. */
   readonly groupId: string | null
   readonly workspaceId: string | null
-  /** Whose direct roles were kept or taken away; absent where it is about no users. */
+  /** Who it is about; absent where it is about no users. */
   readonly userIds?: readonly string[]
   /** Role of the group's members before and after; null where there was, or is, none. */
   readonly roleBefore: ScimRole | null
@@ -74,7 +83,7 @@ export interface ScimAuditEntry {
 /** What a writer knows of a row; the rest comes from the change itself, inside its transaction. */
 export type ScimActor = Pick<ScimAuditEntry, 'actor' | 'requestId' | 'address'>
 
-interface ScimAuditPage {
+export interface ScimAuditPage {
   /** Newest first. */
   readonly rows: readonly ScimAuditEntry[]
   /** Rows that are kept. */
@@ -87,7 +96,10 @@ interface ScimAuditPage {
  * nothing write none. They fail with `unavailable` when the store cannot take them.
  */
 export interface ScimStore extends ScimMappings, ScimGroups, ScimDirectRoles {
-  /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
+  /**
+   * The strongest role a user has in a workspace, by any group or by itself; null without. A member who is not active, or
+   * was deleted, has none. Some microseconds.
+   */
   roleOf(workspaceId: string, userId: string): ScimRole | null
   /** Rows after the newest `offset`. */
   auditPage(organizationId: string, offset: number, limit: number): MaybePromise<ScimAuditPage>
@@ -108,17 +120,23 @@ export interface ScimMappings {
   removeMapping(id: string, keepMembers: boolean, at: number, actor: ScimActor): Promise<boolean>
 }
 
+/** Groups that are delivered whole. Those of connections are read here as well, and changed by their directory alone. */
 export interface ScimGroups {
   group(organizationId: string, id: string): ScimGroup | null
   /** Oldest first. */
-  groupsOf(organizationId: string): readonly ScimGroup[]
+  groupsOf(organizationId: string): readonly Omit<ScimGroup, 'members'>[]
   /**
    * The group as it is now; its time of creation stays. Organizations do not see each other’s groups, even under
-   * equal ids.
+   * equal ids. Null when it is a connection’s.
    */
-  putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup>
-  /** Its mappings stay, and give no user a role. True when this call removed it. */
-  removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean>
+  putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup | null>
+  /** Its mappings stay, and give no user a role. */
+  removeGroup(
+    organizationId: string,
+    id: string,
+    at: number,
+    actor: ScimActor,
+  ): Promise<'removed' | 'absent' | 'of-connection'>
 }
 
 export interface ScimDirectRoles {

@@ -4,6 +4,7 @@
  */
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { AccountStore } from './account-store.js'
+import type { DirectoryStore } from './directory-store.js'
 import type { FederationStore } from './federation-store.js'
 import type { FileStore } from './file-store.js'
 import type { MemoryStore } from './memory-store.js'
@@ -67,6 +68,7 @@ export interface Store {
   readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
   readonly sessions: SessionStore
+  readonly directory: DirectoryStore
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
   isWriting(): boolean
   /** Waits for changes under way, then releases the files. */

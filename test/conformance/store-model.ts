@@ -64,7 +64,7 @@ export function modelStore(
   model: ItemModel,
   unixSeconds: () => number,
   accounts: AccountModel = new AccountModel(),
-): Omit<Store, 'federation' | 'files' | 'memory' | 'providerKeys' | 'scim' | 'sessions'> {
+): Omit<Store, 'federation' | 'directory' | 'files' | 'memory' | 'providerKeys' | 'scim' | 'sessions'> {
   const items: ItemStore = {
     read: (id) => bytesOf(model.json(id)),
     list: (offset, limit) => Buffer.from(model.list(offset, limit)),

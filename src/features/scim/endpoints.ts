@@ -119,14 +119,15 @@ const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoin
       resourceReply(mappings.findGroup(caller, params.id), encodeGroupWithMembers),
   }),
   operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
-    summary: 'Deliver a group: what the directory says of it replaces what was known',
+    summary:
+      'Deliver a group: what the directory says of it replaces what was known; not for groups of SCIM connections',
     readsAddress: true,
     params: GroupId,
     body: GroupIn,
     examples: { delivered: { display_name: 'Developers', members: ['user_1', 'user_2'] } },
     bodyLimit: GROUP_BYTES,
     replies: { 200: { description: 'The group, on disk', schema: dataAnswer(GroupWithMembers) } },
-    faults: ['item-not-found', 'unavailable'],
+    faults: ['item-not-found', 'conflict', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       if (!isUuid(params.id)) throwFault('item-not-found')
       return resourceReply(await mappings.putGroup(caller, params.id, body, call), encodeGroupWithMembers)
@@ -137,7 +138,7 @@ const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoin
     readsAddress: true,
     params: GroupId,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedAnswer } },
-    faults: ['item-not-found', 'unavailable'],
+    faults: ['item-not-found', 'conflict', 'unavailable'],
     handle: async ({ caller, params }, call) =>
       deletedReply(await mappings.removeGroup(caller, params.id, call)),
   }),

@@ -8,6 +8,7 @@
  * block holds so many of them in a row: a busy exchange writes hundreds at a time, and a record for each would cost
  * more than all else that is done for it.
  */
+import type { DirectoryRequest } from '../directory-store.js'
 import type { FederationAuditRow } from '../federation-store.js'
 import type {
   AuditBook,
@@ -17,8 +18,9 @@ import type {
   AuditRow,
 } from '../records/audit-book.js'
 import { FEDERATION_AUDIT } from '../records/federation.js'
-import { SCIM_AUDIT } from '../records/groups.js'
 import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
+import { DIRECTORY_REQUESTS } from '../records/request-log.js'
+import { SCIM_AUDIT } from '../records/scim-tables.js'
 import type { ScimAuditEntry } from '../scim-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 
@@ -53,6 +55,15 @@ export function openScimAudit(
   retention: AuditRetention = SCIM_AUDIT,
 ): AuditTrails<ScimAuditEntry> {
   return new AuditTrails(env, 'scim-audit', { ...SCIM_AUDIT, ...retention, rowsPerBlock: 1 })
+}
+
+/** The request log of connections. */
+export function openDirectoryRequests(
+  env: LmdbEnvironment,
+  retention: AuditRetention = DIRECTORY_REQUESTS,
+): AuditTrails<DirectoryRequest> {
+  const options = { ...DIRECTORY_REQUESTS, ...retention, rowsPerBlock: 32 }
+  return new AuditTrails(env, 'directory-requests', options)
 }
 
 class AuditTrails<Row extends AuditRow> implements AuditBook<Row> {

@@ -6,6 +6,7 @@ import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
 import type { RecordSpace } from '../records/record-space.js'
+import { beginsWith, endOfPrefix } from './key-prefix.js'
 import { LastTransaction } from './last-transaction.js'
 
 /** What we use of an lmdb table. The library's own types leave out the options of `getBinaryFast`. */
@@ -27,6 +28,8 @@ interface LmdbRangeOptions {
   readonly end?: Uint8Array
   readonly reverse?: boolean
   readonly limit?: number
+  /** Entries that are passed over, in native code. */
+  readonly offset?: number
   readonly transaction?: Transaction
 }
 
@@ -74,7 +77,7 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     this.#root = open({
       path,
       encoding: 'binary',
-      maxDbs: 32,
+      maxDbs: 64,
       // Otherwise a folder with a dot in its name is taken for a file.
       noSubdir: false,
       // The writer gathers what arrives in a turn itself. On top of it lmdb-js would keep promises no code can
@@ -122,6 +125,14 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     const found: Buffer[] = []
     for (const { value } of this.entriesWithPrefix(table, prefix)) found.push(value)
     return found
+  }
+
+  /** As `valuesWithPrefix`, a page of them. */
+  valuesOfPage(table: LmdbByteTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
+    const end = endOfPrefix(prefix)
+    const start = prefix.length === 0 ? {} : { start: prefix }
+    const range = { ...start, ...(end && { end }), offset, limit, ...this.#reads() }
+    return limit === 0 ? [] : Array.from(table.getRange(range), ({ value }) => value)
   }
 
   /** As `valuesWithPrefix`, one by one with their keys. To be gone through at once. */
@@ -316,10 +327,6 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     // After the last transaction, which may still ask it.
     this.#last.close()
   }
-}
-
-function beginsWith(key: Uint8Array, prefix: Uint8Array): boolean {
-  return key.length >= prefix.length && Buffer.compare(key.subarray(0, prefix.length), prefix) === 0
 }
 
 function failWithStoreFault(cause: unknown): never {

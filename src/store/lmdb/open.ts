@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { NO_LIMITS, type StoreLimits } from '../disk-reserve.js'
 import { hasStoredContents } from '../files/content-folder.js'
 import { createAccountStore } from '../records/accounts.js'
+import { createDirectoryStores } from '../records/directory.js'
 import { createFederationStore } from '../records/federation.js'
-import { createScimStore } from '../records/groups.js'
 import { createProviderKeyStore } from '../records/provider-keys.js'
 import { createSessionStore } from '../records/sessions.js'
 import type { Store } from '../store.js'
-import { openFederationAudit, openScimAudit } from './audit-trails.js'
+import { openDirectoryRequests, openFederationAudit, openScimAudit } from './audit-trails.js'
 import { LmdbEnvironment } from './environment.js'
 import { createLmdbFileStore, type LmdbFileStore } from './files.js'
 import { createLmdbItemStore, type LmdbItemStore } from './items/item-store.js'
@@ -43,18 +43,26 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
   const env = new LmdbEnvironment(path)
   const items = createLmdbItemStore(env, unixSeconds, limits)
   const audit = openFederationAudit(env)
+  const accounts = createAccountStore(env)
+  const { scim, directory, flush } = createDirectoryStores(env, {
+    audit: openScimAudit(env),
+    requests: openDirectoryRequests(env),
+    accounts,
+  })
   return {
     items,
-    accounts: createAccountStore(env),
+    accounts,
     federation: createFederationStore(env, audit),
     files: createLmdbFileStore(env, path, unixSeconds, limits),
     memory: createLmdbMemoryStore(env, limits),
     providerKeys: createProviderKeyStore(env),
-    scim: createScimStore(env, openScimAudit(env)),
+    scim,
+    directory,
     sessions: createSessionStore(env, audit),
     isWriting: () => env.isWriting,
     close: async () => {
       await items.idle()
+      await flush()
       await env.close()
     },
   }

@@ -1,7 +1,8 @@
 /** Lets go what nobody needs of the change log and of the audit (`migrations/002_records.sql`). */
 import type { AuditRetention } from '../records/audit-book.js'
 import { FEDERATION_AUDIT } from '../records/federation.js'
-import { SCIM_AUDIT } from '../records/groups.js'
+import { DIRECTORY_REQUESTS } from '../records/request-log.js'
+import { SCIM_AUDIT } from '../records/scim-tables.js'
 import type { Database } from './database.js'
 
 interface Trimming {
@@ -56,6 +57,7 @@ const TRIM_AUDIT = `
 const BOOKS: readonly (readonly [book: string, retention: AuditRetention])[] = [
   ['federation', FEDERATION_AUDIT],
   ['scim', SCIM_AUDIT],
+  ['directory-requests', DIRECTORY_REQUESTS],
 ]
 const DEADLINE_MS = 30_000
 

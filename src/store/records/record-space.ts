@@ -1,5 +1,5 @@
 /**
- * Where managed records are kept: accounts, keys, federation, groups. On one machine that is LMDB itself; in a fleet
+ * Where managed records are kept: accounts, keys, federation, groups, directories. On one machine that is LMDB itself; in a fleet
  * it is PostgreSQL, with a replica in LMDB that is read. What is done with the records is the same code in both.
  */
 
@@ -21,6 +21,8 @@ export interface RecordSpace<Table extends ByteTable = ByteTable> {
   getUnbounded(table: Table, key: Uint8Array): Buffer | undefined
   /** Copies of all values whose key begins with `prefix`, in the order of their keys; an empty prefix means all. */
   valuesWithPrefix(table: Table, prefix: Uint8Array): Buffer[]
+  /** As `valuesWithPrefix`, those after the first `offset`, at most `limit`: skipping one costs far less than reading it. */
+  valuesOfPage(table: Table, prefix: Uint8Array, offset: number, limit: number): Buffer[]
   /** Gives the snapshot back. Every read or group of reads outside a change ends with it. */
   releaseSnapshot(): void
   /** Runs reads that see the same snapshot, and gives it back. */

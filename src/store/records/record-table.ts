@@ -72,10 +72,15 @@ export class RecordTable<Table extends ByteTable = ByteTable> {
    */
   readParsed<T extends object>(name: string, key: Uint8Array | null): Readonly<T> | null {
     if (key === null) return null
-    const raw = this.#space.getUnbounded(this.table, key)
-    const record = raw === undefined ? null : this.#parse<T>(name, raw)
+    const record = this.getParsed<T>(name, key)
     this.#space.releaseSnapshot()
     return record
+  }
+
+  /** As `readParsed`, in the change or snapshot under way. */
+  getParsed<T extends object>(name: string, key: Uint8Array): Readonly<T> | null {
+    const raw = this.#space.getUnbounded(this.table, key)
+    return raw === undefined ? null : this.#parse<T>(name, raw)
   }
 
   /** `raw` is borrowed, and its underlying buffer is larger than it says: it may only be compared with bounds. */

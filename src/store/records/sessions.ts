@@ -136,7 +136,7 @@ class SessionTable {
   }
 
   private first(prefix: Buffer, limit: number): Buffer[] {
-    return this.space.valuesWithPrefix(this.index, prefix).slice(0, limit)
+    return this.space.valuesOfPage(this.index, prefix, 0, limit)
   }
 }
 

@@ -1,14 +1,17 @@
 /** The stores of managed records in a fleet. */
 import type { Clock } from '../../base/clock.js'
 import type { AccountStore } from '../account-store.js'
+import type { DirectoryStore } from '../directory-store.js'
 import type { FederationStore } from '../federation-store.js'
 import { PostgresChangeLog } from '../postgres/change-log.js'
 import type { Database } from '../postgres/database.js'
 import type { ProviderKeyStore } from '../provider-key-store.js'
 import { createAccountStore } from '../records/accounts.js'
+import { createDirectoryStores } from '../records/directory.js'
 import { createFederationStore, FEDERATION_AUDIT } from '../records/federation.js'
-import { createScimStore, SCIM_AUDIT } from '../records/groups.js'
 import { createProviderKeyStore } from '../records/provider-keys.js'
+import { DIRECTORY_REQUESTS } from '../records/request-log.js'
+import { SCIM_AUDIT } from '../records/scim-tables.js'
 import { createSessionStore } from '../records/sessions.js'
 import type { RevocationBarrier } from '../revocation-barrier.js'
 import type { ScimStore } from '../scim-store.js'
@@ -33,6 +36,9 @@ export interface ReplicatedStore {
   readonly providerKeys: ProviderKeyStore
   readonly scim: ScimStore
   readonly sessions: SessionStore
+  readonly directory: DirectoryStore
+  /** Writes what waits, then releases the files. */
+  close(): Promise<void>
 }
 
 /** Safe to open in several processes of a machine at once. Nothing may be served before the records are loaded. */
@@ -46,12 +52,23 @@ export function openReplicatedStore({
   const log = new PostgresChangeLog(database, machine)
   const records = new ReplicatedRecords({ folder: replicaFolder(dataDir), log, barrier, clock })
   const audit = records.auditBook('federation', FEDERATION_AUDIT)
+  const accounts = createAccountStore(records)
+  const { scim, directory, flush } = createDirectoryStores(records, {
+    audit: records.auditBook('scim', SCIM_AUDIT),
+    requests: records.auditBook('directory-requests', DIRECTORY_REQUESTS),
+    accounts,
+  })
   return {
     records,
-    accounts: createAccountStore(records),
-    providerKeys: createProviderKeyStore(records),
+    accounts,
     federation: createFederationStore(records, audit),
-    scim: createScimStore(records, records.auditBook('scim', SCIM_AUDIT)),
+    providerKeys: createProviderKeyStore(records),
+    scim,
+    directory,
     sessions: createSessionStore(records, audit),
+    close: async () => {
+      await flush()
+      await records.close()
+    },
   }
 }

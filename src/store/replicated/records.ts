@@ -79,6 +79,15 @@ export class ReplicatedRecords implements RecordSpace<ReplicaTable> {
     return mergeByKey(this.#replica.entriesWithPrefix(table, prefix), written)
   }
 
+  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
+    const written = this.#overlay?.withPrefix(table, prefix)
+    if (written === undefined || written.size === 0)
+      return this.#replica.valuesOfPage(table, prefix, offset, limit)
+    // Each that was removed makes room for one behind it.
+    const below = this.#replica.entriesWithPrefix(table, prefix, offset + limit + written.size)
+    return mergeByKey(below, written).slice(offset, offset + limit)
+  }
+
   releaseSnapshot(): void {
     // A change sees one snapshot from its begin to its end.
     if (this.#overlay === null) this.#replica.releaseSnapshot()

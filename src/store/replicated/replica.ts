@@ -107,10 +107,19 @@ export class Replica {
     return this.#env.valuesWithPrefix(this.#current(table), prefix)
   }
 
-  /** Values by key, as Latin-1. */
-  entriesWithPrefix(table: ReplicaTable, prefix: Uint8Array): Map<string, Buffer> {
+  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
+    return this.#env.valuesOfPage(this.#current(table), prefix, offset, limit)
+  }
+
+  /** Values by key, as Latin-1; the first of them, if not all are asked for. */
+  entriesWithPrefix(
+    table: ReplicaTable,
+    prefix: Uint8Array,
+    limit = Number.POSITIVE_INFINITY,
+  ): Map<string, Buffer> {
     const entries = new Map<string, Buffer>()
     for (const { key, value } of this.#env.entriesWithPrefix(this.#current(table), prefix)) {
+      if (entries.size >= limit) break
       entries.set(textOf(key), value)
     }
     return entries

@@ -1,11 +1,12 @@
 /** Rows of the audits, in the order of their trails. */
-import { openFederationAudit, openScimAudit } from '../lmdb/audit-trails.js'
+import { openDirectoryRequests, openFederationAudit, openScimAudit } from '../lmdb/audit-trails.js'
 import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
 import type { Query } from '../postgres/database.js'
 import type { AuditBook, AuditRow } from '../records/audit-book.js'
 import { FEDERATION_AUDIT } from '../records/federation.js'
-import { SCIM_AUDIT } from '../records/groups.js'
 import { KEY_END } from '../records/record-table.js'
+import { DIRECTORY_REQUESTS } from '../records/request-log.js'
+import { SCIM_AUDIT } from '../records/scim-tables.js'
 import { joinBytes } from './packed-bytes.js'
 import type { TransferKind } from './transfer.js'
 
@@ -40,6 +41,10 @@ export function auditRows(env: LmdbEnvironment, query: Query): TransferKind<Audi
     scim: {
       book: openScimAudit(env, { ...SCIM_AUDIT, ...KEEP_ALL }),
       trails: trailsIn('scim-audit'),
+    },
+    'directory-requests': {
+      book: openDirectoryRequests(env, { ...DIRECTORY_REQUESTS, ...KEEP_ALL }),
+      trails: trailsIn('directory-requests'),
     },
   }
   return {

@@ -1,4 +1,4 @@
-/** Accounts, keys, federation, groups and sign-in: keys and values, the same at both ends but for the seals of secrets. */
+/** Accounts, keys, directories, federation, groups and sign-in: keys and values, the same at both ends but for the seals of secrets. */
 import type { SigningKeyRing } from '../federation-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
 import type { Query } from '../postgres/database.js'
@@ -22,6 +22,7 @@ const MANAGED_TABLES = [
   'account-keys',
   'account-organizations',
   'account-workspaces',
+  'directory',
   'federation-belongings',
   'federation-records',
   PROVIDER_KEYS_TABLE,
@@ -48,7 +49,7 @@ interface RecordTransferOptions {
 export function managedRecords({ env, query, sealers }: RecordTransferOptions): TransferKind<RecordEntry> {
   const tables = new Map<string, LmdbByteTable>(MANAGED_TABLES.map((name) => [name, env.byteTable(name)]))
   return {
-    name: 'records of accounts, federation, groups and sign-in',
+    name: 'records of accounts, directories, federation, groups and sign-in',
     tell: ({ space, key, value }) => joinBytes(space, key, value),
     embedded: {
       read: () => readEmbedded(env, tables, sealers.embedded),

@@ -8,8 +8,10 @@ import { PostgresChangeLog } from '../../../src/store/postgres/change-log.js'
 import type { Database } from '../../../src/store/postgres/database.js'
 import { trimRecords } from '../../../src/store/postgres/record-trimming.js'
 import { createAccountStore } from '../../../src/store/records/accounts.js'
+import { createDirectoryStores } from '../../../src/store/records/directory.js'
 import { createFederationStore, FEDERATION_AUDIT } from '../../../src/store/records/federation.js'
-import { createScimStore, SCIM_AUDIT } from '../../../src/store/records/groups.js'
+import { DIRECTORY_REQUESTS } from '../../../src/store/records/request-log.js'
+import { SCIM_AUDIT } from '../../../src/store/records/scim-tables.js'
 import type { ChangeLog, RecordChange } from '../../../src/store/replicated/change-log.js'
 import { ReplicatedRecords } from '../../../src/store/replicated/records.js'
 import { replicaFolder } from '../../../src/store/replicated/replica-folder.js'
@@ -299,9 +301,13 @@ void t.test('failures beneath the records of a fleet', { skip: WITHOUT_POSTGRES 
       clock: systemClock,
     })
     t.after(() => records.close())
-    createAccountStore(records)
+    const accounts = createAccountStore(records)
     createFederationStore(records, records.auditBook('federation', FEDERATION_AUDIT))
-    createScimStore(records, records.auditBook('scim', SCIM_AUDIT))
+    createDirectoryStores(records, {
+      audit: records.auditBook('scim', SCIM_AUDIT),
+      requests: records.auditBook('directory-requests', DIRECTORY_REQUESTS),
+      accounts,
+    })
     const loading = records.catchUp()
     await eventually(() => isRead)
     await machine.accounts.changeKey(hashOf(1), higher)

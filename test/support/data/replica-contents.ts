@@ -14,6 +14,7 @@ const SPACES = [
   'federation-records',
   'federation-belongings',
   'scim-records',
+  'directory',
 ]
 
 interface Contents {

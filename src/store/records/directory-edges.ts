@@ -1,0 +1,96 @@
+/** Who is in a group: an edge for each member, found from either end. For the inside of changes and snapshots. */
+import type { DirectoryGroup, HeldRemoval } from '../directory-store.js'
+import { type DirectoryTables, keyOf, memberKey } from './directory-tables.js'
+
+/** What an edge says: a member's id, and since when it is in the group. */
+export type EdgeValue = readonly [memberId: string, addedAt: number]
+
+/** A removal that takes no role away yet, and since when the member was in the group. */
+export interface HeldRecord extends HeldRemoval {
+  readonly organizationId: string
+  readonly addedAt: number
+}
+
+/** As far as edges go. */
+type GroupPlace = Pick<DirectoryGroup, 'id' | 'connectionId'>
+
+const edgeKey = ({ id, connectionId }: GroupPlace, member: string): string =>
+  keyOf('e', connectionId, id, member)!
+
+const backKey = ({ id, connectionId }: GroupPlace, member: string): string =>
+  keyOf('b', connectionId, member, id)!
+
+/** Null for who is not in it. */
+export function edgeOf(tables: DirectoryTables, group: GroupPlace, memberId: string): EdgeValue | null {
+  return tables.get<EdgeValue>(edgeKey(group, memberKey(memberId))) as EdgeValue | null
+}
+
+export function hasEdge(tables: DirectoryTables, group: GroupPlace, memberId: string): boolean {
+  return tables.has(edgeKey(group, memberKey(memberId)))
+}
+
+export function edgesOf(
+  tables: DirectoryTables,
+  { id, connectionId }: GroupPlace,
+  offset?: number,
+  limit?: number,
+): EdgeValue[] {
+  return tables.list<[string, number]>(keyOf('e', connectionId, id), offset, limit)
+}
+
+export function groupIdsOf(
+  tables: DirectoryTables,
+  connectionId: string,
+  memberId: string,
+  limit?: number,
+): string[] {
+  return tables.texts(keyOf('b', connectionId, memberKey(memberId)), 0, limit)
+}
+
+export function addEdge(tables: DirectoryTables, group: GroupPlace, memberId: string, at: number): void {
+  const member = memberKey(memberId)
+  tables.put(edgeKey(group, member), [memberId, at] satisfies EdgeValue)
+  tables.putText(backKey(group, member), group.id)
+}
+
+export function removeEdge(tables: DirectoryTables, group: GroupPlace, memberId: string): void {
+  const member = memberKey(memberId)
+  tables.remove(edgeKey(group, member))
+  tables.remove(backKey(group, member))
+}
+
+// ── Held removals ───────────────────────────────────────────────────────────
+
+const TIME_DIGITS = 16
+
+const heldKey = (groupId: string, memberId: string): string => keyOf('h', groupId, memberKey(memberId))!
+
+/** In the order of their time. */
+const heldListKey = ({ organizationId, removedAt, groupId, memberId }: HeldRecord): string =>
+  keyOf('H', organizationId, String(removedAt).padStart(TIME_DIGITS, '0'), groupId, memberKey(memberId))!
+
+export function heldOf(tables: DirectoryTables, groupId: string, memberId: string): HeldRecord | null {
+  return tables.get<HeldRecord>(heldKey(groupId, memberId))
+}
+
+export function isHeld(tables: DirectoryTables, groupId: string, memberId: string): boolean {
+  return tables.has(heldKey(groupId, memberId))
+}
+
+export function heldOfGroup(tables: DirectoryTables, groupId: string, limit?: number): HeldRecord[] {
+  return tables.list<HeldRecord>(keyOf('h', groupId), 0, limit)
+}
+
+export function heldOfOrganization(tables: DirectoryTables, organizationId: string): HeldRecord[] {
+  return tables.list<HeldRecord>(keyOf('H', organizationId))
+}
+
+export function putHeld(tables: DirectoryTables, held: HeldRecord): void {
+  tables.put(heldKey(held.groupId, held.memberId), held)
+  tables.put(heldListKey(held), held)
+}
+
+export function removeHeld(tables: DirectoryTables, held: HeldRecord): void {
+  tables.remove(heldKey(held.groupId, held.memberId))
+  tables.remove(heldListKey(held))
+}
