@@ -92,13 +92,20 @@ export interface GroupMembership {
   /** What the directory names: the id of a person, or something we never issued. */
   readonly memberId: string
   readonly addedAt: number
+  /** How the directory shows the member in this group, when it said so. */
+  readonly display?: string
 }
 
 /** What is done to the members of a group, in order. */
 export type MembershipChange =
-  | { readonly op: 'add' | 'remove'; readonly members: readonly string[] }
-  /** These and no others; an empty list clears the group. */
-  | { readonly op: 'replace'; readonly members: readonly string[] }
+  | { readonly op: 'remove'; readonly members: readonly string[] }
+  /** `replace`: these and no others; an empty list clears the group. */
+  | {
+      readonly op: 'add' | 'replace'
+      readonly members: readonly string[]
+      /** How some of them are shown, by their id. */
+      readonly displays?: ReadonlyMap<string, string>
+    }
 
 /** Removals that the directory made and that take no role away until an admin approves (contract/directory 6). */
 export interface HeldRemoval {

@@ -62,8 +62,8 @@ export const FOLDERS: readonly FolderRule[] = [
   ),
   rule(
     'src/directory/',
-    'SCIM group mappings',
-    'src/base/ type:src/store/account-store.ts type:src/store/scim-store.ts',
+    'SCIM: group mappings, and documents of users and groups',
+    'src/base/ type:src/store/account-store.ts type:src/store/scim-store.ts type:src/store/directory-store.ts',
   ),
   rule(
     'src/federation/',

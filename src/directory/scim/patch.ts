@@ -1,0 +1,221 @@
+/** Applying operations to a document (RFC 7644 3.5.2). */
+import { isObject } from '../../base/strict-json.js'
+import type { ScimValue } from '../../store/directory-store.js'
+import { refusal, ScimError } from './errors.js'
+import { elementTest } from './filter.js'
+import type { FilterNode } from './filter-syntax.js'
+import type { AttributePath } from './paths.js'
+import { subAttributeOf } from './paths.js'
+import type { Quirks } from './quirks.js'
+import type { Attribute } from './schema.js'
+import {
+  type Draft,
+  type DraftValue,
+  MOST_VALUES,
+  readElement,
+  readList,
+  readValue,
+  tooMany,
+} from './values.js'
+
+export type Op = 'add' | 'replace' | 'remove'
+
+/** Changes `draft` where the path says. `json` is undefined when the operation has no value. */
+export function applyAt(
+  draft: Draft,
+  path: AttributePath & { readonly attribute: Attribute },
+  op: Op,
+  json: unknown,
+  quirks: Quirks,
+): ScimError | null {
+  const { attribute, sub } = path
+  if (attribute.mutability === 'readOnly' || sub?.mutability === 'readOnly')
+    return unchangeable(sub ?? attribute)
+  // Taken and forgotten.
+  if (attribute.mutability === 'writeOnly') return null
+  if (op !== 'remove' && json === undefined) return refusal('invalidValue', 'An operation lacks its value.')
+  if (op === 'add' && json === null) return null
+  const refused = attribute.multiValued
+    ? applyToList(draft, path, op, json, quirks)
+    : applyToSingle(draft, path, op, json, quirks)
+  if (refused === null) prune(draft, attribute)
+  return refused
+}
+
+function unchangeable({ name }: Attribute): ScimError {
+  return refusal('mutability', `The attribute ${name} cannot be changed.`)
+}
+
+/** What has no value left is not there. */
+function prune(draft: Draft, { name }: Attribute): void {
+  let value = draft[name]
+  if (Array.isArray(value)) value = draft[name] = value.filter((one) => !isEmpty(one))
+  if (value !== undefined && isEmpty(value)) delete draft[name]
+}
+
+function isEmpty(value: DraftValue): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
+function applyToSingle(
+  draft: Draft,
+  { attribute, sub }: AttributePath & { readonly attribute: Attribute },
+  op: Op,
+  json: unknown,
+  quirks: Quirks,
+): ScimError | null {
+  const value = op === 'remove' ? null : readValue(sub ?? attribute, json, quirks)
+  if (value instanceof ScimError) return value
+  const present = draft[attribute.name]
+  if (sub !== null) {
+    draft[attribute.name] = { ...(isDraft(present) ? present : {}), [sub.name]: value }
+    if (value === null) delete (draft[attribute.name] as Draft)[sub.name]
+  } else if (value !== null || !isObject(json)) {
+    // Sub-attributes that the value does not name stay (RFC 7644 3.5.2.3).
+    draft[attribute.name] = isDraft(present) && isDraft(value) ? { ...present, ...value } : value
+  }
+  return null
+}
+
+function isDraft(value: DraftValue | undefined): value is Draft {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+type ListPath = Pick<AttributePath, 'filter' | 'sub'> & { readonly attribute: Attribute }
+
+function applyToList(draft: Draft, path: ListPath, op: Op, json: unknown, quirks: Quirks): ScimError | null {
+  const { attribute, filter, sub } = path
+  const present = (draft[attribute.name] ?? []) as Draft[]
+  const selects = filter === null ? () => true : elementTest(filter, attribute, quirks)
+  if (selects instanceof ScimError) return selects
+  if (op === 'remove') {
+    const left = removedFrom(present, path, selects, json, quirks)
+    if (left instanceof ScimError) return left
+    draft[attribute.name] = left
+    return null
+  }
+  const written =
+    filter === null && sub === null
+      ? writtenList(present, attribute, op, json, quirks)
+      : writtenValues(present, path, selects, op, json, quirks)
+  if (written instanceof ScimError) return written
+  if (written.values.length > MOST_VALUES) return tooMany(attribute)
+  draft[attribute.name] = written.values
+  return settlePrimary(written)
+}
+
+function removedFrom(
+  present: readonly Draft[],
+  { attribute, filter, sub }: ListPath,
+  selects: (value: ScimValue) => boolean,
+  json: unknown,
+  quirks: Quirks,
+): Draft[] | ScimError {
+  if (sub !== null)
+    return present.map((value) => (selects(value as ScimValue) ? without(value, sub.name) : value))
+  if (filter !== null) return present.filter((value) => !selects(value as ScimValue))
+  if (json === undefined || json === null) return []
+  quirks.add('remove-with-value')
+  const given = readList(attribute, json, quirks) ?? []
+  if (given instanceof ScimError) return given
+  const said = given.map((one) => Object.entries(one))
+  // A value goes when it has everything that a given one says.
+  return present.filter((value) => !said.some((parts) => parts.every(([name, part]) => value[name] === part)))
+}
+
+function without(value: Draft, name: string): Draft {
+  const { [name]: _, ...rest } = value
+  return rest
+}
+
+/** A list after a write, and which of its values were written. */
+interface Written {
+  readonly values: Draft[]
+  readonly touched: ReadonlySet<Draft>
+}
+
+function writtenList(
+  present: readonly Draft[],
+  attribute: Attribute,
+  op: Op,
+  json: unknown,
+  quirks: Quirks,
+): Written | ScimError {
+  const given = readList(attribute, op === 'add' ? asList(json) : json, quirks) ?? []
+  if (given instanceof ScimError) return given
+  const values = new Map((op === 'add' ? present : []).map((value) => [identityOf(value), value]))
+  const touched = new Set<Draft>()
+  for (const one of given) {
+    const identity = identityOf(one)
+    const merged = { ...values.get(identity), ...one }
+    values.set(identity, merged)
+    touched.add(merged)
+  }
+  return { values: [...values.values()], touched }
+}
+
+/** What is added to a list may be one value (RFC 7644 3.5.2.1). */
+export function asList(json: unknown): unknown {
+  return Array.isArray(json) || json === null ? json : [json]
+}
+
+/** No two values of a list have the same `value` and `type` (RFC 7643 2.4); addresses are told apart by all they say. */
+function identityOf(value: Draft): string {
+  return JSON.stringify(
+    value.value === undefined ? Object.entries(value).sort() : [value.value, value.type ?? null],
+  )
+}
+
+/** Writes into the values that the path selects. */
+function writtenValues(
+  present: readonly Draft[],
+  { attribute, filter, sub }: ListPath,
+  selects: (value: ScimValue) => boolean,
+  op: Op,
+  json: unknown,
+  quirks: Quirks,
+): Written | ScimError {
+  const read = sub === null ? readElement(attribute, json, quirks) : readValue(sub, json, quirks)
+  if (read instanceof ScimError) return read
+  const write = (value: Draft): Draft => {
+    if (sub !== null) return read === null ? without(value, sub.name) : { ...value, [sub.name]: read }
+    return op === 'add' ? { ...value, ...(read as Draft | null) } : ((read ?? {}) as Draft)
+  }
+  const touched = new Set<Draft>()
+  const values = present.map((value) => {
+    if (!selects(value as ScimValue)) return value
+    const changed = write(value)
+    touched.add(changed)
+    return changed
+  })
+  if (touched.size > 0 || read === null) return { values, touched }
+  const fresh = filter === null ? {} : valueDescribedBy(filter, attribute, quirks)
+  if (fresh === null) return refusal('noTarget', 'No value is selected by the filter of the path.')
+  if (filter !== null) quirks.add('value-path-creates')
+  const added = sub === null ? { ...fresh, ...(read as Draft) } : write(fresh)
+  return { values: [...values, added], touched: new Set([added]) }
+}
+
+/** The value that satisfies a filter of equalities: `type eq "work"` is `{type: "work"}`. Null for any other filter. */
+function valueDescribedBy(filter: FilterNode, list: Attribute, quirks: Quirks): Draft | null {
+  const described: Draft = {}
+  for (const term of filter.kind === 'and' ? filter.terms : [filter]) {
+    if (term.kind !== 'compare' || term.op !== 'eq' || term.literal.value === null) return null
+    const sub = subAttributeOf(list, term.name, quirks)
+    const value = sub && readValue(sub, term.literal.value, quirks)
+    if (!sub || value === null || value instanceof ScimError || Object.hasOwn(described, sub.name))
+      return null
+    described[sub.name] = value
+  }
+  return described
+}
+
+/** A value that becomes the primary one takes that from all others (RFC 7644 3.5.2). */
+function settlePrimary({ values, touched }: Written): ScimError | null {
+  const chosen = values.filter((value) => value.primary === true && touched.has(value))
+  if (chosen.length > 1) return refusal('invalidValue', 'Only one value of a list can be the primary one.')
+  if (chosen.length === 1) {
+    for (const value of values) if (value.primary === true && value !== chosen[0]) value.primary = false
+  }
+  return null
+}
