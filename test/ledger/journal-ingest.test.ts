@@ -377,7 +377,8 @@ suite('a journal of an earlier process of the same number is taken, and one that
   const before = performance.now()
   await books.start()
   if (kind.startsBehind) await books.sync()
-  t.ok(performance.now() - before < 2_000, 'nobody is waited for')
+  // Who waits for an earlier process gives it 4 s.
+  t.ok(performance.now() - before < 4_000, 'nobody is waited for')
   t.equal((await books.ledger.row(same.id))?.cost, 1)
   t.equal((await books.ledger.row(other.id))?.cost, 2)
   t.equal(await books.sync(), false)

@@ -10,6 +10,8 @@ import { PostgresCluster, WITHOUT_POSTGRES } from '../support/servers/postgres-c
 import { eventually } from '../support/timing/eventually.js'
 
 const COMMAND = [process.execPath, fileURLToPath(new URL('../../src/main.js', import.meta.url))]
+/** A process that starts beside many others takes its time. */
+const START_MS = 60_000
 const KEY = 'sk-for-trials-only-0123456789abcdef'
 
 /** Makes machines of one database; each has a folder of its own unless the folder is told. */
@@ -35,7 +37,7 @@ function machinesOf(t: Test, databaseUrl: string) {
           PATH: process.env.PATH ?? '',
           SLUICE_SEALING_KEY_FILE: sealingKey,
           SLUICE_PUBLIC_URL: 'http://127.0.0.1:8444',
-          SLUICE_FLEET_STALENESS_MS: '2000',
+          SLUICE_FLEET_STALENESS_MS: '5000',
           ...environment,
         },
         ...{ name, folder, databaseUrl },
@@ -135,7 +137,7 @@ t.test('a machine that must not start', { skip: WITHOUT_POSTGRES }, async (t) =>
 
     const heir = await machine('a')
     await heir.start()
-    t.match(heir.server.stdout, /sluice waits up to 3 s: another machine of the name "a" may be running/)
+    t.match(heir.server.stdout, /sluice waits up to 6 s: another machine of the name "a" may be running/)
     const [row] = await cluster.sql<{ epoch: string; state: string }>(
       'SELECT epoch, state FROM sluice.machines',
       'again',
@@ -171,14 +173,15 @@ t.test('a machine that must not start', { skip: WITHOUT_POSTGRES }, async (t) =>
     one.spawn()
     await eventually(
       () => /sluice waits for the database \(SLUICE_DATABASE_URL\)/.test(one.server.stdout) || null,
+      START_MS,
     )
     way.fault = { kind: 'none' }
-    await one.server.untilListening(20_000)
+    await one.server.untilListening(START_MS)
     t.equal(await one.stop(), 0)
 
     way.fault = { kind: 'refuse' }
     one.spawn()
-    await eventually(() => /sluice waits for the database/.test(one.server.stdout) || null)
+    await eventually(() => /sluice waits for the database/.test(one.server.stdout) || null, START_MS)
     t.equal(await one.stop(), 0, 'who ends it meanwhile sees a clean end')
   })
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { t } from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
 import { type Database, openDatabase } from '../../../src/store/postgres/database.js'
@@ -71,9 +72,13 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
       own.freeze()
       await t.rejects(database.query('SELECT 1', [], { deadlineMs: 200 }), /unavailable/)
       t.ok(database.isAway)
-      const began = performance.now()
-      await t.rejects(database.query('SELECT 1'), /unavailable/)
-      t.ok(performance.now() - began < 100, 'nobody waits for it')
+      let isRefused = false
+      const refused = t.rejects(database.query('SELECT 1'), /unavailable/).then(() => {
+        isRefused = true
+      })
+      await turn()
+      t.ok(isRefused, 'nobody waits for it')
+      await refused
       own.thaw()
       await eventually(() => !database.isAway)
       t.same(await database.query('SELECT 1 AS a'), [{ a: 1 }])
@@ -95,7 +100,7 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
   t.test('a database that dies under a statement ends that statement, and not the process', async (t) => {
     const own = await PostgresCluster.start(t)
     const { database } = await opened(await own.database())
-    const slow = database.query('SELECT pg_sleep(30)', [], { deadlineMs: 1_900 })
+    const slow = database.query('SELECT pg_sleep(60)', [], { deadlineMs: 60_000 })
     const refused = t.rejects(slow, /unavailable/)
     await eventually(
       async () => (await own.sql("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length,
@@ -105,10 +110,14 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
   })
 
   t.test('a statement that is slow ends by itself, and turns nobody else away', async (t) => {
-    const { database, changes } = await opened()
-    await t.rejects(database.query('SELECT pg_sleep(30)'), { cause: { code: '57014' } })
+    // PostgreSQL ends it a quarter of a second before the call gives up: on a busy machine that is not always first.
+    const { database, changes } = await eventually(async () => {
+      const tried = await opened()
+      const error = await tried.database.query('SELECT pg_sleep(30)').catch((each) => each)
+      return error.cause?.code === '57014' ? tried : null
+    }, 30_000)
     t.notOk(database.isAway)
-    const late = t.rejects(database.query('SELECT pg_sleep(1)', [], { deadlineMs: 200 }), /unavailable/)
+    const late = t.rejects(database.query('SELECT pg_sleep(30)', [], { deadlineMs: 1_500 }), /unavailable/)
     t.same(await database.query('SELECT 1 AS a'), [{ a: 1 }])
     await late
     t.same(changes, [], 'others were answered while it was late')

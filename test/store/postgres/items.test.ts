@@ -143,7 +143,8 @@ t.test('items in PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     for (let round = 0; round < 2; round++) {
       const began = performance.now()
       await Promise.all(all().map((call) => t.rejects(call, AWAY)))
-      if (round === 1) t.ok(performance.now() - began < 1_000, 'nobody waits for it again')
+      // A statement that is waited for takes 2 s to be given up.
+      if (round === 1) t.ok(performance.now() - began < 2_000, 'nobody waits for it again')
     }
     own.cluster.thaw()
   })
