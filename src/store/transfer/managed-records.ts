@@ -17,7 +17,7 @@ interface RecordEntry {
 }
 
 /** All tables of managed records. */
-const MANAGED_TABLES = [
+export const MANAGED_TABLES = [
   'account-belongings',
   'account-keys',
   'account-organizations',

@@ -4,18 +4,7 @@ import type { ReplicaPosition } from '../../../src/store/membership.js'
 import type { Database } from '../../../src/store/postgres/database.js'
 import { Replica } from '../../../src/store/replicated/replica.js'
 import { replicaFolder } from '../../../src/store/replicated/replica-folder.js'
-
-/** As the stores of accounts, federation and groups name them. */
-const SPACES = [
-  'account-keys',
-  'account-organizations',
-  'account-workspaces',
-  'account-belongings',
-  'federation-records',
-  'federation-belongings',
-  'scim-records',
-  'directory',
-]
+import { MANAGED_TABLES } from '../../../src/store/transfer/managed-records.js'
 
 interface Contents {
   readonly position: ReplicaPosition | null
@@ -25,7 +14,7 @@ interface Contents {
 
 export async function contentsOfReplica(dataDir: string): Promise<Contents> {
   const replica = new Replica(replicaFolder(dataDir), systemClock)
-  const tables = SPACES.map((space) => replica.table(space, () => {}))
+  const tables = MANAGED_TABLES.map((space) => replica.table(space, () => {}))
   const records = replica.inSnapshot(() =>
     tables.flatMap((table) =>
       [...replica.entriesWithPrefix(table, Buffer.alloc(0))].map(([key, value]) =>
