@@ -75,7 +75,7 @@ function textRelation(op: Comparison, asked: string): (text: string) => boolean 
   return (text) => holds(text === asked ? 0 : text < asked ? -1 : 1)
 }
 
-const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?$/i
+const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?(Z|[+-]\d\d:\d\d)?$/i
 
 function timeTest(attribute: Attribute, op: Comparison, literal: Literal, quirks: Quirks): Test | ScimError {
   const asked = instantOf(literal.text)
@@ -85,15 +85,27 @@ function timeTest(attribute: Attribute, op: Comparison, literal: Literal, quirks
   const holds = ORDERS[op]
   return (value) => {
     const instant = typeof value === 'string' ? instantOf(value) : null
-    return instant === null ? op === 'ne' : holds(instant - asked)
+    return instant === null ? op === 'ne' : holds(order(instant, asked))
   }
 }
 
-/** Unix milliseconds with their fraction, so that no digit of a second is lost; UTC when no offset is given. */
-function instantOf(text: string): number | null {
+interface Instant {
+  /** Unix milliseconds of its whole second. */
+  readonly second: number
+  /** The digits behind, without zeros at the end: a number of milliseconds has no room for seven of them. */
+  readonly fraction: string
+}
+
+/** UTC when no offset is given. */
+function instantOf(text: string): Instant | null {
   const found = TIME.exec(text)
   if (found === null) return null
   const [, seconds, fraction = '', offset = 'Z'] = found
-  const instant = Date.parse(`${seconds}${offset}`.toUpperCase())
-  return Number.isNaN(instant) ? null : instant + Number(`0.${fraction || 0}`) * 1000
+  const second = Date.parse(`${seconds}${offset}`.toUpperCase())
+  return Number.isNaN(second) ? null : { second, fraction: fraction.replace(/0+$/, '') }
+}
+
+function order(a: Instant, b: Instant): number {
+  if (a.second !== b.second) return a.second - b.second
+  return a.fraction === b.fraction ? 0 : a.fraction < b.fraction ? -1 : 1
 }

@@ -25,16 +25,16 @@ export interface ScimFilter {
 export function parseFilter(text: string, name: ResourceName, quirks: Quirks): ScimFilter | ScimError {
   const tree = parseFilterText(text)
   if (tree instanceof ScimError) return tree
-  const compiler = new Compiler(RESOURCE_TYPES[name], quirks)
-  const matches = compiler.predicate(tree)
+  const read = new Set<string>()
+  const matches = predicateOf(tree, (node) => resourceTest(node, RESOURCE_TYPES[name], quirks, read))
   if (matches instanceof ScimError) return matches
   const terms = tree.kind === 'and' ? tree.terms : [tree]
   const lookups = terms.map((term) => lookupOf(term, name)).filter((lookup) => lookup !== null)
   return {
     lookup: lookups[0] ?? { by: 'all' },
     exact: terms.length === 1 && lookups.length === 1,
-    reads: (attribute) => compiler.read.has(attribute),
-    matches: (resource, isMember = () => false) => matches(resource, isMember),
+    reads: (attribute) => read.has(attribute),
+    matches: (resource, isMember = () => false) => matches({ resource, isMember }),
   }
 }
 
@@ -52,62 +52,59 @@ function lookupOf(term: FilterNode, name: ResourceName): DirectoryLookup | null 
   return by === undefined ? null : { by, value: term.literal.text }
 }
 
+/** What a filter of resources is asked of. */
+interface Subject {
+  readonly resource: ScimDocument
+  readonly isMember: IsMember
+}
+
 /** A node that names an attribute. */
 type Expression = Exclude<FilterNode, { readonly kind: 'and' | 'or' | 'not' }>
+type Predicate<A> = (subject: A) => boolean
 
-type Predicate = (resource: ScimDocument, isMember: IsMember) => boolean
-
-class Compiler {
-  /** Attributes whose value in the resource is looked at. */
-  readonly read = new Set<string>()
-
-  constructor(
-    private readonly type: ResourceType,
-    private readonly quirks: Quirks,
-  ) {}
-
-  predicate(node: FilterNode): Predicate | ScimError {
-    switch (node.kind) {
-      case 'and':
-      case 'or':
-        return this.junction(node.kind, node.terms)
-      case 'not': {
-        const term = this.predicate(node.term)
-        return term instanceof ScimError ? term : (resource, isMember) => !term(resource, isMember)
-      }
-      default:
-        return this.expression(node)
-    }
+/** The predicate of a tree, made of those of the nodes that name attributes. */
+function predicateOf<A>(
+  node: FilterNode,
+  leaf: (expression: Expression) => Predicate<A> | ScimError,
+): Predicate<A> | ScimError {
+  if (node.kind === 'not') {
+    const term = predicateOf(node.term, leaf)
+    return term instanceof ScimError ? term : (subject) => !term(subject)
   }
-
-  private junction(kind: 'and' | 'or', nodes: readonly FilterNode[]): Predicate | ScimError {
-    const terms: Predicate[] = []
-    for (const node of nodes) {
-      const term = this.predicate(node)
-      if (term instanceof ScimError) return term
-      terms.push(term)
-    }
-    return kind === 'and'
-      ? (resource, isMember) => terms.every((term) => term(resource, isMember))
-      : (resource, isMember) => terms.some((term) => term(resource, isMember))
+  if (node.kind !== 'and' && node.kind !== 'or') return leaf(node)
+  const terms: Predicate<A>[] = []
+  for (const each of node.terms) {
+    const term = predicateOf(each, leaf)
+    if (term instanceof ScimError) return term
+    terms.push(term)
   }
+  return node.kind === 'and'
+    ? (subject) => terms.every((term) => term(subject))
+    : (subject) => terms.some((term) => term(subject))
+}
 
-  private expression(node: Expression): Predicate | ScimError {
-    const resolved = resolveName(node.name, this.type, this.quirks)
-    if (resolved === null || resolved.attribute === null || resolved.attribute.returned === 'never')
-      return unknown()
-    const { schema, attribute, sub } = resolved
-    if (attribute.name === 'members') {
-      const asked = memberAsked(node, sub)
-      if (asked !== null) return (_, isMember) => isMember(asked)
-    }
-    this.read.add(attribute.name)
-    const test = testOf(node, attribute, sub, this.quirks)
-    if (test instanceof ScimError) return test
-    const extension = schema === this.type.core ? null : schema.id
-    return (resource) =>
-      test((extension === null ? resource : objectAt(resource, extension))?.[attribute.name])
+/** Adds to `read` the attributes whose value in the resource is looked at. */
+function resourceTest(
+  node: Expression,
+  type: ResourceType,
+  quirks: Quirks,
+  read: Set<string>,
+): Predicate<Subject> | ScimError {
+  const resolved = resolveName(node.name, type, quirks)
+  if (resolved === null || resolved.attribute === null || resolved.attribute.returned === 'never')
+    return unknown()
+  const { schema, attribute, sub } = resolved
+  if (attribute.name === 'members') {
+    const asked = memberAsked(node, sub)
+    if (asked !== null) return ({ isMember }) => isMember(asked)
   }
+  read.add(attribute.name)
+  const test = testOf(node, attribute, sub, quirks)
+  if (test instanceof ScimError) return test
+  const { name } = attribute
+  return schema === type.core
+    ? ({ resource }) => test(resource[name])
+    : ({ resource }) => test(partOf(resource[schema.id], name))
 }
 
 function unknown(): ScimError {
@@ -153,24 +150,12 @@ function testOf(
 
 /** The test of one value of a list; names are those of its sub-attributes. */
 export function elementTest(node: FilterNode, list: Attribute, quirks: Quirks): Test | ScimError {
-  if (node.kind === 'and' || node.kind === 'or') {
-    const tests: Test[] = []
-    for (const term of node.terms) {
-      const test = elementTest(term, list, quirks)
-      if (test instanceof ScimError) return test
-      tests.push(test)
-    }
-    return (value) =>
-      node.kind === 'and' ? tests.every((test) => test(value)) : tests.some((test) => test(value))
-  }
-  if (node.kind === 'not') {
-    const test = elementTest(node.term, list, quirks)
-    return test instanceof ScimError ? test : (value) => !test(value)
-  }
-  const sub = subAttributeOf(list, node.name, quirks)
-  if (sub === null || node.kind === 'some') return unknown()
-  const test = node.kind === 'present' ? isPresent : comparison(sub, node.op, node.literal, quirks)
-  return test instanceof ScimError ? test : (value) => test(isObject(value) ? value[sub.name] : undefined)
+  return predicateOf<ScimValue | undefined>(node, (expression) => {
+    const sub = subAttributeOf(list, expression.name, quirks)
+    if (sub === null || expression.kind === 'some') return unknown()
+    const test = testOf(expression, sub, null, quirks)
+    return test instanceof ScimError ? test : (value) => test(partOf(value, sub.name))
+  })
 }
 
 /** Null, an empty text, an empty list and an object without values are no value (RFC 7643 2.5). */
@@ -179,16 +164,14 @@ function isPresent(value: ScimValue | undefined): boolean {
   return typeof value !== 'object' || Object.values(value).some(isPresent)
 }
 
-function valuesOf(value: ScimValue | undefined, key: string): readonly (ScimValue | undefined)[] {
-  const holders = Array.isArray(value) ? (value as readonly ScimValue[]) : [value]
-  return holders.map((holder) => (isObject(holder) ? holder[key] : undefined))
+/** The values of a sub-attribute: one for each value of a list. */
+function valuesOf(value: ScimValue | undefined, name: string): readonly (ScimValue | undefined)[] {
+  return Array.isArray(value) ? value.map((one) => partOf(one, name)) : [partOf(value, name)]
 }
 
-function isObject(value: ScimValue | undefined): value is ScimDocument {
+/** What an object has under a name; undefined of anything else. */
+export function partOf(value: ScimValue | undefined, name: string): ScimValue | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function objectAt(resource: ScimDocument, key: string): ScimDocument | undefined {
-  const value = resource[key]
-  return isObject(value) ? value : undefined
+    ? (value as ScimDocument)[name]
+    : undefined
 }

@@ -11,6 +11,8 @@ const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 const MOST_OPERATIONS = 1_000
 /** What filters in paths may have in all: each is matched against values that may be long. */
 const MOST_FILTER_TEXT = 2_048
+/** Keys of all values that are read as paths. */
+const MOST_KEYS = 20_000
 /** Characters of a document's JSON. */
 const LARGEST_DOCUMENT = 65_536
 
@@ -22,6 +24,8 @@ interface Reading {
   readonly type: ResourceType
   readonly quirks: Quirks
   readonly onMembers: OnMembers | null
+  /** Keys that may still be read as paths. */
+  keysLeft: number
 }
 
 /** The resource in a body of POST or PUT; what is read-only or unknown is ignored. */
@@ -35,7 +39,12 @@ export function readResource(
   const type = RESOURCE_TYPES[name]
   checkSchemas(body, type.core.id, quirks)
   const draft: Draft = {}
-  const refused = applyPathless(draft, 'replace', body, null, { type, quirks, onMembers })
+  const refused = applyPathless(draft, 'replace', body, null, {
+    type,
+    quirks,
+    onMembers,
+    keysLeft: MOST_KEYS,
+  })
   return refused ?? tooLarge(draft) ?? draft
 }
 
@@ -55,7 +64,7 @@ export function applyOperations(
     return refusal('tooMany', `The body has more than ${MOST_OPERATIONS} operations.`)
   }
   if (operations.length === 0) quirks.add('empty-operations')
-  const reading: Reading = { type: RESOURCE_TYPES[name], quirks, onMembers }
+  const reading: Reading = { type: RESOURCE_TYPES[name], quirks, onMembers, keysLeft: MOST_KEYS }
   let filterText = 0
   for (const operation of operations as readonly unknown[]) {
     const read = readOperation(operation, reading)
@@ -191,7 +200,10 @@ function applyPathless(
   reading: Reading,
 ): ScimError | null {
   const seen = new Set<string>()
-  for (const [key, value] of Object.entries(values)) {
+  const entries = Object.entries(values)
+  reading.keysLeft -= entries.length
+  if (reading.keysLeft < 0) return refusal('tooMany', `The body has more than ${MOST_KEYS} attributes.`)
+  for (const [key, value] of entries) {
     const path = pathOfKey(key, extension, reading)
     if (path === null) continue
     const { schema, attribute, sub, filter } = path

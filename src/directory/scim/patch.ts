@@ -99,9 +99,10 @@ function applyToList(draft: Draft, path: ListPath, op: Op, json: unknown, quirks
       ? writtenList(present, attribute, op, json, quirks)
       : writtenValues(present, path, selects, op, json, quirks)
   if (written instanceof ScimError) return written
-  if (written.values.length > MOST_VALUES) return tooMany(attribute)
-  draft[attribute.name] = written.values
-  return settlePrimary(written)
+  const settled = distinct(written)
+  if (settled.values.length > MOST_VALUES) return tooMany(attribute)
+  draft[attribute.name] = settled.values
+  return settlePrimary(settled)
 }
 
 function removedFrom(
@@ -143,15 +144,21 @@ function writtenList(
 ): Written | ScimError {
   const given = readList(attribute, op === 'add' ? asList(json) : json, quirks) ?? []
   if (given instanceof ScimError) return given
-  const values = new Map((op === 'add' ? present : []).map((value) => [identityOf(value), value]))
-  const touched = new Set<Draft>()
-  for (const one of given) {
-    const identity = identityOf(one)
-    const merged = { ...values.get(identity), ...one }
-    values.set(identity, merged)
-    touched.add(merged)
+  return { values: op === 'add' ? [...present, ...given] : given, touched: new Set(given) }
+}
+
+/** A list in which no value stands twice: the later one adds to the earlier. */
+function distinct({ values, touched }: Written): Written {
+  const found = new Map<string, Draft>()
+  const stillTouched = new Set<Draft>()
+  for (const value of values) {
+    const identity = identityOf(value)
+    const earlier = found.get(identity)
+    const merged = earlier === undefined ? value : { ...earlier, ...value }
+    found.set(identity, merged)
+    if (touched.has(value) || (earlier !== undefined && stillTouched.has(earlier))) stillTouched.add(merged)
   }
-  return { values: [...values.values()], touched }
+  return { values: [...found.values()], touched: stillTouched }
 }
 
 /** What is added to a list may be one value (RFC 7644 3.5.2.1). */

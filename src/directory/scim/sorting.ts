@@ -1,7 +1,8 @@
 /** The order of a list (RFC 7644 3.4.2.3). */
 import { foldCase } from '../../base/fold-case.js'
-import type { ScimDocument, ScimValue } from '../../store/directory-store.js'
+import type { ScimDocument } from '../../store/directory-store.js'
 import { refusal, type ScimError } from './errors.js'
+import { partOf } from './filter.js'
 import { type AttributeName, resolveName } from './paths.js'
 import type { Quirks } from './quirks.js'
 import { RESOURCE_TYPES, type ResourceName } from './schema.js'
@@ -38,12 +39,6 @@ function sortKey(
     if (value === undefined || value === null) return null
     return sorted.caseExact ? String(value) : foldCase(String(value))
   }
-}
-
-function partOf(value: ScimValue | undefined, name: string): ScimValue | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as ScimDocument)[name]
-    : undefined
 }
 
 function compare(a: string | null, b: string | null): number {
