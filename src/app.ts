@@ -33,6 +33,7 @@ import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
+import type { People } from './identity/people.js'
 import type { LoopingPorts } from './inference-http/inference-reply.js'
 import type { FleetView } from './store/fleet-view.js'
 import type { UsageLedger } from './store/ledger-store.js'
@@ -51,6 +52,7 @@ export interface AppPorts {
   readonly clock: Clock
   readonly service: ServicePorts
   readonly accounts: AccountStore
+  readonly people: People
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
@@ -120,10 +122,10 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),
     ...modelEndpoints(ports.catalog, ports.routing.health),
     ...routingEndpoints({ ...ports.routing, catalog: ports.catalog, loops: ports.inference.loops }),
-    ...keyEndpoints(ports.accounts, ports.ledger, ports.clock),
-    ...organizationEndpoints(ports.accounts, ports.clock),
+    ...keyEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
+    ...organizationEndpoints(ports.accounts, ports.people, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
-    ...generationEndpoints(ports.ledger),
+    ...generationEndpoints(ports.ledger, ports.accounts, ports.people),
     ...oauthEndpoints(ports.oauth),
     ...federationAdminEndpoints(ports.federationAdmin),
     ...fileEndpoints(ports.files),

@@ -26,10 +26,9 @@ function writeFully(fd: 1 | 2, text: string): void {
 
 /** Rejects with `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
 async function loadCheckedConfig(): Promise<Config> {
-  const { DEFAULT_PERMISSIONS, loadConfig } = await import('./compose/configuration.js')
+  const { loadConfig } = await import('./compose/configuration.js')
   const config = await withLabFlag(await loadConfig(process.env))
-  const named = Object.keys(config.gateway.permissions)
-  const faults = await permissionFaults(named.filter((name) => !Object.hasOwn(DEFAULT_PERMISSIONS, name)))
+  const faults = await permissionFaults(Object.keys(config.gateway.permissions))
   if (faults.length === 0) return config
   const { InvalidConfigError } = await import('./config/config.js')
   throw new InvalidConfigError(faults)
@@ -42,7 +41,10 @@ async function permissionFaults(named: readonly string[]): Promise<InvalidConfig
   const known = lockableOperations()
   return named
     .filter((name) => !known.has(name))
-    .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
+    .map((name) => ({
+      source: `permissions.${name}`,
+      problem: 'there is no such operation, or its callers are fixed',
+    }))
 }
 
 const LAB_FLAG = '--lab'

@@ -5,8 +5,6 @@ import { plugin } from '../inference-http/plugins.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
-export { DEFAULT_PERMISSIONS } from '../gateway/catalog/configuration.js'
-
 const file = gatewayFileReader({
   simulation: { behaviour: behaviourSchema, models: BUILT_IN_MODELS },
   plugin,

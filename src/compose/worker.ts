@@ -156,7 +156,8 @@ function endpointPorts(
   { config, worker, collect, listeningUrl, opened }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
-  const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
+  const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle, people } =
+    parts
   const metricsText = async () => Buffer.from(formatMetrics(await collect()))
   return {
     items: store.items,
@@ -173,6 +174,7 @@ function endpointPorts(
       metricsType: PROMETHEUS_TYPE,
     },
     accounts: store.accounts,
+    people,
     ledger: accounting.ledger,
     catalog: inference.catalog,
     routing,

@@ -1,7 +1,8 @@
 /** Endpoints as an OpenAPI 3.1 document. One source: the schemas that validate are the schemas that document. */
 import { z } from 'zod'
+import { ADMITTED } from '../base/access.js'
 import { Fault, type FaultKind } from '../base/fault.js'
-import type { Endpoint, ReplyDoc } from './endpoint.js'
+import { type Endpoint, isLockable, type ReplyDoc, takesSessions } from './endpoint.js'
 import { type JsonSchema, namedSchemas } from './json-schema.js'
 import type { TextFields } from './params.js'
 import { changesManagedRecords, UNCONFIRMED_REPLY } from './unconfirmed.js'
@@ -52,6 +53,7 @@ function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObje
     summary: endpoint.summary,
     tags: [endpoint.tag],
     ...(needsNoCredential(endpoint) ? {} : { security: [{ key: [] }] }),
+    'x-access': accessObject(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(endpoint, schemas),
     responses: { ...faultResponses(endpoint), ...replyResponses(endpoint, schemas) },
@@ -86,6 +88,17 @@ function formContent(form: TextFields): JsonObject {
   const properties = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]))
   const required = fields.filter(([, field]) => field.required).map(([name]) => name)
   return { schema: { type: 'object', properties, required } }
+}
+
+/** Who may call it: the row of the table of access, as docs/guide/permissions.md explains it. */
+function accessObject(endpoint: Endpoint): JsonObject {
+  const { access = 'anyone' } = endpoint
+  return {
+    level: access,
+    callers: access === 'anyone' ? [] : ADMITTED[access],
+    sessions: takesSessions(endpoint),
+    configurable: isLockable(endpoint),
+  }
 }
 
 function needsNoCredential({ access = 'anyone' }: Endpoint): boolean {

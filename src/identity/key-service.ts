@@ -1,11 +1,17 @@
-/** What a management key may do: see, make and change the keys of its own organization. */
+/**
+ * What callers may do with keys: management with all of its organization, an admin with those of its workspaces, a
+ * member with its own (contract/directory 5).
+ */
 import { applyChanges } from '../base/changes.js'
 import { type Clock, unixMs } from '../base/clock.js'
-import { invalidInput } from '../base/fault.js'
+import { Fault, invalidInput } from '../base/fault.js'
 import { dollarsToNanos } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
 import { type ApiKeySpec, addNewKey } from './api-keys.js'
+import { loosens } from './key-tightening.js'
+import { type People, personLetsCount } from './people.js'
+import { type Reach, reachOf, roleIn } from './reach.js'
 
 /** Keys in one answer to a list. */
 export const KEYS_PER_PAGE = 100
@@ -40,6 +46,14 @@ type NewKeyInput = KeyLimitsInput & { readonly name: string } & OptionalMembers<
 
 type KeyChanges = KeyLimitsInput & OptionalMembers<{ name: string; disabled: boolean }>
 
+const NOT_BY_BOUNDED_KEY = new Fault('forbidden', {
+  note: 'A key that has limits or an end cannot create keys',
+})
+const NOT_FOR_OTHERS = new Fault('forbidden', { note: 'Members can create keys of their own only' })
+const ONLY_TIGHTER = new Fault('forbidden', {
+  note: 'Only an admin of the workspace can loosen the limits of a key or enable it',
+})
+
 /**
  * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format
  * insists on, and no management key should be able to shut its owner out. The command line deals in them.
@@ -47,70 +61,120 @@ type KeyChanges = KeyLimitsInput & OptionalMembers<{ name: string; disabled: boo
 export class KeyService {
   readonly #accounts: AccountStore
   readonly #clock: Clock
+  readonly #people: People
 
-  constructor(accounts: AccountStore, clock: Clock) {
+  constructor(accounts: AccountStore, clock: Clock, people: People) {
     this.#accounts = accounts
     this.#clock = clock
+    this.#people = people
   }
 
   list(caller: Principal, { offset, include_disabled, workspace_id }: KeyListFilter): ApiKey[] {
+    const reach = reachOf(caller, this.#people.roles)
     return this.#accounts
       .keysOf(caller.organizationId)
-      .filter((key) => isKeyOfCaller(key, caller) && (include_disabled || !key.disabled))
-      .filter((key) => workspace_id === null || key.workspaceId === workspace_id)
+      .filter((key) => mayManage(reach, key) && (workspace_id === null || key.workspaceId === workspace_id))
+      .map((key) => this.#asItCounts(key))
+      .filter((key) => include_disabled || !key.disabled)
       .slice(offset, offset + KEYS_PER_PAGE)
   }
 
-  /**
-   * Null when there is none, when it is deleted, or when it belongs to another organization: callers cannot tell
-   * which.
-   */
+  /** Null when there is none, when it is deleted, or when it is out of the caller's reach: nobody can tell which. */
   find(caller: Principal, hash: string): ApiKey | null {
-    const key = this.#accounts.key(hash)
-    return key !== null && key.deletedAt === null && isKeyOfCaller(key, caller) ? key : null
+    const key = this.#find(reachOf(caller, this.#people.roles), hash)
+    return key && this.#asItCounts(key)
   }
 
-  /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
+  /**
+   * The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's or who it
+   * is for has no role there, with `forbidden` when it is for somebody the caller may not make keys for.
+   */
   async create(caller: Principal, wanted: NewKeyInput): Promise<{ record: ApiKey; key: string }> {
-    const spec = keySpecOf(caller, wanted, this.#workspaceIdFor(caller, wanted.workspace_id))
+    if (this.#isBounded(caller)) throw NOT_BY_BOUNDED_KEY
+    const reach = reachOf(caller, this.#people.roles)
+    const workspaceId = this.#workspaceIdFor(caller, reach, wanted.workspace_id)
+    const holder = this.#holderFor(reach, workspaceId, wanted.creator_user_id)
+    const spec = keySpecOf(caller, wanted, workspaceId, holder)
     return await addNewKey(this.#accounts, spec, unixMs(this.#clock))
   }
 
-  change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
-    return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, unixMs(this.#clock)))
+  /**
+   * Null when there is nothing to change. What a member changes on its key, and what a key changes on itself, may only
+   * make it narrower: fails with `forbidden` otherwise.
+   */
+  async change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
+    const reach = reachOf(caller, this.#people.roles)
+    const found = this.#find(reach, hash)
+    if (found === null) return null
+    const mayLoosen = roleIn(reach, found.workspaceId!) === 'admin' && hash !== caller.keyHash
+    const apply = (current: ApiKey): ApiKey => applyKeyChanges(current, changes, unixMs(this.#clock))
+    let isRefused = false
+    const changed = await this.#accounts.changeKey(hash, (current) => {
+      const next = apply(current)
+      isRefused = !mayLoosen && loosens(current, next)
+      return isRefused ? current : next
+    })
+    if (isRefused) throw ONLY_TIGHTER
+    return changed && this.#asItCounts(changed)
   }
 
   /** Null when there is nothing to delete. */
-  remove(caller: Principal, hash: string): Promise<ApiKey | null> {
-    return this.#change(caller, hash, (current) => ({ ...current, deletedAt: unixMs(this.#clock) }))
-  }
-
-  async #change(
-    caller: Principal,
-    hash: string,
-    change: (current: ApiKey) => ApiKey,
-  ): Promise<ApiKey | null> {
+  async remove(caller: Principal, hash: string): Promise<ApiKey | null> {
     // Whose key it is never changes, so it may be asked before the transaction.
-    return this.find(caller, hash) === null ? null : this.#accounts.changeKey(hash, change)
+    if (this.#find(reachOf(caller, this.#people.roles), hash) === null) return null
+    return this.#accounts.changeKey(hash, (current) => ({ ...current, deletedAt: unixMs(this.#clock) }))
   }
 
-  /** The asked one, or the organization's first. */
-  #workspaceIdFor(caller: Principal, asked: string | undefined): string {
+  #find(reach: Reach, hash: string): ApiKey | null {
+    const key = this.#accounts.key(hash)
+    return key !== null && key.deletedAt === null && mayManage(reach, key) ? key : null
+  }
+
+  /** The key of a person who lets it count no more is shown as disabled; nothing is written into it. */
+  #asItCounts(key: ApiKey): ApiKey {
+    return key.disabled || personLetsCount(key, this.#people) ? key : { ...key, disabled: true }
+  }
+
+  /** Otherwise who has a key with a limit would make itself one without. */
+  #isBounded({ kind, keyHash, limits }: Principal): boolean {
+    if (kind === 'management' || kind === 'member') return false
+    return limits !== undefined || this.#accounts.key(keyHash)?.expiresAt !== null
+  }
+
+  /** The asked one, or the first in reach. */
+  #workspaceIdFor({ organizationId }: Principal, reach: Reach, asked: string | undefined): string {
     const found =
       asked === undefined
-        ? this.#accounts.workspacesOf(caller.organizationId)[0]
+        ? this.#accounts.workspacesOf(organizationId).find(({ id }) => roleIn(reach, id) !== null)
         : this.#accounts.workspace(asked)
-    if (found?.organizationId === caller.organizationId) return found.id
+    if (found?.organizationId === organizationId && roleIn(reach, found.id) !== null) return found.id
     throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
+  }
+
+  /** Whose the new key is; null for a key of the workspace. */
+  #holderFor(reach: Reach, workspaceId: string, asked: string | null | undefined): string | null {
+    if (reach.workspaces === 'all') return asked ?? null
+    if (roleIn(reach, workspaceId) === 'member') {
+      if (asked !== undefined && asked !== reach.userId) throw NOT_FOR_OTHERS
+      return reach.userId
+    }
+    if (asked == null || this.#people.roles.roleOf(workspaceId, asked) !== null) return asked ?? null
+    throw invalidInput(['body', 'creator_user_id'], 'has no role in this workspace')
   }
 }
 
-function isKeyOfCaller(key: ApiKey, caller: Principal): boolean {
-  return key.organizationId === caller.organizationId && key.workspaceId !== null
+function mayManage(reach: Reach, { organizationId, workspaceId, creatorUserId }: ApiKey): boolean {
+  if (organizationId !== reach.organizationId || workspaceId === null) return false
+  const role = roleIn(reach, workspaceId)
+  return role === 'admin' || (role === 'member' && creatorUserId !== null && creatorUserId === reach.userId)
 }
 
-function keySpecOf(caller: Principal, wanted: NewKeyInput, workspaceId: string): ApiKeySpec {
-  const creatorUserId = wanted.creator_user_id ?? null
+function keySpecOf(
+  caller: Principal,
+  wanted: NewKeyInput,
+  workspaceId: string,
+  creatorUserId: string | null,
+): ApiKeySpec {
   return {
     kind: creatorUserId === null ? 'workspace' : 'personal',
     name: wanted.name,

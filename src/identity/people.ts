@@ -1,4 +1,5 @@
 /** What follows from who people are for the keys and sessions that are theirs (contract/directory 4). */
+import type { Principal } from '../base/principal.js'
 import type { ApiKey } from '../store/account-store.js'
 import type { DirectoryMembers, DirectoryRoles, Member } from '../store/directory-store.js'
 import type { ScimRole, ScimStore } from '../store/scim-store.js'
@@ -23,6 +24,11 @@ export function memberOfKey({ creatorUserId, organizationId }: ApiKey, people: P
   const member = people.members.member(creatorUserId)
   // A key may name anything; people of another organization are nobody here.
   return member?.organizationId === organizationId ? member : null
+}
+
+/** Whether a caller is a member of its organization; a personal key may as well name somebody who is none. */
+export function isMember({ userId, organizationId }: Principal, people: People): boolean {
+  return userId !== undefined && people.members.member(userId)?.organizationId === organizationId
 }
 
 export function isPresent({ active, deletedAt }: Member): boolean {

@@ -295,7 +295,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'ports in, endpoints out: the list of all operations',
     `src/base/ type:src/store/store.ts type:src/store/fleet-view.ts type:src/store/ledger-store.ts
      src/features/ src/http/ type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
-     type:src/federation/admin/ports.ts`,
+     type:src/federation/admin/ports.ts type:src/identity/people.ts`,
   ),
   rule(
     'src/lab/',

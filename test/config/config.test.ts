@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { lockableOperations } from '../../src/app.js'
-import { DEFAULT_PERMISSIONS, loadConfig } from '../../src/compose/configuration.js'
+import { loadConfig } from '../../src/compose/configuration.js'
 import { InvalidConfigError, SETTINGS, settingsNeedingRestart } from '../../src/config/config.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
@@ -322,11 +321,6 @@ test('what a reload cannot change is told by its key', async (t) => {
   })
   t.same(settingsNeedingRestart(before, after), ['port', 'limits'])
   t.same(settingsNeedingRestart(before, { ...before, gateway: after.gateway }), [])
-})
-
-test('the operations that have a permission of their own without any configuration exist', async (t) => {
-  const known = lockableOperations()
-  for (const name of Object.keys(DEFAULT_PERMISSIONS)) t.ok(known.has(name), name)
 })
 
 test('machines that share a database need a sealing key, and the password of a bad URL is not repeated', async (t) => {

@@ -4,6 +4,7 @@ import { newGenerationId } from '../../src/base/ids.js'
 import { generationEndpoints } from '../../src/features/generation/endpoints.js'
 import type { HttpCall, Reply } from '../../src/http/endpoint.js'
 import type { LedgerRow, UsageLedger } from '../../src/store/ledger-store.js'
+import { NOBODY } from '../support/models/nobody.js'
 import { CALLER } from '../support/providers/scripted-provider.js'
 
 test('whoever asks for a generation of others is kept waiting exactly as for one that does not exist', async (t) => {
@@ -16,7 +17,7 @@ test('whoever asks for a generation of others is kept waiting exactly as for one
     },
     sync: async () => void steps.push('sync'),
   }
-  const [read] = generationEndpoints(ledger as UsageLedger)
+  const [read] = generationEndpoints(ledger as UsageLedger, { key: () => null }, NOBODY)
   const handle = read!.handle as unknown as (input: object, call: HttpCall) => Promise<Reply>
   for (const id of [foreign, newGenerationId(2)]) {
     steps.length = 0

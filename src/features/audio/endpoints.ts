@@ -53,6 +53,8 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
   operation('transcription', 'POST /api/v1/audio/transcriptions', {
     ...inferenceOperation(ports),
     summary: 'Turn speech into text',
+    access: 'management',
+    keepsRecords: true,
     headers: [...INFERENCE_HEADERS, 'content-type'],
     bodyLimit: ports.uploadBytes + FORM_ROOM,
     upload: TRANSCRIPTION_UPLOAD,

@@ -128,7 +128,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   }),
   operation('file-content', `GET ${PATH}/{file_id}/content`, {
     summary: 'Download a file that the server has made',
-    access: 'admin',
+    access: 'management',
     params: FileId,
     query: SCOPE_QUERY,
     headers: DOWNLOAD_HEADERS,

@@ -9,6 +9,9 @@ import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
+import { isMember, type People } from '../../identity/people.js'
+import { reachOf, roleIn } from '../../identity/reach.js'
+import type { AccountStore } from '../../store/account-store.js'
 import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
 import { encodePart, isFee, Part, searchEngineOf, sumParts } from './parts.js'
 
@@ -277,38 +280,58 @@ function basisOf({ estimated }: { readonly estimated: boolean }): z.infer<typeof
 const operation = endpointGroup({ tag: 'Credits and usage', dialect: gateway })
 
 /** What became of one inference (contract/gateway 11.4). */
-export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
+export const generationEndpoints = (
+  ledger: UsageLedger,
+  accounts: Pick<AccountStore, 'key'>,
+  people: People,
+): Endpoint[] => [
   operation('read_generation', 'GET /api/v1/generation', {
     summary: 'Read what a generation came to',
     access: 'key',
+    sessions: true,
     query: { id: { ...idParam('Id of the generation, from its answer.'), required: true } },
     replies: { 200: { description: 'The generation', schema: dataAnswer(Generation) } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
+      const mayRead = (row: LedgerRow): boolean => mayReadRow(caller, row, accounts, people)
       const row =
-        (await readableRow(ledger, query.id, caller)) ?? (await findAfterSync(ledger, query.id, caller))
+        (await readableRow(ledger, query.id, mayRead)) ?? (await findAfterSync(ledger, query.id, mayRead))
       return resourceReply(row, encodeGeneration)
     },
   }),
 ]
 
+type RowCheck = (row: LedgerRow) => boolean
+
 /**
  * A row that is not there yet may stand in the journal of any worker. Another organization's row takes the same way:
  * the time of the answer must not tell that it exists.
  */
-async function findAfterSync(ledger: UsageLedger, id: string, caller: Principal): Promise<LedgerRow | null> {
+async function findAfterSync(ledger: UsageLedger, id: string, mayRead: RowCheck): Promise<LedgerRow | null> {
   if (!id.startsWith('gen-')) return null
   await ledger.sync()
-  return readableRow(ledger, id, caller)
+  return readableRow(ledger, id, mayRead)
 }
 
-async function readableRow(ledger: UsageLedger, id: string, caller: Principal): Promise<LedgerRow | null> {
+async function readableRow(ledger: UsageLedger, id: string, mayRead: RowCheck): Promise<LedgerRow | null> {
   const row = await ledger.row(id)
-  return row !== null && mayReadRow(caller, row) ? row : null
+  return row !== null && mayRead(row) ? row : null
 }
 
-/** The organization's management keys, and the keys of the workspace it ran in. Others do not learn that it exists. */
-function mayReadRow(caller: Principal, { organizationId, keyHash, workspaceId }: LedgerRow): boolean {
+/**
+ * The organization's management, admins and keys of the workspace it ran in, and the member whose key made it. Others
+ * do not learn that it exists.
+ */
+function mayReadRow(
+  caller: Principal,
+  { organizationId, keyHash, workspaceId }: LedgerRow,
+  accounts: Pick<AccountStore, 'key'>,
+  people: People,
+): boolean {
   if (caller.organizationId !== organizationId) return false
-  return caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === workspaceId
+  if (caller.kind === 'management' || caller.keyHash === keyHash) return true
+  if (!isMember(caller, people)) return caller.workspaceId === workspaceId
+  if (workspaceId === null) return false
+  const role = roleIn(reachOf(caller, people.roles), workspaceId)
+  return role === 'admin' || (role === 'member' && accounts.key(keyHash)?.creatorUserId === caller.userId)
 }

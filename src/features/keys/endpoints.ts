@@ -6,6 +6,7 @@ import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js
 import { flagParam, idParam, integerParam, optionalTextParam } from '../../http/params.js'
 import { deletedReply, jsonReply, NO_STORE } from '../../http/reply.js'
 import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
+import type { People } from '../../identity/people.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
 import {
@@ -19,7 +20,7 @@ import {
   KeyList,
 } from './schema.js'
 
-const operation = endpointGroup({ tag: 'Keys', dialect: gateway, access: 'management' })
+const operation = endpointGroup({ tag: 'Keys', dialect: gateway, access: 'member' })
 
 const KEY_EXAMPLES = {
   limited: {
@@ -33,9 +34,14 @@ const KEY_EXAMPLES = {
 const KeyHash = { hash: idParam('Hash of the key.') }
 const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, monthly: 0 })
 
-/** A key about itself, and management of an organization's keys (contract/gateway 11.2, 11.3). */
-export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
-  const keys = new KeyService(accounts, clock)
+/** A key about itself, and the keys that a caller manages (contract/gateway 11.2, 11.3, contract/directory 5). */
+export const keyEndpoints = (
+  accounts: AccountStore,
+  people: People,
+  ledger: UsageLedger,
+  clock: Clock,
+): Endpoint[] => {
+  const keys = new KeyService(accounts, clock, people)
   /** What keys have spent; everything that was answered before `ledger.sync` is included. */
   const readSpending = async (keys: readonly ApiKey[]): Promise<readonly Spending[]> =>
     ledger.spending(
@@ -64,7 +70,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
       },
     }),
     operation('list_keys', 'GET /api/v1/keys', {
-      summary: 'List the keys of the organization, oldest first',
+      summary: 'List the keys that the caller manages, oldest first',
       query: {
         offset: integerParam({
           minimum: 0,
@@ -88,7 +94,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
       body: KeyIn,
       examples: KEY_EXAMPLES,
       replies: { 201: { description: 'The key, on disk; its text is shown once', schema: CreatedKey } },
-      faults: ['unavailable'],
+      faults: ['forbidden', 'unavailable'],
       handle: async ({ caller, body }) => {
         const { record, key } = await keys.create(caller, body)
         return jsonReply(201, { data: encodeKey(record, NOTHING_SPENT), key }, NO_STORE)

@@ -13,6 +13,8 @@ import { idParam } from '../../http/params.js'
 import { jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
+import type { People } from '../../identity/people.js'
+import { reachOf, roleIn } from '../../identity/reach.js'
 import {
   type AccountStore,
   ORGANIZATION_PLANS,
@@ -78,7 +80,7 @@ const OrganizationId = { id: idParam('Id of the organization.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
-export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
+export const organizationEndpoints = (accounts: AccountStore, people: People, clock: Clock): Endpoint[] => [
   operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
     access: 'operator',
@@ -128,10 +130,15 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
     },
   }),
   operation('list_workspaces', 'GET /api/v1/workspaces', {
-    summary: 'List the workspaces of the organization, oldest first',
+    summary: 'List the workspaces that the caller reaches, oldest first',
+    access: 'member',
     replies: { 200: { description: 'The workspaces', schema: dataAnswer(z.array(WorkspaceOut)) } },
-    handle: ({ caller }) =>
-      jsonReply(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
+    handle: ({ caller }) => {
+      const reach = reachOf(caller, people.roles)
+      const workspaces = accounts.workspacesOf(caller.organizationId)
+      const reached = workspaces.filter(({ id }) => roleIn(reach, id) !== null)
+      return jsonReply(200, { data: reached.map(encodeWorkspace) })
+    },
   }),
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',

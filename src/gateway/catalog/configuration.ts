@@ -105,9 +105,6 @@ const routing = z
 /** How often and how patiently a call is tried again. */
 export type RoutingConfig = z.output<typeof routing>
 
-/** Who may call what, unless the file says otherwise (contract/decisions 3). */
-export const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
-
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
 /** What the simulator brings into the configuration; handed in, because the gateway does not know it. */
@@ -193,7 +190,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
       providers,
       models: resolveModels({ ...ownModels, ...data.models }, providers, simulation),
       aliases: data.aliases,
-      permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
+      permissions: data.permissions,
       routing: data.routing,
       tools: data.tools,
       mcpServers: data.mcp_servers,

@@ -6,6 +6,7 @@ import { openApiDocument } from '../../../src/http/openapi.js'
 import { AccountModel } from '../../conformance/account-model.js'
 import type { HttpReply } from '../../support/clients/http-client.js'
 import { NO_USAGE } from '../../support/models/no-usage.js'
+import { NOBODY } from '../../support/models/nobody.js'
 import {
   DocumentRules,
   documentFaults,
@@ -17,7 +18,10 @@ import { FakeClock } from '../../support/timing/fake-clock.js'
 function document(): OpenApiDocument {
   const accounts = new AccountModel()
   const clock = new FakeClock()
-  const endpoints = [...keyEndpoints(accounts, NO_USAGE, clock), ...organizationEndpoints(accounts, clock)]
+  const endpoints = [
+    ...keyEndpoints(accounts, NOBODY, NO_USAGE, clock),
+    ...organizationEndpoints(accounts, NOBODY, clock),
+  ]
   return openApiDocument(endpoints, {
     info: { title: 't', version: '1', description: 'd' },
     tags: [],

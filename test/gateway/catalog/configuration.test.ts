@@ -500,7 +500,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
     providers: {},
     models: [],
     aliases: {},
-    permissions: { transcription: 'management', 'file-content': 'management' },
+    permissions: {},
     routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
     mcpServers: {},
     plugins: {
@@ -531,11 +531,6 @@ test('the ready-made models are there unless they are switched off, served by th
   }
   t.equal(models.length, Object.keys(BUILT_IN_MODELS).length + 1)
   t.ok(models.some(({ id }) => id === 'sim/instant'))
-})
-
-test('a permission of the file wins over the default one, and the others stay', async (t) => {
-  const { permissions } = good({ permissions: { transcription: 'key', chat: 'management' } })
-  t.same(permissions, { transcription: 'key', 'file-content': 'management', chat: 'management' })
 })
 
 test('the configuration is plain data that nobody can change', async (t) => {

@@ -6,7 +6,9 @@ import { gateway } from '../../../src/http/dialects/gateway.js'
 import { defineEndpoint } from '../../../src/http/endpoint.js'
 import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
+import { peopleOf } from '../../../src/identity/people.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
+import type { ScimStore } from '../../../src/store/scim-store.js'
 import type { HttpReply } from '../clients/http-client.js'
 import { foundedStore } from '../data/founded-store.js'
 import type { Lifetime } from '../data/temp-folder.js'
@@ -17,6 +19,7 @@ import { pipelineOf } from './pipeline.js'
 export interface AccountApi {
   readonly clock: FakeClock
   readonly accounts: AccountStore
+  readonly scim: ScimStore
   readonly apiKey: string
   readonly managementKey: string
   /** Everything that was logged, as text. */
@@ -44,13 +47,14 @@ const open = defineEndpoint({
 export async function accountApi(t: Lifetime): Promise<AccountApi> {
   const { clock, store, apiKey, managementKey } = await foundedStore(t)
   const { accounts } = store
+  const people = peopleOf(store)
   const endpoints = [
-    ...keyEndpoints(accounts, NO_USAGE, clock),
-    ...organizationEndpoints(accounts, clock),
+    ...keyEndpoints(accounts, people, NO_USAGE, clock),
+    ...organizationEndpoints(accounts, people, clock),
     open,
   ]
   const { inject, lines } = pipelineOf(endpoints, {
-    authority: createAuthority(accounts, clock, () => new Map()),
+    authority: createAuthority(accounts, clock, () => new Map(), { people }),
     bodyLimit: 64 * 1024,
   })
   const call: AccountApi['call'] = (key, method, path, body) => {
@@ -62,6 +66,7 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
   return {
     clock,
     accounts,
+    scim: store.scim,
     apiKey,
     managementKey,
     logged: () => JSON.stringify(lines),

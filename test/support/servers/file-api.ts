@@ -62,18 +62,18 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   const operator = 'sk-operator-0123456789-0123456789'
   const { clock, folder, store, apiKey } = await foundedStore(t, operator)
   const { accounts } = store
+  const people = peopleOf(store)
   const { files, scim } = options.around?.(store) ?? store
   const endpoints = [
-    ...keyEndpoints(accounts, NO_USAGE, clock),
-    ...organizationEndpoints(accounts, clock),
+    ...keyEndpoints(accounts, people, NO_USAGE, clock),
+    ...organizationEndpoints(accounts, people, clock),
     ...fileEndpoints({ files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
     ...scimEndpoints({ scim, accounts, clock }),
   ]
-  // As the configuration has it by default (contract/decisions 3).
-  const permissions = options.permissions ?? new Map([['file-content', 'management']] as const)
+  const permissions = options.permissions ?? new Map()
   const { inject, lines } = pipelineOf(endpoints, {
     bodies: { practice: new BodyBudget(0, 0), gateway: new BodyBudget(LARGEST_BODIES, LARGEST_BODIES) },
-    authority: createAuthority(accounts, clock, () => permissions, { people: peopleOf(store) }),
+    authority: createAuthority(accounts, clock, () => permissions, { people }),
     bodyLimit: 64 * 1024,
   })
   const call: FileApi['call'] = (key, method, url, { headers = [], body } = {}) => {
