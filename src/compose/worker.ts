@@ -47,6 +47,7 @@ export function composeWorker(settings: WorkerSettings) {
   const authority = createAuthority(accounts, clock, inference.permissions, {
     accessTokens: federation.accessTokens,
     people: parts.people,
+    connections: store.directory.connections,
   })
   const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
   const routes = buildRoutes(endpoints, {

@@ -16,15 +16,10 @@ import {
   type SessionCall,
 } from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
-import type {
-  ConnectionToken,
-  DirectoryConnection,
-  DirectoryConnections,
-  Member,
-} from '../store/directory-store.js'
+import type { ConnectionToken, DirectoryConnection, DirectoryConnections } from '../store/directory-store.js'
 import { hashKey, keyRefusal } from './api-keys.js'
 import { LONGEST_TOKEN } from './compact-jws.js'
-import { isPresent, type People, personLetsCount, roleByKey } from './people.js'
+import { type People, personLetsCount, roleByKey } from './people.js'
 
 /** Tells which key an access token acts for. */
 export interface AccessTokenVerifier {
@@ -101,18 +96,20 @@ export function createAuthority(
     return admitKey(target?.kind === 'workspace' ? target : null, needed, true)
   }
 
-  function admitMember(member: Member | null, needed: NeededAccess): Principal {
-    if (people === undefined || member === null || !isPresent(member)) throw REFUSED.departed
-    const roles = needed === 'admin' ? people.roles.workspacesOf(member.organizationId, member.id) : null
+  function admitMember(userId: string, needed: NeededAccess): Principal {
+    const facts = people?.members.factsOf(userId) ?? null
+    if (people === undefined || facts === null || !facts.active || facts.deleted) throw REFUSED.departed
+    const { organizationId } = facts
+    const roles = needed === 'admin' ? people.roles.workspacesOf(organizationId, userId) : null
     admitClass(roles !== null && [...roles.values()].includes('admin') ? 'admin' : 'member', needed)
-    return principalOfMember(member)
+    return Object.freeze({ ...KEYLESS, kind: 'member', organizationId, userId })
   }
 
   function admitSubject(subject: SessionSubject | Fault | null, needed: NeededAccess): Principal {
     if (subject === null) throw MISSING
     if (subject instanceof Fault) throw subject
     if ('keyHash' in subject) return admitKey(accounts.key(subject.keyHash), needed, false)
-    return admitMember(people?.members.member(subject.memberId) ?? null, needed)
+    return admitMember(subject.memberId, needed)
   }
 
   /** A directory by its token; null when the credential is none, or has expired. */
@@ -210,18 +207,6 @@ export function callerRenewal(
     const refusal = key === null ? 'unknown' : refusalOfKey(key, clock, people)
     return refusal === null ? principalOf(key!) : REFUSED[refusal]
   }
-}
-
-const MEMBERS = new WeakMap<Member, Principal>()
-
-function principalOfMember(member: Member): Principal {
-  let principal = MEMBERS.get(member)
-  if (principal === undefined) {
-    const { id: userId, organizationId } = member
-    principal = Object.freeze({ ...KEYLESS, kind: 'member', organizationId, userId })
-    MEMBERS.set(member, principal)
-  }
-  return principal
 }
 
 const TOKENS = new WeakMap<ConnectionToken, Principal>()

@@ -1,48 +1,50 @@
 /** What follows from who people are for the keys and sessions that are theirs (contract/directory 4). */
 import type { Principal } from '../base/principal.js'
 import type { ApiKey } from '../store/account-store.js'
-import type { DirectoryMembers, DirectoryRoles, Member } from '../store/directory-store.js'
+import type { DirectoryMembers, DirectoryRoles, DirectoryStore } from '../store/directory-store.js'
 import type { ScimRole, ScimStore } from '../store/scim-store.js'
 
 /** Facts about people; all of them are read anew on every call. */
 export interface People {
-  readonly members: Pick<DirectoryMembers, 'member'>
+  readonly members: Pick<DirectoryMembers, 'factsOf'>
   readonly roles: Pick<ScimStore, 'roleOf'> & Pick<DirectoryRoles, 'workspacesOf'>
 }
 
 /** People as the store has them. */
-export function peopleOf({ scim }: { readonly scim: Pick<ScimStore, 'roleOf'> }): People {
+export function peopleOf({
+  scim,
+  directory: { members, roles },
+}: {
+  readonly scim: Pick<ScimStore, 'roleOf'>
+  readonly directory: Pick<DirectoryStore, 'members' | 'roles'>
+}): People {
   return {
-    members: { member: () => null },
-    roles: { roleOf: (workspace, user) => scim.roleOf(workspace, user), workspacesOf: () => new Map() },
+    members,
+    roles: {
+      roleOf: (workspaceId, userId) => scim.roleOf(workspaceId, userId),
+      workspacesOf: (organizationId, userId) => roles.workspacesOf(organizationId, userId),
+    },
   }
 }
 
-/** The member a key belongs to, tombstones included; null for keys of nobody and of a name that is no member's. */
-export function memberOfKey({ creatorUserId, organizationId }: ApiKey, people: People): Member | null {
-  if (creatorUserId === null) return null
-  const member = people.members.member(creatorUserId)
-  // A key may name anything; people of another organization are nobody here.
-  return member?.organizationId === organizationId ? member : null
+/** Whether somebody is, or was, a member of an organization; a personal key may as well name somebody who is none. */
+export function isMember(userId: string, organizationId: string, people: People): boolean {
+  return people.members.factsOf(userId)?.organizationId === organizationId
 }
 
-/** Whether a caller is a member of its organization; a personal key may as well name somebody who is none. */
-export function isMember({ userId, organizationId }: Principal, people: People): boolean {
-  return userId !== undefined && people.members.member(userId)?.organizationId === organizationId
-}
-
-export function isPresent({ active, deletedAt }: Member): boolean {
-  return active && deletedAt === null
+/** The same of who calls. */
+export function isCalledByMember({ userId, organizationId }: Principal, people: People): boolean {
+  return userId !== undefined && isMember(userId, organizationId, people)
 }
 
 /**
- * Whether the person of a key lets it count: a member does while active and with a role in the key's workspace. A name
- * that is no member's says nothing. Costs a comparison for keys that are nobody's.
+ * Whether the person of a key lets it count: a member does while it has a role in the key's workspace, and who is not
+ * active has none. A name that is no member's says nothing. Costs a comparison for keys that are nobody's.
  */
 export function personLetsCount(key: ApiKey, people: People): boolean {
-  if (key.creatorUserId === null) return true
-  const member = memberOfKey(key, people)
-  return member === null || (isPresent(member) && roleByKey(key, people) !== null)
+  const { creatorUserId, organizationId } = key
+  if (creatorUserId === null || !isMember(creatorUserId, organizationId, people)) return true
+  return roleByKey(key, people) !== null
 }
 
 /** The role that a personal key has in its workspace. */

@@ -9,7 +9,7 @@ import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
 import { resourceReply } from '../../http/reply.js'
-import { isMember, type People } from '../../identity/people.js'
+import { isCalledByMember, type People } from '../../identity/people.js'
 import { reachOf, roleIn } from '../../identity/reach.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
@@ -330,7 +330,7 @@ function mayReadRow(
 ): boolean {
   if (caller.organizationId !== organizationId) return false
   if (caller.kind === 'management' || caller.keyHash === keyHash) return true
-  if (!isMember(caller, people)) return caller.workspaceId === workspaceId
+  if (!isCalledByMember(caller, people)) return caller.workspaceId === workspaceId
   if (workspaceId === null) return false
   const role = roleIn(reachOf(caller, people.roles), workspaceId)
   return role === 'admin' || (role === 'member' && accounts.key(keyHash)?.creatorUserId === caller.userId)

@@ -2,6 +2,6 @@
 import type { People } from '../../../src/identity/people.js'
 
 export const NOBODY: People = {
-  members: { member: () => null },
+  members: { factsOf: () => null },
   roles: { roleOf: () => null, workspacesOf: () => new Map() },
 }
