@@ -160,7 +160,7 @@ export function isLostLine(line: string): boolean {
 
 /** Id of the generation of a line. */
 export function lineId(line: string): string {
-  return line.slice(ID_AT, line.indexOf(' ', ID_AT))
+  return line.slice(LINE_ID_AT, line.indexOf(' ', LINE_ID_AT))
 }
 
 /** From a payer line. */
@@ -171,7 +171,7 @@ export function readPayerIds(line: string): PayerIds {
 
 /** When a call was dispatched, from its line. */
 export function lineTime(line: string): number {
-  return readGenerationTime(line, ID_AT)
+  return readGenerationTime(line, LINE_ID_AT)
 }
 
 /** What the sums need of a line that closes a call. `coverage` is the digit, so that equal ones can be told by it. */
@@ -182,13 +182,14 @@ interface ClosedLineFigures {
   completionTokens: number
 }
 
-const ID_AT = 2
+/** Where the id stands in a line. */
+export const LINE_ID_AT = 2
 const SPACE = 0x20
 const ZERO = 0x30
 
 /** Reads them into `figures`, because this is done for every call. `idLength`: of the id in the line. */
 export function readFigures(line: string, idLength: number, figures: ClosedLineFigures): void {
-  let at = ID_AT + idLength + 1
+  let at = LINE_ID_AT + idLength + 1
   const next = (): number => {
     let number = 0
     while (at < line.length) {

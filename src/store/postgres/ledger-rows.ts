@@ -1,77 +1,74 @@
 /**
- * Rows of journals as columns of a statement. A text that holds one value per line costs no quoting, here or there; it
- * goes as bytes, which is what the characters of a journal's lines are.
+ * Rows of journals as columns of a statement. What rows have in common (who pays, names, outcome) goes over once, as a
+ * kind of rows; what a row has for itself are figures, its id and its detail, which is the text of the journal's line.
  */
-import { isUtf8 } from 'node:buffer'
 import { isPart } from '../ledger/generation-time.js'
-import { isLostLine, isPayerLine, lineId, lineTime, readPayerIds } from '../ledger/row-text.js'
+import { LineCursor } from '../ledger/line-cursor.js'
+import { isLostLine, isPayerLine, LINE_ID_AT, lineId, lineTime, readPayerIds } from '../ledger/row-text.js'
 import type { JournalPiece } from '../ledger/writable-ledger.js'
 import { LEDGER_OUTCOMES } from '../ledger-store.js'
+import { NumberColumn, TextColumn } from './columns.js'
 
 /** What stands in the column `outcome` of a lost attempt. */
 const LOST = 'lost'
 /** A segment has fewer bytes: a place is the segment's number and, below it, a place in it. */
 const SEGMENT_PLACES = 2 ** 32
 
-/** A column of whole numbers, as the text of an array. */
-class NumberColumn {
-  #text = ''
-  #length = 0
-
-  push(value: number): void {
-    // What is no number of ours must not keep all that comes behind it from the ledger.
-    const whole = Number.isSafeInteger(value) ? value : toWhole(value)
-    this.#text += this.#length++ === 0 ? whole : `,${whole}`
-  }
-
-  get value(): string {
-    return `{${this.#text}}`
-  }
+/** What rows of one payer have in common. */
+interface RowTraits {
+  readonly kind: 'call' | 'part' | typeof LOST
+  /** Digits of the line. */
+  readonly outcome: number
+  readonly coverage: number
+  /** Model, what was asked for, provider and api as JSON, with a comma behind each. */
+  readonly names: string
+  /** As JSON, with a comma. */
+  readonly fault: string
 }
 
-function toWhole(value: number): number {
-  const whole = Math.round(value)
-  return Number.isSafeInteger(whole) ? whole : 0
+interface RowKind extends RowTraits {
+  readonly number: number
 }
 
-/** A column of texts without line ends. */
-class TextColumn {
-  #text = ''
-  #length = 0
-
-  push(value: string): void {
-    this.#text += this.#length++ === 0 ? value : `\n${value}`
-  }
-
-  get value(): Buffer {
-    const bytes = Buffer.from(this.#text, 'latin1')
-    // PostgreSQL takes nothing else, and one bad name must not stop the ledger.
-    return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'))
-  }
+interface Payer {
+  readonly line: string
+  readonly kinds: Map<string, RowKind>
+  /** Most rows are of the same kind as the one before. */
+  latest: RowKind | null
 }
 
-/** Rows in the order of the parameters `row_…` of `sluice.take_journals`. */
+const NO_FAULT = 'null,'
+
+/** Rows in the order of the parameters `kind_…` and `row_…` of `sluice.take_journals`. */
 export class RowColumns {
-  readonly #begun = new NumberColumn()
-  readonly #ids = new TextColumn()
-  readonly #kinds = new TextColumn()
-  readonly #places = new NumberColumn()
   readonly #keys = new TextColumn()
   readonly #organizations = new TextColumn()
   readonly #workspaces = new TextColumn()
+  readonly #kinds = new TextColumn()
   readonly #models = new TextColumn()
   readonly #providers = new TextColumn()
   readonly #apis = new TextColumn()
   readonly #outcomes = new TextColumn()
   readonly #faults = new TextColumn()
   readonly #coverages = new NumberColumn()
+  readonly #places = new NumberColumn()
+
+  readonly #kindsOfRows = new NumberColumn()
+  readonly #begun = new NumberColumn()
+  readonly #ids = new TextColumn()
   readonly #costs = new NumberColumn()
-  readonly #upstream = new NumberColumn()
   readonly #prompts = new NumberColumn()
   readonly #completions = new NumberColumn()
   readonly #durations = new NumberColumn()
   readonly #details = new TextColumn()
-  length = 0
+
+  readonly #payers = new Map<string, Payer>()
+  readonly #cursor = new LineCursor()
+  #payer: Payer = { line: '', kinds: new Map(), latest: null }
+  #kindCount = 0
+  #length = 0
+  /** Of the row before the first: that of a row is beyond it by the row's number. */
+  #firstPlace = 0
 
   addPiece({ from, batch }: JournalPiece): void {
     let place = from.segment * SEGMENT_PLACES + from.offset
@@ -86,75 +83,134 @@ export class RowColumns {
 
   /** A line that closes a call or tells a lost attempt, and its payer line; a character of them stands for a byte. */
   add(payerLine: string, line: string, place: number): void {
-    this.length++
+    const firstPlace = place - ++this.#length
+    if (firstPlace !== this.#firstPlace) {
+      // A place is part of the kind, so that rows that follow each other need not tell theirs.
+      this.#firstPlace = firstPlace
+      this.#payers.clear()
+      this.#payer = this.#payerOf(payerLine)
+    } else if (payerLine !== this.#payer.line) this.#payer = this.#payerOf(payerLine)
     const id = lineId(line)
     this.#begun.push(lineTime(line))
     this.#ids.push(id)
-    this.#places.push(place)
-    this.#addPayer(payerLine)
-    const tailAt = line.indexOf(' [')
-    const front = line.slice(0, tailAt).split(' ')
-    const tail = line.slice(tailAt + 1)
-    this.#details.push(tail.includes('\0') ? tail.replaceAll('\0', '\\u0000') : tail)
-    if (isLostLine(line)) this.#addLost(front, tail)
-    else this.#addCall(isPart(id), front, tail)
+    this.#cursor.begin(line, LINE_ID_AT + id.length + 1)
+    if (isLostLine(line)) this.#addLost(line)
+    else this.#addClosed(line, isPart(id) ? 'part' : 'call')
   }
 
   get values(): readonly unknown[] {
     return [
-      ...[this.#begun, this.#ids, this.#kinds, this.#places, this.#keys, this.#organizations],
-      ...[this.#workspaces, this.#models, this.#providers, this.#apis, this.#outcomes, this.#faults],
-      ...[this.#coverages, this.#costs, this.#upstream, this.#prompts, this.#completions],
+      ...[this.#keys, this.#organizations, this.#workspaces, this.#kinds, this.#models, this.#providers],
+      ...[this.#apis, this.#outcomes, this.#faults, this.#coverages, this.#places],
+      ...[this.#kindsOfRows, this.#begun, this.#ids, this.#costs, this.#prompts, this.#completions],
       ...[this.#durations, this.#details],
     ].map(({ value }) => value)
   }
 
-  #addPayer(line: string): void {
-    const { keyHash, organizationId, workspaceId } = readPayerIds(line)
-    this.#keys.push(plainText(keyHash))
-    this.#organizations.push(plainText(organizationId))
-    this.#workspaces.push(plainText(workspaceId ?? ''))
-  }
-
   /** `C id cost coverage outcome promptTokens completionTokens` and the detail. */
-  #addCall(isOfPart: boolean, front: readonly string[], tail: string): void {
-    const [, , cost, coverage, outcome, prompt, completion] = front
-    const detail = parseTail(tail)
-    this.#kinds.push(isOfPart ? 'part' : 'call')
-    this.#outcomes.push(LEDGER_OUTCOMES[Number(outcome)] ?? 'failed')
-    this.#coverages.push(Number(coverage))
-    this.#costs.push(Number(cost))
-    this.#upstream.push(0)
-    this.#prompts.push(Number(prompt))
-    this.#completions.push(Number(completion))
-    this.#models.push(plainText(detail[MODEL]))
-    this.#providers.push(plainText(detail[PROVIDER]))
-    this.#apis.push(plainText(detail[API]))
-    this.#durations.push(Number(detail[DURATION]))
-    this.#faults.push(plainText(detail[FAULT]))
+  #addClosed(line: string, kind: 'call' | 'part'): void {
+    const cursor = this.#cursor
+    this.#costs.push(cursor.whole())
+    const coverage = cursor.whole()
+    const outcome = cursor.whole()
+    this.#prompts.push(cursor.whole())
+    this.#completions.push(cursor.whole())
+    const tailAt = cursor.passes('[') ? cursor.at - 1 : line.indexOf(' [') + 1
+    const { names, fault, durationMs } = this.#readDetail() ?? parseDetail(line.slice(tailAt))
+    this.#addRest(line.slice(tailAt), durationMs, { kind, outcome, coverage, names, fault })
   }
 
   /** `L id upstreamCost promptTokens completionTokens` and the detail. */
-  #addLost(front: readonly string[], tail: string): void {
-    const [, , upstreamCost, prompt, completion] = front
+  #addLost(line: string): void {
+    const tail = line.slice(line.indexOf(' [') + 1)
+    for (const column of [this.#costs, this.#prompts, this.#completions]) column.push(this.#cursor.whole())
     const [model, provider, , fault, , durationMs] = parseTail(tail)
-    this.#kinds.push(LOST)
-    this.#outcomes.push(LOST)
-    this.#coverages.push(0)
-    this.#costs.push(0)
-    this.#upstream.push(Number(upstreamCost))
-    this.#prompts.push(Number(prompt))
-    this.#completions.push(Number(completion))
+    const named = encodeTraits([model, model, provider, ''], fault)
+    this.#addRest(tail, Number(durationMs), { kind: LOST, outcome: 0, coverage: 0, ...named })
+  }
+
+  #addRest(tail: string, durationMs: number, traits: RowTraits): void {
+    this.#durations.push(durationMs)
+    this.#details.push(tail)
+    const { latest } = this.#payer
+    const kind = latest !== null && isSame(latest, traits) ? latest : this.#kindOf(traits)
+    this.#payer.latest = kind
+    this.#kindsOfRows.push(kind.number)
+  }
+
+  /** What stands at the cursor, behind the bracket of a detail; null when it has to be parsed. */
+  #readDetail(): DetailTraits | null {
+    const cursor = this.#cursor
+    if (!cursor.passesFigures()) return null
+    let names = this.#payer.latest?.names ?? ''
+    if (names === '' || !cursor.passes(names)) {
+      const namesAt = cursor.at
+      if (!cursor.passesValues(API + 1 - MODEL)) return null
+      names = cursor.since(namesAt)
+    }
+    if (!cursor.passesValues(DURATION - API - 1)) return null
+    const durationMs = cursor.whole()
+    if (!cursor.passesValues(FAULT - DURATION - 1)) return null
+    if (cursor.passes(NO_FAULT)) return { names, fault: NO_FAULT, durationMs }
+    const faultAt = cursor.at
+    return cursor.passesValues(1) ? { names, fault: cursor.since(faultAt), durationMs } : null
+  }
+
+  #payerOf(line: string): Payer {
+    let payer = this.#payers.get(line)
+    if (payer === undefined) {
+      payer = { line, kinds: new Map(), latest: null }
+      this.#payers.set(line, payer)
+    }
+    return payer
+  }
+
+  #kindOf(traits: RowTraits): RowKind {
+    const { kind, outcome, coverage, names, fault } = traits
+    const { kinds } = this.#payer
+    const name = `${kind} ${outcome} ${coverage} ${names}${fault}`
+    const known = kinds.get(name)
+    if (known !== undefined) return known
+    const made = { ...traits, number: ++this.#kindCount }
+    kinds.set(name, made)
+    this.#addKind(made)
+    return made
+  }
+
+  #addKind({ kind, outcome, coverage, names, fault }: RowKind): void {
+    const { keyHash, organizationId, workspaceId } = readPayerIds(this.#payer.line)
+    this.#keys.push(plainText(keyHash))
+    this.#organizations.push(plainText(organizationId))
+    this.#workspaces.push(plainText(workspaceId ?? ''))
+    const [model, , provider, api, why] = parseTail(`[${names}${fault.slice(0, -1)}]`)
+    this.#kinds.push(kind)
     this.#models.push(plainText(model))
     this.#providers.push(plainText(provider))
-    this.#apis.push('')
-    this.#durations.push(Number(durationMs))
-    this.#faults.push(plainText(fault))
+    this.#apis.push(plainText(api))
+    this.#outcomes.push(kind === LOST ? LOST : (LEDGER_OUTCOMES[outcome] ?? 'failed'))
+    this.#faults.push(plainText(why))
+    this.#coverages.push(coverage)
+    this.#places.push(this.#firstPlace)
   }
 }
 
 /** Where they stand in the detail of a closed line (see row-text.ts). */
-const [MODEL, PROVIDER, API, DURATION, FAULT] = [1, 3, 4, 7, 11] as const
+const [MODEL, API, DURATION, FAULT] = [1, 4, 7, 11] as const
+
+interface DetailTraits extends Pick<RowTraits, 'names' | 'fault'> {
+  readonly durationMs: number
+}
+
+function parseDetail(tail: string): DetailTraits {
+  const values = parseTail(tail)
+  const traits = encodeTraits(values.slice(MODEL, API + 1), values[FAULT])
+  return { ...traits, durationMs: Number(values[DURATION]) }
+}
+
+function encodeTraits(names: readonly unknown[], fault: unknown): Pick<RowTraits, 'names' | 'fault'> {
+  const encode = (value: unknown): string => `${JSON.stringify(value ?? null)},`
+  return { names: names.map(encode).join(''), fault: encode(fault) }
+}
 
 function parseTail(tail: string): readonly unknown[] {
   try {
@@ -163,6 +219,16 @@ function parseTail(tail: string): readonly unknown[] {
   } catch {
     return []
   }
+}
+
+function isSame(a: RowTraits, b: RowTraits): boolean {
+  return (
+    a.kind === b.kind &&
+    a.outcome === b.outcome &&
+    a.coverage === b.coverage &&
+    a.names === b.names &&
+    a.fault === b.fault
+  )
 }
 
 const PLAIN = /^[\x20-\xff]*$/

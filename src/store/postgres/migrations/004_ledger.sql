@@ -133,37 +133,42 @@ BEGIN
   );
 END $$;
 
--- Texts hold a line for each row, because they need no quoting so.
+-- What rows have in common comes once, as a kind of rows: `row_numbers` says which of them a row is, counted from 1. The
+-- place of a row is that of its kind and its number among all rows. Texts hold a value per line, because they need no
+-- quoting so.
 CREATE FUNCTION sluice.ledger_rows_of(
   of_machine text,
-  row_begun bigint[], row_ids text, row_kinds text, row_places bigint[], row_keys text, row_organizations text,
-  row_workspaces text, row_models text, row_providers text, row_apis text, row_outcomes text, row_faults text,
-  row_coverages smallint[], row_costs bigint[], row_upstream bigint[], row_prompts bigint[], row_completions bigint[],
-  row_durations bigint[], row_details text
+  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
+  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
+  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
+  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text
 ) RETURNS SETOF sluice.ledger_rows LANGUAGE sql STABLE AS $$
-  SELECT timestamptz 'epoch' + r.begun * interval '1 millisecond', r.id, r.kind, of_machine, r.place, r.key_hash,
-    r.organization, r.workspace, coalesce(r.model, ''), coalesce(r.provider, ''), coalesce(r.api, ''), r.outcome,
-    r.fault, r.coverage, r.cost, r.upstream, r.prompt, r.completion, r.duration, r.detail
+  SELECT timestamptz 'epoch' + r.begun * interval '1 millisecond', r.id, k.kind, of_machine, k.place + r.number,
+    k.key_hash, k.organization, k.workspace, coalesce(k.model, ''), coalesce(k.provider, ''), coalesce(k.api, ''),
+    k.outcome, k.fault, k.coverage, CASE WHEN k.kind = 'lost' THEN 0 ELSE r.cost END,
+    CASE WHEN k.kind = 'lost' THEN r.cost ELSE 0 END, r.prompt, r.completion, r.duration, r.detail
   FROM unnest(
-    row_begun, string_to_array(row_ids, E'\n'), string_to_array(row_kinds, E'\n'), row_places,
-    string_to_array(row_keys, E'\n'), string_to_array(row_organizations, E'\n'),
-    string_to_array(row_workspaces, E'\n', ''), string_to_array(row_models, E'\n', ''),
-    string_to_array(row_providers, E'\n', ''), string_to_array(row_apis, E'\n', ''),
-    string_to_array(row_outcomes, E'\n'), string_to_array(row_faults, E'\n', ''), row_coverages, row_costs,
-    row_upstream, row_prompts, row_completions, row_durations, string_to_array(row_details, E'\n')
-  ) AS r (
-    begun, id, kind, place, key_hash, organization, workspace, model, provider, api, outcome, fault, coverage, cost,
-    upstream, prompt, completion, duration, detail
-  )
+    row_numbers, row_begun, string_to_array(row_ids, E'\n'), row_costs, row_prompts, row_completions, row_durations,
+    string_to_array(row_details, E'\n')
+  ) WITH ORDINALITY AS r (of_kind, begun, id, cost, prompt, completion, duration, detail, number)
+  JOIN unnest(
+    string_to_array(kind_keys, E'\n'), string_to_array(kind_organizations, E'\n'),
+    string_to_array(kind_workspaces, E'\n', ''), string_to_array(kind_kinds, E'\n'),
+    string_to_array(kind_models, E'\n', ''), string_to_array(kind_providers, E'\n', ''),
+    string_to_array(kind_apis, E'\n', ''), string_to_array(kind_outcomes, E'\n'),
+    string_to_array(kind_faults, E'\n', ''), kind_coverages::smallint[], kind_places
+  ) WITH ORDINALITY AS k (
+    key_hash, organization, workspace, kind, model, provider, api, outcome, fault, coverage, place, number
+  ) ON k.number = r.of_kind
 $$;
 
 -- Answers how many rows were refused. They are looked for one by one when all together are.
 CREATE FUNCTION sluice.put_ledger_rows(
   of_machine text,
-  row_begun bigint[], row_ids text, row_kinds text, row_places bigint[], row_keys text, row_organizations text,
-  row_workspaces text, row_models text, row_providers text, row_apis text, row_outcomes text, row_faults text,
-  row_coverages smallint[], row_costs bigint[], row_upstream bigint[], row_prompts bigint[], row_completions bigint[],
-  row_durations bigint[], row_details text
+  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
+  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
+  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
+  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text
 ) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -176,8 +181,8 @@ BEGIN
       PERFORM sluice.make_ledger_day(day);
     END LOOP;
     INSERT INTO sluice.ledger_rows SELECT * FROM sluice.ledger_rows_of(
-      of_machine, row_begun, row_ids, row_kinds, row_places, row_keys, row_organizations, row_workspaces,
-      row_models, row_providers, row_apis, row_outcomes, row_faults, row_coverages, row_costs, row_upstream,
+      of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
+      kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
       row_prompts, row_completions, row_durations, row_details
     );
     RETURN 0;
@@ -185,8 +190,8 @@ BEGIN
     NULL;
   END;
   FOR one IN SELECT * FROM sluice.ledger_rows_of(
-      of_machine, row_begun, row_ids, row_kinds, row_places, row_keys, row_organizations, row_workspaces,
-      row_models, row_providers, row_apis, row_outcomes, row_faults, row_coverages, row_costs, row_upstream,
+      of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
+      kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
       row_prompts, row_completions, row_durations, row_details
     ) ORDER BY begun_at
   LOOP
@@ -243,10 +248,10 @@ CREATE FUNCTION sluice.take_journals(
   of_machine text, of_folder text, of_epoch bigint,
   journals text[], from_segments bigint[], from_positions bigint[], to_segments bigint[], to_positions bigint[],
   ends boolean[],
-  row_begun bigint[], row_ids text, row_kinds text, row_places bigint[], row_keys text, row_organizations text,
-  row_workspaces text, row_models text, row_providers text, row_apis text, row_outcomes text, row_faults text,
-  row_coverages smallint[], row_costs bigint[], row_upstream bigint[], row_prompts bigint[], row_completions bigint[],
-  row_durations bigint[], row_details text,
+  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
+  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
+  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
+  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text,
   closed_journals text[], closed_ids text[], opened_journals text[], opened_ids text[], opened_lines text[],
   hour_numbers bigint[], hour_keys text[], hour_organizations text[], hour_coverages smallint[], hour_costs bigint[],
   hour_prompts bigint[], hour_completions bigint[], hour_calls bigint[],
@@ -275,9 +280,9 @@ BEGIN
     WHERE j.folder = of_folder AND j.journal = p.journal;
 
   refused := sluice.put_ledger_rows(
-    of_machine, row_begun, row_ids, row_kinds, row_places, row_keys, row_organizations, row_workspaces, row_models,
-    row_providers, row_apis, row_outcomes, row_faults, row_coverages, row_costs, row_upstream, row_prompts,
-    row_completions, row_durations, row_details
+    of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
+    kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
+    row_prompts, row_completions, row_durations, row_details
   );
 
   DELETE FROM sluice.ledger_open_calls o

@@ -1,0 +1,76 @@
+/**
+ * Reads a line of the ledger value by value, without making anything of those that are passed over. What does not stand
+ * there as our own lines have it is told, and then the line is parsed instead.
+ */
+const ZERO = 0x30
+const NINE = 0x39
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+export class LineCursor {
+  #line = ''
+  at = 0
+
+  begin(line: string, at: number): void {
+    this.#line = line
+    this.at = at
+  }
+
+  /** A whole number, and passes the character behind it; NaN where there is none. */
+  whole(): number {
+    const line = this.#line
+    const begin = this.at
+    let at = begin
+    let number = 0
+    for (;;) {
+      const code = line.charCodeAt(at)
+      if (!(code >= ZERO && code <= NINE)) break
+      number = number * 10 + (code - ZERO)
+      at++
+    }
+    this.at = at + 1
+    return at === begin ? Number.NaN : number
+  }
+
+  /** Passes that text; false where another one stands. */
+  passes(text: string): boolean {
+    if (!this.#line.startsWith(text, this.at)) return false
+    this.at += text.length
+    return true
+  }
+
+  /** Passes an object of figures, whose names are ours and hold no brackets, and the comma behind it. */
+  passesFigures(): boolean {
+    if (this.passes('{},')) return true
+    const end = this.#line.indexOf('},', this.at)
+    if (end < 0) return false
+    this.at = end + 2
+    return true
+  }
+
+  /** Passes so many values with their commas: numbers, null, and texts without an escape. */
+  passesValues(count: number): boolean {
+    for (let passed = 0; passed < count; passed++) {
+      const end = this.#line.charCodeAt(this.at) === QUOTE ? this.#endOfText() : this.at
+      const comma = end < 0 ? -1 : this.#line.indexOf(',', end)
+      if (comma < 0) return false
+      this.at = comma + 1
+    }
+    return true
+  }
+
+  /** What was passed since. */
+  since(at: number): string {
+    return this.#line.slice(at, this.at)
+  }
+
+  /** Behind the text that begins here; -1 when it has an escape or no end. */
+  #endOfText(): number {
+    for (let at = this.at + 1; at < this.#line.length; at++) {
+      const code = this.#line.charCodeAt(at)
+      if (code === QUOTE) return at + 1
+      if (code === BACKSLASH) return -1
+    }
+    return -1
+  }
+}
