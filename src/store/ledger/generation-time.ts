@@ -40,8 +40,8 @@ let lastTime = 0
  * last.
  */
 export function readGenerationTime(line: string, at: number): number {
+  if (lastPrefix !== '' && line.startsWith(lastPrefix, at)) return lastTime
   const prefix = line.slice(at, at + RANDOM_AT)
-  if (prefix === lastPrefix) return lastTime
   let time = 0
   for (let digit = TIME_AT; digit < RANDOM_AT; digit++) time = time * 32 + BASE32.indexOf(prefix[digit]!)
   lastPrefix = prefix

@@ -5,6 +5,7 @@
 const ZERO = 0x30
 const NINE = 0x39
 const QUOTE = 0x22
+const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
 export class LineCursor {
@@ -50,27 +51,25 @@ export class LineCursor {
 
   /** Passes so many values with their commas: numbers, null, and texts without an escape. */
   passesValues(count: number): boolean {
+    const line = this.#line
+    let at = this.at
     for (let passed = 0; passed < count; passed++) {
-      const end = this.#line.charCodeAt(this.at) === QUOTE ? this.#endOfText() : this.at
-      const comma = end < 0 ? -1 : this.#line.indexOf(',', end)
-      if (comma < 0) return false
-      this.at = comma + 1
+      let code = line.charCodeAt(at)
+      if (code === QUOTE) {
+        do code = line.charCodeAt(++at)
+        while (code !== QUOTE && code !== BACKSLASH && at < line.length)
+        if (code !== QUOTE) return false
+        at++
+      }
+      while (line.charCodeAt(at) !== COMMA) if (++at >= line.length) return false
+      at++
     }
+    this.at = at
     return true
   }
 
   /** What was passed since. */
   since(at: number): string {
     return this.#line.slice(at, this.at)
-  }
-
-  /** Behind the text that begins here; -1 when it has an escape or no end. */
-  #endOfText(): number {
-    for (let at = this.at + 1; at < this.#line.length; at++) {
-      const code = this.#line.charCodeAt(at)
-      if (code === QUOTE) return at + 1
-      if (code === BACKSLASH) return -1
-    }
-    return -1
   }
 }

@@ -10,6 +10,9 @@ const CELL_BYTES = 12
 const VALUE_BYTES = 8
 const HIGH_PLACE = 2 ** 32
 const FIRST_ROWS = 256
+const FIRST_BYTES = 1024
+/** Texts that are joined at a time. */
+const MOST_WAITING = 64
 
 /** A column of whole numbers: an array of `bigint` in its binary form, so that no digits are written and read. */
 export class NumberColumn {
@@ -27,12 +30,17 @@ export class NumberColumn {
     this.#end += CELL_BYTES
   }
 
+  /** Valid until the column is cleared. */
   get value(): Buffer {
     const length = (this.#end - HEAD_BYTES) / CELL_BYTES
     const head = [length === 0 ? 0 : 1, 0, BIGINT, length, 1]
     for (const [at, field] of head.entries()) this.#view.setInt32(4 * at, field)
     // Without dimensions there is none to tell the length of.
     return this.#bytes.subarray(0, length === 0 ? 12 : this.#end)
+  }
+
+  clear(): void {
+    this.#end = HEAD_BYTES
   }
 
   #grow(): void {
@@ -57,16 +65,43 @@ function toWhole(value: number): number {
  * quoting, here or there.
  */
 export class TextColumn {
-  readonly #values: string[] = []
+  /** Joined some at a time: all of them would be a text that is moved to where only a full collection frees it. */
+  readonly #waiting: string[] = []
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #end = 0
 
   push(value: string): void {
-    this.#values.push(value)
+    this.#waiting.push(value)
+    if (this.#waiting.length === MOST_WAITING) this.#write()
   }
 
+  /** Valid until the column is cleared. */
   get value(): Buffer {
-    const text = this.#values.join('\n')
-    const bytes = Buffer.from(text.includes('\0') ? text.replaceAll('\0', '\\u0000') : text, 'latin1')
+    if (this.#waiting.length > 0) this.#write()
+    // Without the line end behind the last one.
+    const bytes = this.#bytes.subarray(0, Math.max(0, this.#end - 1))
+    const text = bytes.includes(0)
+      ? Buffer.from(bytes.toString('latin1').replaceAll('\0', '\\u0000'), 'latin1')
+      : bytes
     // PostgreSQL takes nothing else, and one bad name must not stop the ledger.
-    return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'))
+    return isUtf8(text) ? text : Buffer.from(text.toString('utf8'))
+  }
+
+  clear(): void {
+    this.#waiting.length = 0
+    this.#end = 0
+  }
+
+  #write(): void {
+    const text = `${this.#waiting.join('\n')}\n`
+    this.#waiting.length = 0
+    const end = this.#end + text.length
+    if (end > this.#bytes.length) {
+      const bytes = Buffer.allocUnsafe(Math.max(end, 2 * this.#bytes.length))
+      this.#bytes.copy(bytes, 0, 0, this.#end)
+      this.#bytes = bytes
+    }
+    this.#bytes.write(text, this.#end, 'latin1')
+    this.#end = end
   }
 }

@@ -38,8 +38,10 @@ interface Payer {
 }
 
 const NO_FAULT = 'null,'
+/** No payer line is empty. */
+const NOBODY: Payer = { line: '\n', kinds: new Map(), latest: null }
 
-/** Rows in the order of the parameters `kind_…` and `row_…` of `sluice.take_journals`. */
+/** Rows in the order of the parameters `row_…` and `kind_…` of `sluice.take_journals`. */
 export class RowColumns {
   readonly #keys = new TextColumn()
   readonly #organizations = new TextColumn()
@@ -62,9 +64,16 @@ export class RowColumns {
   readonly #durations = new NumberColumn()
   readonly #details = new TextColumn()
 
+  /** The longest first: what a statement is written into grows by parts of its length. */
+  readonly #all = [
+    ...[this.#details, this.#ids, this.#begun, this.#kindsOfRows, this.#costs, this.#prompts],
+    ...[this.#completions, this.#durations],
+    ...[this.#keys, this.#organizations, this.#workspaces, this.#kinds, this.#models, this.#providers],
+    ...[this.#apis, this.#outcomes, this.#faults, this.#coverages, this.#places],
+  ]
   readonly #payers = new Map<string, Payer>()
   readonly #cursor = new LineCursor()
-  #payer: Payer = { line: '', kinds: new Map(), latest: null }
+  #payer: Payer = NOBODY
   #kindCount = 0
   #length = 0
   /** Of the row before the first: that of a row is beyond it by the row's number. */
@@ -98,13 +107,19 @@ export class RowColumns {
     else this.#addClosed(line, isPart(id) ? 'part' : 'call')
   }
 
+  /** Valid until they are cleared. */
   get values(): readonly unknown[] {
-    return [
-      ...[this.#keys, this.#organizations, this.#workspaces, this.#kinds, this.#models, this.#providers],
-      ...[this.#apis, this.#outcomes, this.#faults, this.#coverages, this.#places],
-      ...[this.#kindsOfRows, this.#begun, this.#ids, this.#costs, this.#prompts, this.#completions],
-      ...[this.#durations, this.#details],
-    ].map(({ value }) => value)
+    return this.#all.map(({ value }) => value)
+  }
+
+  /** For other rows, in the memory of these: what a batch takes outlives the collections of what is young. */
+  clear(): void {
+    for (const column of this.#all) column.clear()
+    this.#payers.clear()
+    this.#payer = NOBODY
+    this.#kindCount = 0
+    this.#length = 0
+    this.#firstPlace = 0
   }
 
   /** `C id cost coverage outcome promptTokens completionTokens` and the detail. */

@@ -42,14 +42,18 @@ const DONE = Object.freeze({ committed: Promise.resolve(true), durable: Promise.
 export function openPostgresLedger(options: PostgresLedgerOptions): WritableLedger {
   const { database, machine, folder } = options
   const underWay = new Set<Promise<unknown>>()
+  /** Of statements that are over. */
+  const spare: RowColumns[] = []
   const append = async (pieces: readonly JournalPiece[], isInherited: boolean): Promise<boolean> => {
     const deltas = pieces.flatMap(({ batch }) => batch.deltas)
     const spent = options.spentBy(deltas)
     const epoch = isInherited ? NO_EPOCH : options.epoch()
+    const rows = spare.pop() ?? new RowColumns()
+    for (const piece of pieces) rows.addPiece(piece)
     const values = [
       ...[machine, folder, epoch],
       ...pieceColumns(pieces),
-      ...rowColumns(pieces),
+      ...rows.values,
       ...openCallColumns(pieces),
       ...hourColumns(deltas),
       ...sumColumns(deltas),
@@ -60,6 +64,9 @@ export function openPostgresLedger(options: PostgresLedgerOptions): WritableLedg
       `SELECT sluice.take_journals(${placeholders(values.length)}) AS refused`,
       values,
     )
+    // Nobody reads them any more; behind a failure that is not known.
+    rows.clear()
+    spare.push(rows)
     const refused = outcome?.refused ?? null
     if (refused !== null && refused > 0) options.onRefused(refused)
     return refused !== null
@@ -218,12 +225,6 @@ function pieceColumns(pieces: readonly JournalPiece[]): readonly unknown[] {
     pieces.map(({ to }) => to.offset),
     pieces.map(({ to }) => to.done),
   ]
-}
-
-function rowColumns(pieces: readonly JournalPiece[]): readonly unknown[] {
-  const columns = new RowColumns()
-  for (const piece of pieces) columns.addPiece(piece)
-  return columns.values
 }
 
 function openCallColumns(pieces: readonly JournalPiece[]): readonly unknown[] {

@@ -15,9 +15,10 @@ const LOST = {
 
 /** Rows as the database makes them of the columns. */
 function rowsOf(columns: RowColumns) {
-  const [keys, organizations, workspaces, kinds, models, providers, apis, outcomes, faults, ...figures] =
+  const [details, ids, begun, numbers, costs, prompts, completions, durations, ...more] =
     columns.values as Buffer[]
-  const [coverages, places, numbers, begun, ids, costs, prompts, completions, durations, details] = figures
+  const [keys, organizations, workspaces, kinds, models, providers, apis, outcomes, faults, ...rest] = more
+  const [coverages, places] = rest
   const texts = (column: Buffer | undefined): string[] => column!.toString().split('\n')
   const kindColumns = [keys, organizations, workspaces, kinds, models, providers, apis, outcomes, faults]
   const ofKinds = kindColumns.map(texts)

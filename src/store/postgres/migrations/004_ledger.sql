@@ -133,27 +133,27 @@ BEGIN
   );
 END $$;
 
--- What rows have in common comes once, as a kind of rows: `row_numbers` says which of them a row is, counted from 1. The
+-- What rows have in common comes once, as a kind of rows: `row_kinds` says which of them a row is, counted from 1. The
 -- place of a row is that of its kind and its number among all rows. Texts hold a value per line, because they need no
 -- quoting so.
 CREATE FUNCTION sluice.ledger_rows_of(
   of_machine text,
-  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
-  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
-  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
-  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text
+  row_details text, row_ids text, row_begun bigint[], row_kinds bigint[], row_costs bigint[], row_prompts bigint[],
+  row_completions bigint[], row_durations bigint[], kind_keys text, kind_organizations text, kind_workspaces text,
+  kind_names text, kind_models text, kind_providers text, kind_apis text, kind_outcomes text, kind_faults text,
+  kind_coverages bigint[], kind_places bigint[]
 ) RETURNS SETOF sluice.ledger_rows LANGUAGE sql STABLE AS $$
   SELECT timestamptz 'epoch' + r.begun * interval '1 millisecond', r.id, k.kind, of_machine, k.place + r.number,
     k.key_hash, k.organization, k.workspace, coalesce(k.model, ''), coalesce(k.provider, ''), coalesce(k.api, ''),
     k.outcome, k.fault, k.coverage, CASE WHEN k.kind = 'lost' THEN 0 ELSE r.cost END,
     CASE WHEN k.kind = 'lost' THEN r.cost ELSE 0 END, r.prompt, r.completion, r.duration, r.detail
   FROM unnest(
-    row_numbers, row_begun, string_to_array(row_ids, E'\n'), row_costs, row_prompts, row_completions, row_durations,
-    string_to_array(row_details, E'\n')
-  ) WITH ORDINALITY AS r (of_kind, begun, id, cost, prompt, completion, duration, detail, number)
+    string_to_array(row_details, E'\n'), string_to_array(row_ids, E'\n'), row_begun, row_kinds, row_costs, row_prompts,
+    row_completions, row_durations
+  ) WITH ORDINALITY AS r (detail, id, begun, of_kind, cost, prompt, completion, duration, number)
   JOIN unnest(
     string_to_array(kind_keys, E'\n'), string_to_array(kind_organizations, E'\n'),
-    string_to_array(kind_workspaces, E'\n', ''), string_to_array(kind_kinds, E'\n'),
+    string_to_array(kind_workspaces, E'\n', ''), string_to_array(kind_names, E'\n'),
     string_to_array(kind_models, E'\n', ''), string_to_array(kind_providers, E'\n', ''),
     string_to_array(kind_apis, E'\n', ''), string_to_array(kind_outcomes, E'\n'),
     string_to_array(kind_faults, E'\n', ''), kind_coverages::smallint[], kind_places
@@ -165,10 +165,10 @@ $$;
 -- Answers how many rows were refused. They are looked for one by one when all together are.
 CREATE FUNCTION sluice.put_ledger_rows(
   of_machine text,
-  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
-  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
-  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
-  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text
+  row_details text, row_ids text, row_begun bigint[], row_kinds bigint[], row_costs bigint[], row_prompts bigint[],
+  row_completions bigint[], row_durations bigint[], kind_keys text, kind_organizations text, kind_workspaces text,
+  kind_names text, kind_models text, kind_providers text, kind_apis text, kind_outcomes text, kind_faults text,
+  kind_coverages bigint[], kind_places bigint[]
 ) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -181,18 +181,18 @@ BEGIN
       PERFORM sluice.make_ledger_day(day);
     END LOOP;
     INSERT INTO sluice.ledger_rows SELECT * FROM sluice.ledger_rows_of(
-      of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
-      kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
-      row_prompts, row_completions, row_durations, row_details
+      of_machine, row_details, row_ids, row_begun, row_kinds, row_costs, row_prompts, row_completions, row_durations,
+      kind_keys, kind_organizations, kind_workspaces, kind_names, kind_models, kind_providers, kind_apis,
+      kind_outcomes, kind_faults, kind_coverages, kind_places
     );
     RETURN 0;
   EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
     NULL;
   END;
   FOR one IN SELECT * FROM sluice.ledger_rows_of(
-      of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
-      kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
-      row_prompts, row_completions, row_durations, row_details
+      of_machine, row_details, row_ids, row_begun, row_kinds, row_costs, row_prompts, row_completions, row_durations,
+      kind_keys, kind_organizations, kind_workspaces, kind_names, kind_models, kind_providers, kind_apis,
+      kind_outcomes, kind_faults, kind_coverages, kind_places
     ) ORDER BY begun_at
   LOOP
     BEGIN
@@ -248,10 +248,10 @@ CREATE FUNCTION sluice.take_journals(
   of_machine text, of_folder text, of_epoch bigint,
   journals text[], from_segments bigint[], from_positions bigint[], to_segments bigint[], to_positions bigint[],
   ends boolean[],
-  kind_keys text, kind_organizations text, kind_workspaces text, kind_kinds text, kind_models text,
-  kind_providers text, kind_apis text, kind_outcomes text, kind_faults text, kind_coverages bigint[],
-  kind_places bigint[], row_numbers bigint[], row_begun bigint[], row_ids text, row_costs bigint[],
-  row_prompts bigint[], row_completions bigint[], row_durations bigint[], row_details text,
+  row_details text, row_ids text, row_begun bigint[], row_kinds bigint[], row_costs bigint[], row_prompts bigint[],
+  row_completions bigint[], row_durations bigint[], kind_keys text, kind_organizations text, kind_workspaces text,
+  kind_names text, kind_models text, kind_providers text, kind_apis text, kind_outcomes text, kind_faults text,
+  kind_coverages bigint[], kind_places bigint[],
   closed_journals text[], closed_ids text[], opened_journals text[], opened_ids text[], opened_lines text[],
   hour_numbers bigint[], hour_keys text[], hour_organizations text[], hour_coverages smallint[], hour_costs bigint[],
   hour_prompts bigint[], hour_completions bigint[], hour_calls bigint[],
@@ -280,9 +280,9 @@ BEGIN
     WHERE j.folder = of_folder AND j.journal = p.journal;
 
   refused := sluice.put_ledger_rows(
-    of_machine, kind_keys, kind_organizations, kind_workspaces, kind_kinds, kind_models, kind_providers,
-    kind_apis, kind_outcomes, kind_faults, kind_coverages, kind_places, row_numbers, row_begun, row_ids, row_costs,
-    row_prompts, row_completions, row_durations, row_details
+    of_machine, row_details, row_ids, row_begun, row_kinds, row_costs, row_prompts, row_completions, row_durations,
+    kind_keys, kind_organizations, kind_workspaces, kind_names, kind_models, kind_providers, kind_apis,
+    kind_outcomes, kind_faults, kind_coverages, kind_places
   );
 
   DELETE FROM sluice.ledger_open_calls o
