@@ -21,6 +21,8 @@ import type { DelayObserver, DelaySource } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
+import { type ConnectionPorts, scimConnectionEndpoints } from './features/scim-connections/endpoints.js'
+import { type ScimProviderPorts, scimProviderEndpoints } from './features/scim-provider/endpoints.js'
 import {
   INTERFACE_VERSION,
   type ServicePorts,
@@ -62,6 +64,8 @@ export interface AppPorts {
   readonly federationAdmin: FederationAdmin
   readonly files: FilePorts
   readonly scim: ScimPorts
+  readonly scimConnections: ConnectionPorts
+  readonly scimProvider: ScimProviderPorts
   readonly fleet: FleetView
   readonly start: StartPorts
 }
@@ -130,6 +134,8 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...federationAdminEndpoints(ports.federationAdmin),
     ...fileEndpoints(ports.files),
     ...scimEndpoints(ports.scim),
+    ...scimConnectionEndpoints(ports.scimConnections),
+    ...scimProviderEndpoints(ports.scimProvider),
     ...fleetEndpoints(ports.fleet),
   ]
 }

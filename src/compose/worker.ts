@@ -21,6 +21,7 @@ import { WorkerStats } from '../telemetry/counters/worker-stats.js'
 import { formatMetrics } from '../telemetry/prometheus/fleet-metrics.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
 import { WorkerAccounting } from './accounting.js'
+import { composeDirectory } from './directory.js'
 import { composeFederation } from './federation.js'
 import { composeFileFetching } from './file-fetching.js'
 import { composeInference } from './gateway.js'
@@ -133,6 +134,7 @@ function composeParts(settings: WorkerSettings) {
     statements: () => settings.opened.fleet?.database.statementsByKind() ?? {},
     connections,
   })
+  const directory = composeDirectory(context, accounting.addressLeases)
   const lab = new LabAgent({ worker, config, log })
   const lifecycle = { draining: false }
   const spool = fileSpool(config.dataDir, takeRoom)
@@ -146,6 +148,7 @@ function composeParts(settings: WorkerSettings) {
     inference,
     federation,
     files,
+    directory,
     stats,
     lab,
     lifecycle,
@@ -199,7 +202,7 @@ function endpointPorts(
       fileBytes: config.limits.uploadBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
-    scim: { scim: store.scim, accounts: store.accounts, clock },
+    ...parts.directory,
     fleet: opened.fleetView,
     start: startPorts(config, listeningUrl),
   }

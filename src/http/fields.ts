@@ -53,6 +53,14 @@ export function boundedString(min: number, max: number): StringSchema {
   )
 }
 
+/** A time with a zone, as text. */
+export function timeString() {
+  return z.iso.datetime({
+    offset: true,
+    error: 'must be an ISO 8601 date-time with a zone, such as 2030-01-31T12:00:00Z',
+  })
+}
+
 /** A number between two inclusive bounds. JSON's 1e400 arrives as Infinity and is out of every range. */
 export function boundedNumber(min: number, max: number): NumberSchema {
   return inRange(jsonNumber('number'), min, max).meta({ type: 'number', minimum: min, maximum: max })

@@ -60,7 +60,10 @@ function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObje
   }
 }
 
-function requestBodyOf({ body, form, upload, examples }: Endpoint, schemas: SchemaCollector): JsonObject {
+function requestBodyOf(
+  { body, form, upload, examples, dialect }: Endpoint,
+  schemas: SchemaCollector,
+): JsonObject {
   const schemaOf = (schema: z.ZodType | JsonSchema) => ({ schema: schemas.jsonSchemaOf(schema, 'input') })
   const json = upload === undefined ? body : upload.json
   const shown = examples === undefined ? {} : { examples: exampleObjects(examples) }
@@ -72,7 +75,7 @@ function requestBodyOf({ body, form, upload, examples }: Endpoint, schemas: Sche
       },
     }),
     ...(form !== undefined && { [FORM_TYPE]: { ...formContent(form), ...shown } }),
-    ...(json !== undefined && { 'application/json': { ...schemaOf(json), ...shown } }),
+    ...(json !== undefined && { [dialect.mediaType ?? 'application/json']: { ...schemaOf(json), ...shown } }),
   }
   return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } }
 }

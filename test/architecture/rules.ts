@@ -287,7 +287,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
      src/store/account-store.ts src/store/federation-store.ts src/store/fleet-view.ts
-     src/store/ledger-store.ts src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
      src/federation/`,
   ),
   rule(

@@ -62,6 +62,15 @@ const TAGS = [
   },
   { name: 'Directory groups', description: 'Groups of a directory, and the roles they give in workspaces.' },
   {
+    name: 'Directory connections',
+    description: 'Which identity providers deliver people and groups, their tokens, and what they have sent.',
+  },
+  {
+    name: 'Provisioning',
+    description:
+      'SCIM 2.0 for identity providers: people and groups, with the token of a connection. Bodies may be sent as `application/json` as well.',
+  },
+  {
     name: 'Practice API',
     description:
       'A target for load tests: cheap reads, durable writes, a scan, work for the CPU, a slow report.',

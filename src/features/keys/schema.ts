@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import { dataAnswer, recordEncoder } from '../../http/answers.js'
-import { boundedInteger, boundedNumber, boundedString, noteOptions } from '../../http/fields.js'
+import { boundedInteger, boundedNumber, boundedString, noteOptions, timeString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
 import type { Spending } from '../../store/ledger-store.js'
@@ -31,13 +31,7 @@ const ByokInLimit = z
   .optional()
   .meta({ description: 'Kept, and without effect: callers cannot bring keys of providers here.' })
 
-const ExpiresAt = z.iso
-  .datetime({
-    offset: true,
-    error: 'must be an ISO 8601 date-time with a zone, such as 2030-01-31T12:00:00Z',
-  })
-  .nullable()
-  .optional()
+const ExpiresAt = timeString().nullable().optional()
 
 /** Nothing silently dropped (contract/decisions 10): keys are made by this server alone. */
 const NoForeignKey = z

@@ -58,6 +58,9 @@ const made: Record<string, string> = {
   put_scim_group: '3f0d9f6e-7f0e-4c3b-9a51-0b8f6f9a1c22',
 }
 
+/** Provisioning has a credential of its own. */
+let provisioningToken = ''
+
 const post = async (path: string, body: object): Promise<Json> =>
   JSON.parse((await sendBody('POST', path, 'application/json', body)).text)
 
@@ -65,10 +68,11 @@ function sendBody(method: string, path: string, mediaType: string, value: object
   const form = mediaType.startsWith('multipart/') ? multipartOf(value) : null
   const body =
     form?.body ??
-    (mediaType === 'application/json'
+    (mediaType.endsWith('json')
       ? JSON.stringify(value)
       : new URLSearchParams(value as Record<string, string>).toString())
-  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': form?.mediaType ?? mediaType }
+  const key = path.startsWith('/api/v1/scim/v2/') ? provisioningToken : MANAGEMENT_KEY
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': form?.mediaType ?? mediaType }
   return client.send({ method: method as 'POST', path: `${path}`, body, headers })
 }
 
@@ -124,6 +128,21 @@ test('every example is answered with success, or as the document says where it n
     role: 'admin',
   }
   made.update_scim_group_mapping = (await post('/api/v1/scim/group-mappings', mapping)).data.id
+  const connection = (await post('/api/v1/scim-connections', { name: 'made' })).data.id
+  provisioningToken = (await post(`/api/v1/scim-connections/${connection}/tokens`, {})).token
+  const other = (await post('/api/v1/scim-connections', { name: 'other' })).data.id
+  for (const operation of [
+    'update_scim_connection',
+    'create_scim_connection_token',
+    'approve_scim_held_removals',
+  ])
+    made[operation] = other
+  const user = await post('/api/v1/scim/v2/Users', { userName: 'made@example.com' })
+  const group = await post('/api/v1/scim/v2/Groups', { displayName: 'Made' })
+  for (const verb of ['replace', 'update']) {
+    made[`${verb}_provisioned_user`] = user.id
+    made[`${verb}_provisioned_group`] = group.id
+  }
   await post('/api/v1/items', { name: 'made', price: 1 })
 
   for (const { operation, mediaType, name, value } of examples) {
@@ -141,5 +160,6 @@ test('every example is answered with success, or as the document says where it n
   }
 })
 
-const isJson = ({ headers }: HttpReply): boolean => headers['content-type'] === 'application/json'
+const isJson = ({ headers }: HttpReply): boolean =>
+  /^application\/(scim\+)?json$/.test(String(headers['content-type']))
 const isSuccess = ({ status }: HttpReply): boolean => status >= 200 && status < 300

@@ -101,7 +101,7 @@ export class DocumentRules {
     const types = Object.keys(doc.content ?? {})
     if (types.length === 0) return reply.body.length > 0 ? ['a body where none is documented'] : []
     if (type === undefined || !types.includes(type)) return [`media type ${type} is none of ${types.join()}`]
-    const value: unknown = type === 'application/json' ? reply.json : reply.text
+    const value: unknown = /^application\/(scim\+)?json$/.test(type) ? reply.json : reply.text
     return this.#valueFaults(doc.content![type]!.schema, value)
   }
 
