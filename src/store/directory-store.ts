@@ -264,6 +264,8 @@ export interface DirectoryGroups {
     group: DirectoryGroup,
     members: readonly string[],
     actor: ScimActor,
+    /** How some of them are shown, by their id. */
+    displays?: ReadonlyMap<string, string>,
   ): Promise<DirectoryWrite<DirectoryGroup>>
   /** Costs the members that change, not those that are in it (`replace` reads all). `version` counts changes of either. */
   changeGroup<R>(

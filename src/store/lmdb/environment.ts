@@ -5,7 +5,7 @@
 import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
-import type { RecordSpace } from '../records/record-space.js'
+import type { RecordSpace, ValuePage } from '../records/record-space.js'
 import { beginsWith, endOfPrefix } from './key-prefix.js'
 import { LastTransaction } from './last-transaction.js'
 
@@ -128,20 +128,25 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
   }
 
   /** As `valuesWithPrefix`, a page of them. */
-  valuesOfPage(table: LmdbByteTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
+  valuesOfPage(table: LmdbByteTable, prefix: Uint8Array, { offset, limit, from }: ValuePage): Buffer[] {
     const end = endOfPrefix(prefix)
-    const start = prefix.length === 0 ? {} : { start: prefix }
-    const range = { ...start, ...(end && { end }), offset, limit, ...this.#reads() }
+    const start = from ?? prefix
+    const range = {
+      ...(start.length > 0 && { start }),
+      ...(end && { end }),
+      ...{ offset, limit },
+      ...this.#reads(),
+    }
     return limit === 0 ? [] : Array.from(table.getRange(range), ({ value }) => value)
   }
 
-  /** As `valuesWithPrefix`, one by one with their keys. To be gone through at once. */
+  /** As `valuesWithPrefix`, one by one with their keys, from one of them on if it is named. To be gone through at once. */
   *entriesWithPrefix(
     table: LmdbByteTable,
     prefix: Uint8Array,
+    start: Uint8Array = prefix,
   ): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }> {
-    const start = prefix.length === 0 ? {} : { start: prefix }
-    for (const entry of table.getRange({ ...start, ...this.#reads() })) {
+    for (const entry of table.getRange({ ...(start.length > 0 && { start }), ...this.#reads() })) {
       if (!beginsWith(entry.key, prefix)) break
       yield entry
     }

@@ -1,9 +1,9 @@
 /** Who is in a group: an edge for each member, found from either end. For the inside of changes and snapshots. */
 import type { DirectoryGroup, HeldRemoval } from '../directory-store.js'
-import { type DirectoryTables, keyOf, memberKey } from './directory-tables.js'
+import { type DirectoryTables, keyOf, type ListPage, memberKey } from './directory-tables.js'
 
-/** What an edge says: a member's id, and since when it is in the group. */
-export type EdgeValue = readonly [memberId: string, addedAt: number]
+/** What an edge says: a member's id, since when it is in the group, and how the directory shows it there. */
+export type EdgeValue = readonly [memberId: string, addedAt: number, display?: string]
 
 /** A removal that takes no role away yet, and since when the member was in the group. */
 export interface HeldRecord extends HeldRemoval {
@@ -32,24 +32,24 @@ export function hasEdge(tables: DirectoryTables, group: GroupPlace, memberId: st
 export function edgesOf(
   tables: DirectoryTables,
   { id, connectionId }: GroupPlace,
-  offset?: number,
-  limit?: number,
+  page?: ListPage,
 ): EdgeValue[] {
-  return tables.list<[string, number]>(keyOf('e', connectionId, id), offset, limit)
+  return tables.list<[string, number, string?]>(keyOf('e', connectionId, id), page)
 }
 
 export function groupIdsOf(
   tables: DirectoryTables,
   connectionId: string,
   memberId: string,
-  limit?: number,
+  page?: ListPage,
 ): string[] {
-  return tables.texts(keyOf('b', connectionId, memberKey(memberId)), 0, limit)
+  return tables.texts(keyOf('b', connectionId, memberKey(memberId)), page)
 }
 
-export function addEdge(tables: DirectoryTables, group: GroupPlace, memberId: string, at: number): void {
-  const member = memberKey(memberId)
-  tables.put(edgeKey(group, member), [memberId, at] satisfies EdgeValue)
+/** Also in place of one that is there. */
+export function putEdge(tables: DirectoryTables, group: GroupPlace, edge: EdgeValue): void {
+  const member = memberKey(edge[0])
+  tables.put(edgeKey(group, member), edge)
   tables.putText(backKey(group, member), group.id)
 }
 
@@ -77,8 +77,8 @@ export function isHeld(tables: DirectoryTables, groupId: string, memberId: strin
   return tables.has(heldKey(groupId, memberId))
 }
 
-export function heldOfGroup(tables: DirectoryTables, groupId: string, limit?: number): HeldRecord[] {
-  return tables.list<HeldRecord>(keyOf('h', groupId), 0, limit)
+export function heldOfGroup(tables: DirectoryTables, groupId: string, page?: ListPage): HeldRecord[] {
+  return tables.list<HeldRecord>(keyOf('h', groupId), page)
 }
 
 export function heldOfOrganization(tables: DirectoryTables, organizationId: string): HeldRecord[] {

@@ -5,30 +5,32 @@ import type {
   DirectoryGroups,
   DirectoryPage,
   DirectoryWrite,
+  GroupMembership,
   MembershipChange,
   WriteRefusal,
 } from '../directory-store.js'
 import type { ScimActor } from '../scim-store.js'
 import {
-  addEdge,
+  type EdgeValue,
   edgeOf,
   edgesOf,
   groupIdsOf,
   hasEdge,
   heldOf,
+  putEdge,
   putHeld,
   removeEdge,
   removeHeld,
 } from './directory-edges.js'
 import { enlistGroup, reindexGroup, removeGroupHead } from './directory-lists.js'
 import type { DirectoryRemovals } from './directory-removals.js'
-import { type DirectoryTables, exactKey, foldedKey, keyOf } from './directory-tables.js'
+import { type DirectoryTables, exactKey, foldedKey, keyOf, type ListPage } from './directory-tables.js'
 import { RemovalWindow } from './removal-window.js'
 
 export function createGroups(tables: DirectoryTables, removals: DirectoryRemovals): DirectoryGroups {
   const { space } = tables
-  const page = (prefix: string | null, offset: number, limit: number): DirectoryPage<DirectoryGroup> => {
-    const entries = tables.texts(prefix, offset, limit).map((id) => tables.group(id)!)
+  const page = (prefix: string | null, part: ListPage): DirectoryPage<DirectoryGroup> => {
+    const entries = tables.texts(prefix, part).map((id) => tables.group(id)!)
     return { entries, total: tables.count(prefix) }
   }
   return {
@@ -36,10 +38,12 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
     groupsOf: ({ organizationId, connectionId }, lookup, offset, limit) =>
       space.inSnapshot(() => {
         if (tables.connection(connectionId)?.organizationId !== organizationId) return NO_GROUPS
-        if (lookup.by === 'all') return page(keyOf('G', connectionId), offset, limit)
+        if (lookup.by === 'all') {
+          return page(keyOf('G', connectionId), { offset, limit, after: lookup.after })
+        }
         const { by, value } = lookup
-        if (by === 'displayName') return page(keyOf('D', connectionId, foldedKey(value)), offset, limit)
-        if (by === 'externalId') return page(keyOf('X', connectionId, exactKey(value)), offset, limit)
+        if (by === 'displayName') return page(keyOf('D', connectionId, foldedKey(value)), { offset, limit })
+        if (by === 'externalId') return page(keyOf('X', connectionId, exactKey(value)), { offset, limit })
         const group = by === 'id' ? tables.group(value) : null
         const found = group?.connectionId === connectionId ? [group] : []
         return { entries: found.slice(offset, offset + limit), total: found.length }
@@ -48,8 +52,8 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
       space.inSnapshot(() => {
         const group = tables.group(groupId)
         if (group === null) return NO_GROUPS
-        const edges = edgesOf(tables, group, offset, limit)
-        const entries = edges.map(([memberId, addedAt]) => ({ groupId, memberId, addedAt }))
+        const edges = edgesOf(tables, group, { offset, limit })
+        const entries = edges.map((edge) => membershipOf(groupId, edge))
         return { entries, total: group.memberCount }
       }),
     isMember: (groupId, memberId) =>
@@ -64,7 +68,7 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
         const ids = groupIdsOf(tables, facts.connectionId, memberId)
         return ids.map((id) => tables.group(id)).filter((group) => group !== null)
       }),
-    addGroup: (group, members, actor) =>
+    addGroup: (group, members, actor, displays) =>
       removals.change((): DirectoryWrite<DirectoryGroup> => {
         const { id, organizationId, connectionId, createdAt } = group
         if (tables.connection(connectionId)?.organizationId !== organizationId) return { absent: true }
@@ -73,7 +77,8 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
         const next: DirectoryGroup = Object.freeze({ ...group, version: 1, memberCount: added.length })
         tables.put(keyOf('g', id)!, next)
         enlistGroup(tables, next)
-        for (const memberId of added) addEdge(tables, next, memberId, createdAt)
+        for (const memberId of added)
+          putEdge(tables, next, edgeFor(memberId, createdAt, displays?.get(memberId)))
         const subject = auditSubjectOf(next)
         tables.appendAudit('group.create', createdAt, actor, subject)
         tables.appendUsers('membership.add', createdAt, actor, subject, added)
@@ -86,7 +91,10 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
         const changed = change(current)
         if ('refused' in changed) return changed
         const members = changeOf(tables, current, changed.members)
-        if (changed.group === current && members.added.length + members.removed.length === 0) {
+        if (
+          changed.group === current &&
+          members.added.length + members.removed.length + members.shown.length === 0
+        ) {
           return { done: current }
         }
         return { done: applyChange(tables, current, changed.group, members, at, actor) }
@@ -112,10 +120,20 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
 
 const NO_GROUPS: DirectoryPage<never> = Object.freeze({ entries: [], total: 0 })
 
-/** Who comes and who goes when all is done. */
+function membershipOf(groupId: string, [memberId, addedAt, display]: EdgeValue): GroupMembership {
+  return { groupId, memberId, addedAt, ...(display !== undefined && { display }) }
+}
+
+function edgeFor(memberId: string, addedAt: number, display: string | undefined): EdgeValue {
+  return display === undefined ? [memberId, addedAt] : [memberId, addedAt, display]
+}
+
+/** Who comes, who goes and who is shown in another way when all is done. */
 interface MembersChange {
   readonly added: readonly string[]
   readonly removed: readonly string[]
+  readonly shown: readonly EdgeValue[]
+  readonly displays: ReadonlyMap<string, string>
 }
 
 /** Reads the members of the group only where they are replaced. */
@@ -125,46 +143,50 @@ function changeOf(
   changes: readonly MembershipChange[],
 ): MembersChange {
   const isIn = new Map<string, boolean>()
-  for (const { op, members } of changes) {
-    if (op === 'replace') {
+  const displays = new Map<string, string>()
+  for (const change of changes) {
+    if (change.op === 'replace') {
       for (const id of isIn.keys()) isIn.set(id, false)
       for (const [id] of edgesOf(tables, group)) isIn.set(id, false)
     }
-    for (const id of members) isIn.set(id, op !== 'remove')
+    for (const id of change.members) isIn.set(id, change.op !== 'remove')
+    if (change.op !== 'remove') for (const [id, display] of change.displays ?? []) displays.set(id, display)
   }
   const added: string[] = []
   const removed: string[] = []
+  const shown: EdgeValue[] = []
   for (const [id, shallBe] of isIn) {
-    if (shallBe !== hasEdge(tables, group, id)) (shallBe ? added : removed).push(id)
+    const edge = edgeOf(tables, group, id)
+    if (shallBe !== (edge !== null)) (shallBe ? added : removed).push(id)
+    else if (edge !== null && displays.has(id) && edge[2] !== displays.get(id))
+      shown.push(edgeFor(id, edge[1], displays.get(id)))
   }
-  return { added, removed }
+  return { added, removed, shown, displays }
 }
 
 function applyChange(
   tables: DirectoryTables,
   current: DirectoryGroup,
   changed: DirectoryGroup,
-  { added, removed }: MembersChange,
+  { added, removed, shown, displays }: MembersChange,
   at: number,
   actor: ScimActor,
 ): DirectoryGroup {
-  const { id, organizationId, connectionId, createdAt, version, memberCount } = current
+  const { id, organizationId, connectionId, createdAt, version } = current
+  const memberCount = current.memberCount + added.length - removed.length
   const identity = { id, organizationId, connectionId, createdAt, version: version + 1, updatedAt: at }
-  const next: DirectoryGroup = Object.freeze({
-    ...changed,
-    ...identity,
-    memberCount: memberCount + added.length - removed.length,
-  })
+  const next: DirectoryGroup = Object.freeze({ ...changed, ...identity, memberCount })
   tables.put(keyOf('g', id)!, next)
   reindexGroup(tables, current, next)
   const held = removeMembers(tables, current, removed, at)
+  for (const edge of shown) putEdge(tables, next, edge)
   for (const memberId of added) {
-    addEdge(tables, next, memberId, at)
+    putEdge(tables, next, edgeFor(memberId, at, displays.get(memberId)))
     const cancelled = heldOf(tables, id, memberId)
     if (cancelled !== null) removeHeld(tables, cancelled)
   }
   const subject = auditSubjectOf(next)
-  if (changed !== current) tables.appendAudit('group.update', at, actor, subject)
+  if (changed !== current || shown.length > 0) tables.appendAudit('group.update', at, actor, subject)
   tables.appendUsers('membership.add', at, actor, subject, added)
   tables.appendUsers('membership.remove', at, actor, subject, removed)
   tables.appendUsers('membership.hold', at, actor, subject, held)

@@ -16,12 +16,19 @@ import {
   userNameKey,
 } from './directory-lists.js'
 import type { DirectoryRemovals } from './directory-removals.js'
-import { type DirectoryTables, exactKey, foldedKey, keyOf, tombstoneOf } from './directory-tables.js'
+import {
+  type DirectoryTables,
+  exactKey,
+  foldedKey,
+  keyOf,
+  type ListPage,
+  tombstoneOf,
+} from './directory-tables.js'
 
 export function createMembers(tables: DirectoryTables, removals: DirectoryRemovals): DirectoryMembers {
   const { space } = tables
-  const page = (prefix: string | null, offset: number, limit: number): DirectoryPage<Member> => {
-    const ids = tables.texts(prefix, offset, limit)
+  const page = (prefix: string | null, part: ListPage): DirectoryPage<Member> => {
+    const ids = tables.texts(prefix, part)
     const entries = ids.map((id) => tables.member(id)!).filter(({ deletedAt }) => deletedAt === null)
     return { entries, total: tables.count(prefix) }
   }
@@ -36,15 +43,16 @@ export function createMembers(tables: DirectoryTables, removals: DirectoryRemova
       space.inSnapshot(() => {
         const place = placeOf(scope)
         if (!isThere(tables, scope)) return NOBODY
-        if (lookup.by === 'all') return page(keyOf('l', place), offset, limit)
-        if (lookup.by === 'externalId') return page(keyOf('x', place, exactKey(lookup.value)), offset, limit)
+        if (lookup.by === 'all') return page(keyOf('l', place), { offset, limit, after: lookup.after })
+        if (lookup.by === 'externalId')
+          return page(keyOf('x', place, exactKey(lookup.value)), { offset, limit })
         if (lookup.by === 'displayName') return NOBODY
         const id =
           lookup.by === 'id' ? lookup.value : tables.getText(keyOf('u', place, foldedKey(lookup.value)))
         return only(id === null ? null : livingIn(tables, scope, id), offset, limit)
       }),
     membersOfOrganization: (organizationId, offset, limit) =>
-      space.inSnapshot(() => page(keyOf('a', organizationId), offset, limit)),
+      space.inSnapshot(() => page(keyOf('a', organizationId), { offset, limit })),
     addMember: (member, actor) =>
       removals.change((): DirectoryWrite<Member> => {
         const { id, createdAt } = member

@@ -61,13 +61,13 @@ export class DirectoryRemovals {
   /** Goes on with what is to be taken away; true when nothing is left. */
   #goOn(): boolean {
     for (let room = AT_ONCE; room > 0; ) {
-      const [removal] = this.#tables.list<Removal>('z', 0, 1)
+      const [removal] = this.#tables.list<Removal>('z', { limit: 1 })
       if (removal === undefined) return true
       const taken = this.#step(removal, room)
       if (taken < room) this.#tables.remove(keyOf('z', removal.id)!)
       room -= Math.max(1, taken)
     }
-    return !this.#tables.list('z', 0, 1).length
+    return this.#tables.list('z', { limit: 1 }).length === 0
   }
 
   /** How many entries it has taken away; fewer than there was room for when there are no more. */
@@ -78,7 +78,7 @@ export class DirectoryRemovals {
 
   #leaveGroups({ id, connectionId, at }: Removal & { kind: 'member' }, room: number): number {
     const tables = this.#tables
-    const groups = groupIdsOf(tables, connectionId, id, room)
+    const groups = groupIdsOf(tables, connectionId, id, { limit: room })
     for (const groupId of groups) {
       removeEdge(tables, { id: groupId, connectionId }, id)
       const group = tables.get<DirectoryGroup>(keyOf('g', groupId))
@@ -92,9 +92,9 @@ export class DirectoryRemovals {
 
   #emptyGroup(group: Removal & { kind: 'group' }, room: number): number {
     const tables = this.#tables
-    const edges = edgesOf(tables, group, 0, room)
+    const edges = edgesOf(tables, group, { limit: room })
     for (const [memberId] of edges) removeEdge(tables, group, memberId)
-    const held = heldOfGroup(tables, group.id, room - edges.length)
+    const held = heldOfGroup(tables, group.id, { limit: room - edges.length })
     for (const removal of held) removeHeld(tables, removal)
     return edges.length + held.length
   }
@@ -102,14 +102,14 @@ export class DirectoryRemovals {
   /** Groups first, each with a removal of its own; then people. */
   #emptyConnection({ id, at }: Removal & { kind: 'connection' }, room: number): number {
     const tables = this.#tables
-    const groups = tables.texts(keyOf('G', id), 0, room)
+    const groups = tables.texts(keyOf('G', id), { limit: room })
     for (const groupId of groups) {
       const group = tables.get<DirectoryGroup>(keyOf('g', groupId))!
       removeGroupHead(tables, group)
       tables.put(keyOf('z', groupId)!, { kind: 'group', id: groupId, connectionId: id, at } satisfies Removal)
     }
     if (groups.length === room) return room
-    const members = tables.texts(keyOf('l', id), 0, room - groups.length)
+    const members = tables.texts(keyOf('l', id), { limit: room - groups.length })
     for (const memberId of members) {
       buryMember(tables, tables.get<Member>(keyOf('m', memberId))!, at)
       this.dropRoles(memberId)

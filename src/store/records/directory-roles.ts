@@ -57,7 +57,7 @@ export function createDirectoryRoles({
     approveHeld: async (groupId, at, actor) => {
       for (let approved = 0; ; ) {
         const count = await removals.change(() => {
-          const held = heldOfGroup(tables, groupId, APPROVED_AT_ONCE)
+          const held = heldOfGroup(tables, groupId, { limit: APPROVED_AT_ONCE })
           for (const removal of held) removeHeld(tables, removal)
           const [first] = held
           if (first === undefined) return 0

@@ -44,6 +44,14 @@ const NONE = { groupId: null, mappingId: null, workspaceId: null, roleBefore: nu
 /** What a change is about; `connectionId` where its directory made it, whose trail it then goes to. */
 export type DirectoryAuditSubject = Pick<ScimAuditEntry, 'organizationId'> & Partial<ScimAuditEntry>
 
+/** A part of a list. */
+export interface ListPage {
+  readonly offset?: number
+  readonly limit: number
+  /** Counts from behind the entry whose key ends so. */
+  readonly after?: string | undefined
+}
+
 /** For the inside of changes and snapshots of the space. */
 export class DirectoryTables {
   readonly space: RecordSpace
@@ -87,21 +95,24 @@ export class DirectoryTables {
   }
 
   /** Values under a prefix, as texts. */
-  texts(prefix: string | null, offset = 0, limit = Number.MAX_SAFE_INTEGER): string[] {
-    return this.#values(prefix, offset, limit).map(textOf)
+  texts(prefix: string | null, page?: ListPage): string[] {
+    return this.#values(prefix, page).map(textOf)
   }
 
   /** Values under a prefix, as records. */
-  list<T extends object>(prefix: string | null, offset = 0, limit = Number.MAX_SAFE_INTEGER): T[] {
-    return this.#values(prefix, offset, limit).map((bytes) => JSON.parse(textOf(bytes)) as T)
+  list<T extends object>(prefix: string | null, page?: ListPage): T[] {
+    return this.#values(prefix, page).map((bytes) => JSON.parse(textOf(bytes)) as T)
   }
 
-  #values(prefix: string | null, offset: number, limit: number): Buffer[] {
+  #values(prefix: string | null, page?: ListPage): Buffer[] {
     if (prefix === null) return []
     const { space } = this
     const { table } = this.#records
-    if (limit === Number.MAX_SAFE_INTEGER) return space.valuesWithPrefix(table, Buffer.from(prefix))
-    return space.valuesOfPage(table, Buffer.from(prefix), offset, limit)
+    if (page === undefined) return space.valuesWithPrefix(table, Buffer.from(prefix))
+    const { offset = 0, limit, after } = page
+    // Nothing can stand between a key and itself with a zero behind it.
+    const from = after === undefined ? {} : { from: Buffer.from(prefix + after + KEY_END) }
+    return space.valuesOfPage(table, Buffer.from(prefix), { offset, limit, ...from })
   }
 
   // ── Lists that know their length ──────────────────────────────────────────

@@ -11,6 +11,14 @@ export interface ByteTable {
   remove(key: Uint8Array): unknown
 }
 
+/** Values under a prefix after the first `offset`. */
+export interface ValuePage {
+  readonly offset: number
+  readonly limit: number
+  /** Counts from this key on, which begins with the prefix. */
+  readonly from?: Uint8Array
+}
+
 /** A space takes only its own tables. Reads inside a change see what that change has written. */
 export interface RecordSpace<Table extends ByteTable = ByteTable> {
   /** Opens a table, which is created when absent. Only before anything is read. */
@@ -21,8 +29,8 @@ export interface RecordSpace<Table extends ByteTable = ByteTable> {
   getUnbounded(table: Table, key: Uint8Array): Buffer | undefined
   /** Copies of all values whose key begins with `prefix`, in the order of their keys; an empty prefix means all. */
   valuesWithPrefix(table: Table, prefix: Uint8Array): Buffer[]
-  /** As `valuesWithPrefix`, those after the first `offset`, at most `limit`: skipping one costs far less than reading it. */
-  valuesOfPage(table: Table, prefix: Uint8Array, offset: number, limit: number): Buffer[]
+  /** As `valuesWithPrefix`, a page of them: skipping one costs far less than reading it. */
+  valuesOfPage(table: Table, prefix: Uint8Array, page: ValuePage): Buffer[]
   /** Gives the snapshot back. Every read or group of reads outside a change ends with it. */
   releaseSnapshot(): void
   /** Runs reads that see the same snapshot, and gives it back. */

@@ -136,7 +136,7 @@ class SessionTable {
   }
 
   private first(prefix: Buffer, limit: number): Buffer[] {
-    return this.space.valuesOfPage(this.index, prefix, 0, limit)
+    return this.space.valuesOfPage(this.index, prefix, { offset: 0, limit })
   }
 }
 

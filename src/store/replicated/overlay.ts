@@ -36,12 +36,17 @@ export class Overlay {
     return written === undefined ? this.#kept.tables.get(table)?.get(text) : written
   }
 
-  /** What was written under a prefix, by key. */
-  withPrefix(table: ReplicaTable, prefix: Uint8Array): ReadonlyMap<string, Buffer | null> {
-    const start = textOf(prefix)
+  /** What was written under a prefix, from a key on if one is named, by key. */
+  withPrefix(
+    table: ReplicaTable,
+    prefix: Uint8Array,
+    from: Uint8Array = prefix,
+  ): ReadonlyMap<string, Buffer | null> {
+    const [start, first] = [textOf(prefix), textOf(from)]
     const found: WrittenKeys = new Map()
     for (const { tables } of [this.#kept, this.#layer]) {
-      for (const [key, value] of tables.get(table) ?? []) if (key.startsWith(start)) found.set(key, value)
+      for (const [key, value] of tables.get(table) ?? [])
+        if (key.startsWith(start) && key >= first) found.set(key, value)
     }
     return found
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import type { ReplicaPosition } from '../membership.js'
 import type { AuditBook, AuditBookOptions, AuditRow } from '../records/audit-book.js'
-import type { RecordSpace } from '../records/record-space.js'
+import type { RecordSpace, ValuePage } from '../records/record-space.js'
 import { decodeRecord, encodeRecord } from '../records/record-table.js'
 import type { RevocationBarrier } from '../revocation-barrier.js'
 import { type AuditEntry, type ChangeLog, isSamePosition } from './change-log.js'
@@ -79,12 +79,13 @@ export class ReplicatedRecords implements RecordSpace<ReplicaTable> {
     return mergeByKey(this.#replica.entriesWithPrefix(table, prefix), written)
   }
 
-  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
-    const written = this.#overlay?.withPrefix(table, prefix)
-    if (written === undefined || written.size === 0)
-      return this.#replica.valuesOfPage(table, prefix, offset, limit)
+  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, page: ValuePage): Buffer[] {
+    const written = this.#overlay?.withPrefix(table, prefix, page.from)
+    if (written === undefined || written.size === 0) return this.#replica.valuesOfPage(table, prefix, page)
+    const { offset, limit } = page
     // Each that was removed makes room for one behind it.
-    const below = this.#replica.entriesWithPrefix(table, prefix, offset + limit + written.size)
+    const most = { ...page, limit: offset + limit + written.size }
+    const below = this.#replica.entriesWithPrefix(table, prefix, most)
     return mergeByKey(below, written).slice(offset, offset + limit)
   }
 

@@ -15,7 +15,7 @@ import { type Clock, sleep } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { type LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
 import type { ReplicaPosition } from '../membership.js'
-import type { ByteTable } from '../records/record-space.js'
+import type { ByteTable, ValuePage } from '../records/record-space.js'
 import { decodeRecord, encodeRecord } from '../records/record-table.js'
 import { isSamePosition, type RecordDelta, type RecordEntry } from './change-log.js'
 
@@ -107,18 +107,18 @@ export class Replica {
     return this.#env.valuesWithPrefix(this.#current(table), prefix)
   }
 
-  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, offset: number, limit: number): Buffer[] {
-    return this.#env.valuesOfPage(this.#current(table), prefix, offset, limit)
+  valuesOfPage(table: ReplicaTable, prefix: Uint8Array, page: ValuePage): Buffer[] {
+    return this.#env.valuesOfPage(this.#current(table), prefix, page)
   }
 
   /** Values by key, as Latin-1; the first of them, if not all are asked for. */
   entriesWithPrefix(
     table: ReplicaTable,
     prefix: Uint8Array,
-    limit = Number.POSITIVE_INFINITY,
+    { limit = Number.POSITIVE_INFINITY, from = prefix }: Partial<ValuePage> = {},
   ): Map<string, Buffer> {
     const entries = new Map<string, Buffer>()
-    for (const { key, value } of this.#env.entriesWithPrefix(this.#current(table), prefix)) {
+    for (const { key, value } of this.#env.entriesWithPrefix(this.#current(table), prefix, from)) {
       if (entries.size >= limit) break
       entries.set(textOf(key), value)
     }
