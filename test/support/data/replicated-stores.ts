@@ -54,7 +54,7 @@ export class ReplicaGroup {
     }
     const store = openReplicatedStore({ dataDir, database, machine: name, barrier, clock: systemClock })
     const close = async (): Promise<void> => {
-      await store.records.close()
+      await store.close()
       await database.close()
     }
     return { ...store, name, dataDir, database, close }
