@@ -7,6 +7,7 @@ import { docsEndpoints } from './features/docs/endpoints.js'
 import { documentIntroduction } from './features/docs/introduction.js'
 import { embeddingsEndpoints } from './features/embeddings/endpoints.js'
 import { federationAdminEndpoints } from './features/federation-admin/endpoints.js'
+import { signInProviderEndpoints } from './features/federation-admin/sign-in-provider.js'
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
 import { fleetEndpoints } from './features/fleet/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
@@ -29,8 +30,11 @@ import {
   serviceEndpoints,
   statsEndpoint,
 } from './features/service/endpoints.js'
+import { type SessionPorts, sessionEndpoints } from './features/sign-in/session-endpoints.js'
+import { type SignInPorts, signInEndpoints } from './features/sign-in/sign-in-endpoints.js'
 import { type StartPorts, startEndpoints } from './features/start/endpoints.js'
 import type { FederationAdmin } from './federation/admin/ports.js'
+import type { SignInProviderService } from './federation/admin/sign-in-provider-service.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
@@ -62,6 +66,9 @@ export interface AppPorts {
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes' | 'fetchFile'>
   readonly oauth: OauthPorts
   readonly federationAdmin: FederationAdmin
+  readonly sessions: SessionPorts
+  readonly signIn: SignInPorts
+  readonly signInProviders: SignInProviderService
   readonly files: FilePorts
   readonly scim: ScimPorts
   readonly scimConnections: ConnectionPorts
@@ -132,6 +139,9 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...generationEndpoints(ports.ledger, ports.accounts, ports.people),
     ...oauthEndpoints(ports.oauth),
     ...federationAdminEndpoints(ports.federationAdmin),
+    ...sessionEndpoints(ports.sessions),
+    ...signInEndpoints(ports.signIn),
+    ...signInProviderEndpoints(ports.signInProviders),
     ...fileEndpoints(ports.files),
     ...scimEndpoints(ports.scim),
     ...scimConnectionEndpoints(ports.scimConnections),

@@ -25,11 +25,12 @@ test('the list of decisions has number, date and title of each page', async (t) 
 })
 
 test('the page of clients names the versions that the tests run', async (t) => {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    devDependencies: Record<string, string>
-  }
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >
   // An alias holds the name and the version of what it stands for.
-  const installed = Object.entries(devDependencies).map(([name, version]) =>
+  const installed = Object.entries({ ...dependencies, ...devDependencies }).map(([name, version]) =>
     version.startsWith('npm:') ? version.slice('npm:'.length) : `${name}@${version}`,
   )
   const rows = [...readFileSync('docs/guide/clients.md', 'utf8').matchAll(/^\| `(\S+)` \| (\d\S*) \|/gm)]

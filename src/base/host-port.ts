@@ -18,3 +18,11 @@ export function listeningUrl(
   const scheme = tlsKey === '' ? 'http' : 'https'
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
+
+const LOOPBACK_HOST =
+  /^(?:localhost|(?:[a-z0-9-]+\.)+localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?$/i
+
+/** Whether a `Host` header names the machine itself, which browsers hold for safe without https. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOST.test(host)
+}

@@ -49,8 +49,8 @@ export const ANONYMOUS: Principal = Object.freeze({
   operator: false,
 })
 
-/** Request headers that a session is read from, in lower case; declared by the endpoints that take sessions. */
-export const SESSION_HEADERS = ['cookie'] as const
+/** Request headers that decide on a session, in lower case; declared by the endpoints that take sessions. */
+export const SESSION_HEADERS = ['cookie', 'host', 'origin', 'sec-fetch-site', 'x-sluice-request'] as const
 
 /** A call that may bring a session, as far as it decides on that. */
 export interface SessionCall {

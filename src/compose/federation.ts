@@ -14,6 +14,7 @@ import type { Standing } from '../fleet/standing.js'
 import { AccessTokenAuthority, type MintedAccessToken } from '../identity/access-token.js'
 import { createSealer, sealingKeyOf } from '../identity/sealing-key.js'
 import { maintainPeriodically, SigningKeys } from '../identity/signing-keys.js'
+import type { FederationAuditRow } from '../store/federation-store.js'
 import type { Store } from '../store/store.js'
 import { addressGuard } from '../upstream/address-guard.js'
 import { createUpstreamClient } from '../upstream/client.js'
@@ -37,9 +38,10 @@ export function composeFederation(options: FederationOptions) {
   const { config, store, pool, clock, log, baseUrl, limit, standing } = options
   const { allowLoopbackIssuers: allowLoopback } = config
   const { federation, accounts } = store
+  const sealer = createSealer(sealingKeyOf(config))
   const signingKeys = new SigningKeys({
     store: federation,
-    sealer: createSealer(sealingKeyOf(config)),
+    sealer,
     clock,
     periodMs: config.signingKeyDays * DAY_MS,
   })
@@ -94,6 +96,8 @@ export function composeFederation(options: FederationOptions) {
       flushAudit: () => audit.flush(),
     } satisfies FederationAdmin,
     accessTokens,
+    sealer,
+    recordAudit: (row: FederationAuditRow): void => audit.append(row),
     /** Brings the signing keys in order and keeps them so. To be awaited before the first call. */
     start: async (): Promise<void> => {
       await signingKeys.maintain()

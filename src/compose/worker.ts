@@ -28,6 +28,7 @@ import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
 import { pooledKeyDerivation } from './pool-tasks.js'
 import { composeRouting } from './routing.js'
+import { composeSignIn } from './sign-in.js'
 import { startPorts } from './start-page.js'
 import type { WorkerSettings } from './worker-context.js'
 
@@ -41,7 +42,8 @@ const METRICS_MS = 100
 export function composeWorker(settings: WorkerSettings) {
   const { config, log } = settings
   const parts = composeParts(settings)
-  const { store, pool, accounting, routing, inference, federation, files, stats, lab, lifecycle } = parts
+  const { store, pool, accounting, routing, inference, federation, signIn, files, stats, lab, lifecycle } =
+    parts
   const { accounts } = store
   const { fleet } = settings.opened
   const { clock } = parts
@@ -49,6 +51,7 @@ export function composeWorker(settings: WorkerSettings) {
     accessTokens: federation.accessTokens,
     people: parts.people,
     connections: store.directory.connections,
+    sessions: signIn.sessions,
   })
   const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
   const routes = buildRoutes(endpoints, {
@@ -91,7 +94,10 @@ export function composeWorker(settings: WorkerSettings) {
       stats.stop()
       lab.close()
       routing.close()
-      await Promise.all([inference.upstream.close(), federation.close(), files.close(), inference.close()])
+      await Promise.all([
+        inference.upstream.close(),
+        ...[federation, signIn, files, inference].map((part) => part.close()),
+      ])
       await pool.close()
       await accounting.close()
       await store.close()
@@ -124,6 +130,8 @@ function composeParts(settings: WorkerSettings) {
   const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
   const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
   const federation = composeFederation({ ...context, limit, standing: opened.fleet?.standing ?? null })
+  const { sealer, recordAudit: audit } = federation
+  const signIn = composeSignIn({ ...context, people, sealer, limit, audit })
   const stats = new WorkerStats({
     worker,
     startedAt: clock.unixSeconds(),
@@ -147,6 +155,7 @@ function composeParts(settings: WorkerSettings) {
     routing,
     inference,
     federation,
+    signIn,
     files,
     directory,
     stats,
@@ -160,8 +169,20 @@ function endpointPorts(
   { config, worker, collect, listeningUrl, opened }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
-  const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle, people } =
-    parts
+  const {
+    clock,
+    store,
+    pool,
+    accounting,
+    routing,
+    inference,
+    federation,
+    stats,
+    lab,
+    lifecycle,
+    people,
+    signIn,
+  } = parts
   const metricsText = async () => Buffer.from(formatMetrics(await collect()))
   return {
     items: store.items,
@@ -196,6 +217,9 @@ function endpointPorts(
     },
     oauth: federation.oauth,
     federationAdmin: federation.admin,
+    sessions: signIn.sessionPorts,
+    signIn: signIn.signInPorts,
+    signInProviders: signIn.providers,
     files: {
       files: store.files,
       accounts: store.accounts,

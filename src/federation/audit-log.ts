@@ -28,6 +28,8 @@ export type AuditAction =
   | `issuer.${'create' | 'update' | 'delete'}`
   | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
   | `signing-key.${'rotate' | 'drop'}`
+  | `sign-in-provider.${'create' | 'update' | 'delete'}`
+  | `session.${'create' | 'delete'}`
 
 type AuditSubject = Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>
 

@@ -12,7 +12,7 @@ import { mapMaybe } from '../base/maybe-promise.js'
 import { type Principal, SESSION_HEADERS, type SessionCall } from '../base/principal.js'
 import type { HttpCall, Reply, Route } from '../transport/exchange.js'
 import { practice } from './dialects/practice.js'
-import { type Endpoint, type EndpointInput, isLockable, takesSessions } from './endpoint.js'
+import { type Endpoint, type EndpointInput, identifiesCaller, takesSessions } from './endpoint.js'
 import { FaultLog } from './fault-log.js'
 import { type InputReader, inputReader } from './input.js'
 import { corsOf, type Pipeline, type PipelineOptions, replyOf, routeBasis } from './pipeline.js'
@@ -135,7 +135,8 @@ function admissionOf(
     if (refusal !== null || !mustIdentify) return refusal
     try {
       const key = call.header('authorization')
-      const session = mayBrowse ? sessionOf(call) : null
+      // An object only for who has no key: most calls have one.
+      const session = mayBrowse && key === '' && call.header('cookie') !== '' ? sessionOf(call) : null
       const caller = authority.authorize(key, call.header('x-api-key'), name, access, session)
       if (caller instanceof Promise) return admitLater(caller, call)
       call.admission = caller
@@ -189,11 +190,6 @@ function answerOf(
       return renderFault(error, call)
     }
   }
-}
-
-/** The configuration may lock what is open by default; of the practice API it may not. */
-function identifiesCaller(endpoint: Endpoint): boolean {
-  return (endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint)
 }
 
 function addressUse(endpoint: Endpoint, withBody: boolean): Route['readsAddress'] {

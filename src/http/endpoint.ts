@@ -70,10 +70,7 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly faults?: readonly FaultKind[]
   /** Required access; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
   readonly access?: AccessLevel
-  /**
-   * Whether a session of a browser opens it as well. It does where it is absent and `access` is about roles or
-   * management; operations for keys have to say so.
-   */
+  /** Whether a session of a browser opens it as well; where it is absent, every operation that asks who calls. */
   readonly sessions?: boolean
   /**
    * Whether this call is too many, asked before anything of it is read. Null lets it go on at once; otherwise it
@@ -160,12 +157,12 @@ export function isLockable({ dialect, vital, hidden, open, access = 'anyone' }: 
   return dialect.lockable && vital !== true && hidden !== true && open !== true && isConfigurable(access)
 }
 
-const ROLE_LEVELS: readonly AccessLevel[] = ['member', 'admin', 'management', 'operator']
+/** Whether who calls matters. The configuration may lock what is open by default; of the practice API it may not. */
+export function identifiesCaller(endpoint: Endpoint): boolean {
+  return (endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint)
+}
 
 /** Whether somebody who has signed in may call it by that alone. */
-export function takesSessions({
-  access = 'anyone',
-  sessions,
-}: Pick<Endpoint, 'access' | 'sessions'>): boolean {
-  return sessions ?? ROLE_LEVELS.includes(access)
+export function takesSessions(endpoint: Endpoint): boolean {
+  return endpoint.sessions ?? (identifiesCaller(endpoint) && endpoint.access !== 'connection')
 }

@@ -9,6 +9,14 @@ import { changesManagedRecords, UNCONFIRMED_REPLY } from './unconfirmed.js'
 
 type JsonObject = Record<string, unknown>
 
+const SESSION_SCHEME = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: '__Host-sluice-session',
+  description:
+    'The session of a browser; it counts for pages of this server alone, and a call that changes something needs the header `X-Sluice-Request: 1` as well. A session of a management key acts as that key; that of a member opens what is for members and admins.',
+}
+
 const COMPONENTS = '#/components/schemas'
 
 /** What a document says beside its operations. */
@@ -41,6 +49,7 @@ export function openApiDocument(
       schemas: { ...schemas.collected, ...ERROR_SCHEMAS },
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key, or an access token.' },
+        session: SESSION_SCHEME,
       },
     },
   }
@@ -52,7 +61,9 @@ function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObje
     operationId: endpoint.name,
     summary: endpoint.summary,
     tags: [endpoint.tag],
-    ...(needsNoCredential(endpoint) ? {} : { security: [{ key: [] }] }),
+    ...(needsNoCredential(endpoint)
+      ? {}
+      : { security: [{ key: [] }, ...(takesSessions(endpoint) ? [{ session: [] }] : [])] }),
     'x-access': accessObject(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(endpoint, schemas),

@@ -33,12 +33,12 @@ export function createdReply(location: string, body: Uint8Array): Reply {
   return { status: 201, headers: [JSON_TYPE, ['Location', location]], body }
 }
 
-const VARY = ['Vary', 'Authorization, X-Api-Key'] as const
+const VARY = ['Vary', 'Authorization, Cookie, X-Api-Key'] as const
 const PRIVATE = ['Cache-Control', 'private'] as const
 
 /**
  * An answer that may depend on who asks. Caches that many share keep none to a request with `Authorization` of their
- * own accord (RFC 9111 section 3.5), but know nothing of `x-api-key`: both are told the same.
+ * own accord (RFC 9111 section 3.5), but know nothing of `x-api-key` and of sessions: all are told the same.
  */
 export function personalReply(reply: Reply): Reply {
   const told = reply.headers.some(([name]) => name === 'Cache-Control')

@@ -59,6 +59,9 @@ const REFUSED = {
   }),
 }
 const NOT_BY_TOKEN = new Fault('forbidden', { note: 'Access tokens cannot perform this operation' })
+const NOT_BY_SESSION = new Fault('forbidden', {
+  note: 'A member performs this operation with a key of its own, not by a session',
+})
 const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can perform this operation' })
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 const NOT_CONNECTION = new Fault('forbidden', {
@@ -99,6 +102,7 @@ export function createAuthority(
   function admitMember(userId: string, needed: NeededAccess): Principal {
     const facts = people?.members.factsOf(userId) ?? null
     if (people === undefined || facts === null || !facts.active || facts.deleted) throw REFUSED.departed
+    if (needed === 'key' || needed === 'own-key') throw NOT_BY_SESSION
     const { organizationId } = facts
     const roles = needed === 'admin' ? people.roles.workspacesOf(organizationId, userId) : null
     admitClass(roles !== null && [...roles.values()].includes('admin') ? 'admin' : 'member', needed)

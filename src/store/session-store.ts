@@ -37,7 +37,7 @@ export interface SignInProvider extends OwnedRecord {
 }
 
 /** Whose sessions: all of an organization, or those of one owner, which is a key's hash or a member's id. */
-export interface SessionScope {
+interface SessionScope {
   readonly organizationId: string
   readonly owner: string | null
 }

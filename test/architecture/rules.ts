@@ -58,7 +58,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/identity/',
     'keys, access tokens, who a caller is and what it may',
     `src/base/ type:src/store/account-store.ts type:src/store/federation-store.ts
-     type:src/store/directory-store.ts src/store/provider-key-store.ts type:src/store/scim-store.ts`,
+     type:src/store/directory-store.ts src/store/provider-key-store.ts type:src/store/scim-store.ts
+     type:src/store/session-store.ts`,
   ),
   rule(
     'src/directory/',
@@ -68,7 +69,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/federation/',
     'workload identity: issuers, policies, conditions, the exchange',
-    `src/base/ type:workers/tasks.ts type:src/store/account-store.ts src/store/federation-store.ts
+    `src/base/ type:workers/tasks.ts type:src/store/account-store.ts
+     type:src/store/directory-store.ts src/store/federation-store.ts type:src/store/session-store.ts
      src/upstream/ src/identity/`,
   ),
   rule('src/gateway/formats/', 'requests, events and answers as the gateway holds them', 'src/base/'),
@@ -287,7 +289,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
      src/store/account-store.ts src/store/federation-store.ts src/store/fleet-view.ts
-     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/scim-store.ts type:src/store/session-store.ts
+     src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
      src/federation/`,
   ),
   rule(
@@ -295,7 +298,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'ports in, endpoints out: the list of all operations',
     `src/base/ type:src/store/store.ts type:src/store/fleet-view.ts type:src/store/ledger-store.ts
      src/features/ src/http/ type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
-     type:src/federation/admin/ports.ts type:src/identity/people.ts`,
+     type:src/federation/admin/ports.ts type:src/federation/admin/sign-in-provider-service.ts
+     type:src/identity/people.ts`,
   ),
   rule(
     'src/lab/',
@@ -404,6 +408,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   pino: { owners: ['src/base/log.ts'] },
   '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
   jose: { owners: ['src/identity/', 'src/federation/'] },
+  'openid-client': { owners: ['src/identity/sign-in/openid-provider.ts'] },
   yaml: { owners: ['src/config/'] },
   // Their files are served to browsers; nothing of them runs here.
   'swagger-ui-dist': { owners: ['src/features/docs/endpoints.ts'] },

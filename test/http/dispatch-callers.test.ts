@@ -162,7 +162,7 @@ test('an answer to a GET that may depend on who asks is for that caller alone, h
       headers: credential === null ? [] : [credential],
     })
     t.equal(answer.status, status)
-    t.match(headers, { 'cache-control': 'private', vary: 'Authorization, X-Api-Key' })
+    t.match(headers, { 'cache-control': 'private', vary: 'Authorization, Cookie, X-Api-Key' })
   }
   const { headers } = await inject({ method: 'GET', url: '/plain' })
   t.notOk('vary' in headers || 'cache-control' in headers, 'the practice API asks nobody who they are')

@@ -60,6 +60,11 @@ const TAGS = [
     name: 'Token exchange',
     description: 'A token of a trusted identity provider for a short-lived access token.',
   },
+  {
+    name: 'Sign-in',
+    description:
+      'Sessions of browsers: from a management key, or from an OpenID provider with which members of a directory sign in.',
+  },
   { name: 'Directory groups', description: 'Groups of a directory, and the roles they give in workspaces.' },
   {
     name: 'Directory connections',

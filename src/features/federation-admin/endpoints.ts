@@ -31,6 +31,8 @@ import {
 export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => [
   ...recordEndpoints({
     noun: ['issuer', 'issuers'],
+    names: ['federation_issuer', 'federation_issuers'],
+    path: '/api/v1/federation/issuers',
     summaries: {
       list: 'List the issuers that the organization trusts, oldest first',
       create: 'Trust an issuer',
@@ -56,6 +58,8 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
   }),
   ...recordEndpoints({
     noun: ['policy', 'policies'],
+    names: ['federation_policy', 'federation_policies'],
+    path: '/api/v1/federation/policies',
     summaries: {
       list: 'List the policies of the organization, oldest first',
       create: 'Let tokens of an issuer act as a key',

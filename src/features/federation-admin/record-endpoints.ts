@@ -14,8 +14,12 @@ export const operation = endpointGroup({ tag: 'Workload identity', dialect: gate
 
 /** One kind of record, as its operations need it. */
 interface FederationRecordKind<R, Input, Changes> {
-  /** Singular and plural, in paths, names of operations and sentences. */
+  /** Singular and plural, in sentences. */
   readonly noun: readonly [one: string, many: string]
+  /** Singular and plural, in names of operations. */
+  readonly names: readonly [one: string, many: string]
+  readonly path: `/${string}`
+  readonly tag?: string
   readonly summaries: Readonly<Record<'list' | 'create' | 'read' | 'update' | 'delete', string>>
   readonly schemas: {
     readonly input: z.ZodType<Input>
@@ -37,6 +41,9 @@ interface FederationRecordKind<R, Input, Changes> {
 
 export const recordEndpoints = <R, Input, Changes>({
   noun: [one, many],
+  names: [oneName, manyName],
+  path,
+  tag,
   summaries,
   schemas,
   examples,
@@ -44,18 +51,20 @@ export const recordEndpoints = <R, Input, Changes>({
   updateFaults,
   service,
 }: FederationRecordKind<R, Input, Changes>): Endpoint[] => {
-  const path = `/api/v1/federation/${many}` as const
+  const grouped = tag === undefined ? {} : { tag }
   const params = { id: idParam(`Id of the ${one}.`) }
   const answer = dataAnswer(schemas.record)
   return [
-    operation(`list_federation_${many}`, `GET ${path}`, {
+    operation(`list_${manyName}`, `GET ${path}`, {
+      ...grouped,
       summary: summaries.list,
       query: PAGING_QUERY,
       replies: { 200: { description: `A page of ${many}`, schema: pageAnswer(schemas.record) } },
       handle: ({ caller, query }) =>
         jsonReply(200, pageOfList(service.list(caller.organizationId), query, encode)),
     }),
-    operation(`create_federation_${one}`, `POST ${path}`, {
+    operation(`create_${oneName}`, `POST ${path}`, {
+      ...grouped,
       summary: summaries.create,
       readsAddress: true,
       body: schemas.input,
@@ -65,14 +74,16 @@ export const recordEndpoints = <R, Input, Changes>({
       handle: async ({ caller, body }, call) =>
         resourceReply(await service.create(actorOfCaller(caller, call), body, call), encode, 201),
     }),
-    operation(`read_federation_${one}`, `GET ${path}/{id}`, {
+    operation(`read_${oneName}`, `GET ${path}/{id}`, {
+      ...grouped,
       params,
       summary: summaries.read,
       replies: { 200: { description: `The ${one}`, schema: answer } },
       faults: ['item-not-found'],
       handle: ({ caller, params }) => resourceReply(service.find(caller.organizationId, params.id), encode),
     }),
-    operation(`update_federation_${one}`, `PATCH ${path}/{id}`, {
+    operation(`update_${oneName}`, `PATCH ${path}/{id}`, {
+      ...grouped,
       params,
       summary: summaries.update,
       readsAddress: true,
@@ -83,7 +94,8 @@ export const recordEndpoints = <R, Input, Changes>({
       handle: async ({ caller, params, body }, call) =>
         resourceReply(await service.change(actorOfCaller(caller, call), params.id, body, call), encode),
     }),
-    operation(`delete_federation_${one}`, `DELETE ${path}/{id}`, {
+    operation(`delete_${oneName}`, `DELETE ${path}/{id}`, {
+      ...grouped,
       params,
       summary: summaries.delete,
       readsAddress: true,

@@ -20,7 +20,7 @@ const Unknown = z
   .meta({ not: {} })
 
 /** An unknown member might be meant as a restriction, so it is refused rather than dropped. */
-const closedObject = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
+export const closedObject = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
 
 export const IssuerIn = nameSchema(
   'FederationIssuerIn',

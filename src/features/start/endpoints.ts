@@ -2,8 +2,8 @@
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
-import { bytesReply, jsonReply } from '../../http/reply.js'
-import { escapeMarkup, PAGE_POLICY, pageMarkup, quoteForShell } from './page.js'
+import { escapeMarkup, pageMarkup, pageReply, quoteForShell } from '../../http/page.js'
+import { jsonReply } from '../../http/reply.js'
 
 export interface StartPorts {
   /** Of the program. */
@@ -48,11 +48,7 @@ function pageEndpoint(name: string, path: `/${string}`, summary: string, { marku
     handle: (_, call: HttpCall): Reply =>
       // Browsers say so; no program asks for markup by accident.
       call.header('accept').includes('text/html')
-        ? bytesReply(200, 'text/html; charset=utf-8', markup(), [
-            ['Content-Security-Policy', PAGE_POLICY],
-            ['X-Content-Type-Options', 'nosniff'],
-            ['Vary', 'Accept'],
-          ])
+        ? pageReply(200, markup(), [['Vary', 'Accept']])
         : jsonReply(200, json(), [['Vary', 'Accept']]),
   })
 }

@@ -19,8 +19,8 @@ import type { ByteTable, RecordSpace } from './record-space.js'
 import { ownerPrefix, RecordTable } from './record-table.js'
 
 /** Sessions of one key or member. */
-export const MOST_OF_OWNER = 20
-export const MOST_OF_ORGANIZATION = 5_000
+const MOST_OF_OWNER = 20
+const MOST_OF_ORGANIZATION = 5_000
 /** What a new session clears away of what has ended; it adds two entries at most. */
 const CLEARED_AT_ONCE = 16
 

@@ -109,6 +109,7 @@ const NAMING: Readonly<Record<string, { readonly status: number; readonly names:
     status: 400,
     names: () => ({ issuer_id: made.update_federation_issuer, api_key_hash: made.hash }),
   },
+  create_sign_in_provider: { status: 400, names: () => ({ connection_id: null }) },
   // It needs an identity provider.
   create_oauth_token: { status: 400, names: null },
 }
@@ -122,6 +123,8 @@ test('every example is answered with success, or as the document says where it n
   const policy = { issuer_id: issuer.data.id, audience: 'a', subject: 's', api_key_hash: made.hash }
   made.update_federation_policy = (await post('/api/v1/federation/policies', policy)).data.id
   made.test_federation_policy = made.update_federation_policy!
+  const provider = { name: 'made', issuer: 'https://example.com', client_id: 'made' }
+  made.update_sign_in_provider = (await post('/api/v1/sign-in-providers', provider)).data.id
   const mapping = {
     scim_group_id: '3f0d9f6e-7f0e-4c3b-9a51-0b8f6f9a1c23',
     workspace_id: made.workspace,

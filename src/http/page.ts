@@ -1,5 +1,7 @@
-/** What the pages for newcomers have in common: one file without a script, and nothing from elsewhere. */
+/** What the pages of the server have in common: one file without a script, and nothing from elsewhere. */
 import { createHash } from 'node:crypto'
+import type { HeaderList, Reply } from '../transport/exchange.js'
+import { bytesReply } from './reply.js'
 
 const STYLE = `
 :root { color-scheme: light dark; --text: #1c2430; --soft: #55606e; --back: #fbfbf9; --box: #f0f0eb; --link: #0b5cad }
@@ -27,7 +29,7 @@ dd { margin: 0; overflow-wrap: anywhere }
 `
 
 /** Nothing is loaded, and the one style that counts is the page's own. */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
   'img-src data:',
@@ -36,8 +38,19 @@ export const PAGE_POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-/** `body` is markup. */
-export function pageMarkup(title: string, body: string): string {
+export function pageReply(status: number, markup: string, headers: HeaderList): Reply {
+  return bytesReply(status, 'text/html; charset=utf-8', markup, [
+    ['Content-Security-Policy', PAGE_POLICY],
+    ['X-Content-Type-Options', 'nosniff'],
+    ...headers,
+  ])
+}
+
+/**
+ * `body` is markup.
+ * @param next a path to which the page goes on at once; `''` when it stays
+ */
+export function pageMarkup(title: string, body: string, next = ''): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -45,7 +58,7 @@ export function pageMarkup(title: string, body: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeMarkup(title)}</title>
 <link rel="icon" href="data:,">
-<style>${STYLE}</style>
+${next === '' ? '' : `<meta http-equiv="refresh" content="0; url=${escapeMarkup(next)}">\n`}<style>${STYLE}</style>
 </head>
 <body>
 ${body}</body>
