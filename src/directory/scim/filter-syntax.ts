@@ -1,7 +1,7 @@
 /** The text of a filter (RFC 7644 3.4.2.2) as a tree. Bounded in length, depth and terms, so that no text costs much. */
 import { refusal, type ScimError } from './errors.js'
 
-export const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
+const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
 export type Comparison = (typeof COMPARISONS)[number]
 
 /** What an attribute is compared with. An unquoted word that is no JSON is kept as its text. */

@@ -8,7 +8,7 @@ import type { Quirks } from './quirks.js'
 import { type Attribute, RESOURCE_TYPES, type ResourceName, type ResourceType } from './schema.js'
 
 /** Whether the group in question has this member. */
-export type IsMember = (memberId: string) => boolean
+type IsMember = (memberId: string) => boolean
 
 export interface ScimFilter {
   /** What the store is asked for; everything that matches is among what it finds. */

@@ -13,7 +13,7 @@ import { type Draft, readList } from './values.js'
 export type GroupFields = Pick<DirectoryGroup, 'displayName' | 'externalId' | 'document'>
 
 /** Members by the ids that the directory names, each once, and how it shows them. */
-export interface GroupMembers {
+interface GroupMembers {
   readonly members: readonly string[]
   readonly displays?: ReadonlyMap<string, string>
 }
