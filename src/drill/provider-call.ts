@@ -1,5 +1,7 @@
 /** One call that the gateway makes of the faulty provider, and everything that can be done to it, byte by byte. */
+
 import type { Socket } from 'node:net'
+import { resetSocket } from '../base/reset-socket.js'
 import type { EndpointRole } from './roles.js'
 
 export type HeaderFields = Readonly<Record<string, string>>
@@ -85,7 +87,7 @@ export class ProviderCall {
 
   /** RST. */
   resetConnection(): void {
-    this.#socket.resetAndDestroy()
+    resetSocket(this.#socket)
   }
 
   /** Acts after so many milliseconds, unless the gateway has let go before. */

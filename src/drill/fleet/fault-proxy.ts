@@ -1,6 +1,7 @@
 /** A TCP proxy that fails on command: what stands between a machine and its store, or before several machines. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { resetSocket } from '../../base/reset-socket.js'
 
 /**
  * What the proxy does with every connection, the open ones included, until it is told otherwise.
@@ -64,7 +65,7 @@ export class FaultProxy {
       const { targets } = proxy
       const first = turn++
       const order = targets.map((_, at) => targets[(first + at) % targets.length]!)
-      if (proxy.#fault.kind === 'refuse') caller.resetAndDestroy()
+      if (proxy.#fault.kind === 'refuse') resetSocket(caller)
       else proxy.#dial(caller, order)
     })
     return proxy
@@ -113,7 +114,7 @@ export class FaultProxy {
   }
 
   #dial(caller: Socket, [target, ...others]: readonly number[]): void {
-    if (target === undefined) return void caller.resetAndDestroy()
+    if (target === undefined) return void resetSocket(caller)
     const server = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
     const next = (): void => this.#dial(caller, others)
     server.once('error', next)
@@ -226,17 +227,17 @@ async function write(to: Socket, bytes: Buffer): Promise<void> {
 }
 
 function reset({ caller, server }: Relay): void {
-  caller.resetAndDestroy()
-  server.resetAndDestroy()
+  resetSocket(caller)
+  resetSocket(server)
 }
 
 function orphan(relay: Relay): void {
   relay.orphaned = true
-  relay.server.resetAndDestroy()
+  resetSocket(relay.server)
 }
 
 /** A reset on one side is a reset on the other. */
 function endLike(ended: Socket, other: Socket): void {
-  if (ended.errored !== null || !ended.readableEnded) other.resetAndDestroy()
+  if (ended.errored !== null || !ended.readableEnded) resetSocket(other)
   else other.destroySoon()
 }
