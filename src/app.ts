@@ -14,6 +14,7 @@ import { generationEndpoints } from './features/generation/endpoints.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
 import { keyEndpoints } from './features/keys/endpoints.js'
+import { type MemberPorts, memberEndpoints } from './features/members/endpoints.js'
 import { messagesEndpoints } from './features/messages/endpoints.js'
 import { modelEndpoints } from './features/models/endpoints.js'
 import { type OauthPorts, oauthEndpoints } from './features/oauth/endpoints.js'
@@ -59,6 +60,7 @@ export interface AppPorts {
   readonly service: ServicePorts
   readonly accounts: AccountStore
   readonly people: People
+  readonly members: MemberPorts
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
@@ -134,6 +136,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...modelEndpoints(ports.catalog, ports.routing.health),
     ...routingEndpoints({ ...ports.routing, catalog: ports.catalog, loops: ports.inference.loops }),
     ...keyEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
+    ...memberEndpoints(ports.members),
     ...organizationEndpoints(ports.accounts, ports.people, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...generationEndpoints(ports.ledger, ports.accounts, ports.people),

@@ -14,7 +14,7 @@ export function composeDirectory(
   const { scim, accounts, directory } = store
   const { connections, roles } = directory
   return {
-    scim: { scim, accounts, clock },
+    scim: { scim, directory, accounts, clock },
     scimConnections: { connections, roles, clock },
     scimProvider: {
       directory,

@@ -200,6 +200,7 @@ function endpointPorts(
     },
     accounts: store.accounts,
     people,
+    members: { ...store, clock },
     ledger: accounting.ledger,
     catalog: inference.catalog,
     routing,

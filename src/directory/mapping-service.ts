@@ -4,6 +4,7 @@ import { Fault, invalidInput } from '../base/fault.js'
 import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
+import type { DirectoryStore } from '../store/directory-store.js'
 import type {
   ScimActor,
   ScimDirectRole,
@@ -12,9 +13,11 @@ import type {
   ScimRole,
   ScimStore,
 } from '../store/scim-store.js'
+import { type MappingTrial, type RoleChange, tryMapping } from './mapping-trial.js'
 
 export interface ScimPorts {
   readonly scim: ScimStore
+  readonly directory: DirectoryStore
   readonly accounts: AccountStore
   readonly clock: Clock
 }
@@ -24,6 +27,13 @@ interface NewMappingInput {
   readonly scim_group_id: string
   readonly workspace_id: string
   readonly role: ScimRole
+}
+
+/** One of them. */
+interface MappingTrialInput {
+  readonly create?: NewMappingInput | undefined
+  readonly change?: { readonly id: string; readonly role: ScimRole } | undefined
+  readonly remove?: { readonly id: string; readonly keep_members: boolean } | undefined
 }
 
 interface GroupInput {
@@ -46,12 +56,9 @@ export class MappingService {
 
   /** Fails with `conflict` when the group has a mapping to the workspace already. */
   async createMapping(caller: Principal, input: NewMappingInput, call: RequestOrigin): Promise<ScimMapping> {
-    const { scim, accounts } = this.ports
+    const { scim } = this.ports
     const { organizationId } = caller
-    const workspaceId = input.workspace_id.toLowerCase()
-    if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
-      throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
-    }
+    const workspaceId = this.#ownWorkspace(caller, input.workspace_id)
     const now = unixMs(this.ports.clock)
     const mapping = {
       id: newUuidV7(now),
@@ -88,6 +95,38 @@ export class MappingService {
     if (mapping === null) return false
     const now = unixMs(this.ports.clock)
     return this.ports.scim.removeMapping(mapping.id, keepMembers, now, scimActorOf(caller, call))
+  }
+
+  /** Who would gain a role and who would lose one; null when what it would change is not there. */
+  async tryChange(caller: Principal, input: MappingTrialInput): Promise<RoleChange[] | null> {
+    const trial = this.#trialOf(caller, input)
+    return trial && tryMapping(trial, this.ports)
+  }
+
+  /** Null of who is no member of the organization. */
+  userName({ organizationId }: Principal, userId: string): string | null {
+    const member = this.ports.directory.members.member(userId)
+    return member?.organizationId === organizationId ? member.userName : null
+  }
+
+  #trialOf(caller: Principal, { create, change, remove }: MappingTrialInput): MappingTrial | null {
+    if (create !== undefined) {
+      const { organizationId } = caller
+      const workspaceId = this.#ownWorkspace(caller, create.workspace_id)
+      const scimGroupId = create.scim_group_id.toLowerCase()
+      const mapping = { organizationId, workspaceId, scimGroupId }
+      return { mapping, mappingId: null, role: create.role, keepMembers: false }
+    }
+    const mapping = this.findMapping(caller, (change ?? remove)?.id ?? '')
+    if (mapping === null) return null
+    const keepMembers = remove?.keep_members ?? false
+    return { mapping, mappingId: mapping.id, role: change?.role ?? null, keepMembers }
+  }
+
+  #ownWorkspace({ organizationId }: Principal, asked: string): string {
+    const workspaceId = asked.toLowerCase()
+    if (this.ports.accounts.workspace(workspaceId)?.organizationId === organizationId) return workspaceId
+    throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
   }
 
   /** Of one workspace of the organization, or of all; null when the one that was asked for is none of them. */

@@ -50,6 +50,10 @@ const TAGS = [
     description: 'API keys with their limits. They are shown once, and named by their hash afterwards.',
   },
   { name: 'Credits and usage', description: 'What was spent, what is left, and what a single call came to.' },
+  {
+    name: 'Members',
+    description: 'The people of an organization and their roles in workspaces, and why they have them.',
+  },
   { name: 'Organizations', description: 'Organizations and workspaces; most of it is for the operator.' },
   {
     name: 'Workload identity',

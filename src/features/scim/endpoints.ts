@@ -15,12 +15,15 @@ import {
   encodeGroup,
   encodeGroupWithMembers,
   encodeMapping,
+  encodeTrial,
   Group,
   GroupIn,
   GroupWithMembers,
   Mapping,
   MappingChange,
   MappingIn,
+  MappingTrialIn,
+  MappingTrialOut,
 } from './schema.js'
 
 export type { ScimPorts }
@@ -71,6 +74,22 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
       resourceReply(await mappings.createMapping(caller, body, call), encodeMapping, 201),
+  }),
+  operation('try_scim_group_mapping', `POST ${MAPPINGS}/dry-run`, {
+    summary: 'See who would gain and who would lose a role by a change of a mapping; nothing is changed',
+    keepsRecords: true,
+    body: MappingTrialIn,
+    query: PAGING_QUERY,
+    examples: { change: { change: { id: '01a1fa30-c4da-7b0f-b302-bb9ccaa59df7', role: 'admin' } } },
+    replies: { 200: { description: 'A page of changes, and how many there are', schema: MappingTrialOut } },
+    faults: ['item-not-found'],
+    handle: async ({ caller, body, query }) => {
+      const changes = (await mappings.tryChange(caller, body)) ?? throwFault('item-not-found')
+      return jsonReply(
+        200,
+        encodeTrial(changes, query, (id) => mappings.userName(caller, id)),
+      )
+    },
   }),
   operation('read_scim_group_mapping', `GET ${MAPPINGS}/{id}`, {
     summary: 'Read one mapping',

@@ -1,5 +1,6 @@
 /** Directory groups and their roles on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
 import { z } from 'zod'
+import type { RoleChange } from '../../directory/mapping-trial.js'
 import { recordEncoder } from '../../http/answers.js'
 import { boundedString, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -18,6 +19,38 @@ export const MappingIn = nameSchema(
   z.object({ scim_group_id: uuidField(), workspace_id: uuidField(), role: Role }),
 )
 export const MappingChange = nameSchema('ScimGroupMappingChange', z.object({ role: Role }))
+
+const Place = { id: boundedString(1, 64) }
+
+/** What is tried: exactly one of the three. */
+export const MappingTrialIn = nameSchema(
+  'ScimGroupMappingTrial',
+  z
+    .object({
+      create: MappingIn.optional(),
+      change: z.object({ ...Place, role: Role }).optional(),
+      remove: z.object({ ...Place, keep_members: z.boolean() }).optional(),
+    })
+    .refine(
+      ({ create, change, remove }) =>
+        [create, change, remove].filter((each) => each !== undefined).length === 1,
+      { error: 'must be exactly one of create, change and remove' },
+    ),
+)
+
+export const MappingTrialOut = z.object({
+  data: z.array(
+    z.object({
+      user_id: z.string(),
+      user_name: z.string().nullable(),
+      role_before: z.enum(SCIM_ROLES).nullable(),
+      role_after: z.enum(SCIM_ROLES).nullable(),
+    }),
+  ),
+  total_count: z.int().meta({ description: 'Everybody whose role would be another one.' }),
+  gains: z.int().meta({ description: 'How many of them would have a role, or a stronger one.' }),
+  losses: z.int(),
+})
 
 export const GroupIn = nameSchema(
   'ScimGroupIn',
@@ -105,4 +138,25 @@ const NOT_WRITTEN_DOWN = { userId: null, mappingId: null, createdAt: null }
 
 export function encodeAuditEntry(entry: ScimAuditEntry): z.infer<typeof AuditEntry> {
   return encodeEntry({ userIds: [], ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
+}
+
+export function encodeTrial(
+  changes: readonly RoleChange[],
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  nameOf: (userId: string) => string | null,
+): z.infer<typeof MappingTrialOut> {
+  const losses = changes.filter(
+    ({ roleBefore, roleAfter }) => roleBefore === 'admin' || (roleBefore === 'member' && roleAfter === null),
+  ).length
+  return {
+    data: changes.slice(offset, offset + limit).map(({ userId, roleBefore, roleAfter }) => ({
+      user_id: userId,
+      user_name: nameOf(userId),
+      role_before: roleBefore,
+      role_after: roleAfter,
+    })),
+    total_count: changes.length,
+    gains: changes.length - losses,
+    losses,
+  }
 }

@@ -16,7 +16,8 @@ interface People extends AccountApi {
 
 async function people(t: Test): Promise<People> {
   const api = await accountApi(t)
-  const { scim, accounts } = api
+  const { accounts } = api
+  const { scim } = api.store
   const { organizationId, workspaceId } = accounts.key(hashKey(api.apiKey))!
   const elsewhereId: string = (await api.manage('POST', '/workspaces', { name: 'elsewhere' })).json.data.id
   const actor = { actor: 'test', requestId: '', address: '' }

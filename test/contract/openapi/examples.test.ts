@@ -105,6 +105,10 @@ function pathOf({ operationId, path }: PlacedOperation): string {
 const NAMING: Readonly<Record<string, { readonly status: number; readonly names: (() => object) | null }>> = {
   add_credits: { status: 404, names: () => ({ organization_id: made.update_organization }) },
   create_scim_group_mapping: { status: 400, names: () => ({ workspace_id: made.workspace }) },
+  try_scim_group_mapping: {
+    status: 404,
+    names: () => ({ change: { id: made.update_scim_group_mapping, role: 'member' } }),
+  },
   create_federation_policy: {
     status: 400,
     names: () => ({ issuer_id: made.update_federation_issuer, api_key_hash: made.hash }),
@@ -146,6 +150,8 @@ test('every example is answered with success, or as the document says where it n
     made[`${verb}_provisioned_user`] = user.id
     made[`${verb}_provisioned_group`] = group.id
   }
+  made.id = (await post('/api/v1/members', { user_name: 'made' })).data.id
+  made.workspace_id = made.workspace!
   await post('/api/v1/items', { name: 'made', price: 1 })
 
   for (const { operation, mediaType, name, value } of examples) {

@@ -1,14 +1,16 @@
 /** The operations on accounts, as they are served: real store, real pipeline, in-memory transport. */
 import type { Test } from 'tap'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
+import { memberEndpoints } from '../../../src/features/members/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
+import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
 import { defineEndpoint } from '../../../src/http/endpoint.js'
 import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
 import { peopleOf } from '../../../src/identity/people.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
-import type { ScimStore } from '../../../src/store/scim-store.js'
+import type { Store } from '../../../src/store/store.js'
 import type { HttpReply } from '../clients/http-client.js'
 import { foundedStore } from '../data/founded-store.js'
 import type { Lifetime } from '../data/temp-folder.js'
@@ -19,7 +21,7 @@ import { pipelineOf } from './pipeline.js'
 export interface AccountApi {
   readonly clock: FakeClock
   readonly accounts: AccountStore
-  readonly scim: ScimStore
+  readonly store: Pick<Store, 'scim' | 'directory'>
   readonly apiKey: string
   readonly managementKey: string
   /** Everything that was logged, as text. */
@@ -51,6 +53,8 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
   const endpoints = [
     ...keyEndpoints(accounts, people, NO_USAGE, clock),
     ...organizationEndpoints(accounts, people, clock),
+    ...memberEndpoints({ ...store, clock }),
+    ...scimEndpoints({ ...store, clock }),
     open,
   ]
   const { inject, lines } = pipelineOf(endpoints, {
@@ -66,7 +70,7 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
   return {
     clock,
     accounts,
-    scim: store.scim,
+    store,
     apiKey,
     managementKey,
     logged: () => JSON.stringify(lines),

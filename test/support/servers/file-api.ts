@@ -68,7 +68,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
     ...keyEndpoints(accounts, people, NO_USAGE, clock),
     ...organizationEndpoints(accounts, people, clock),
     ...fileEndpoints({ files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
-    ...scimEndpoints({ scim, accounts, clock }),
+    ...scimEndpoints({ scim, directory: store.directory, accounts, clock }),
   ]
   const permissions = options.permissions ?? new Map()
   const { inject, lines } = pipelineOf(endpoints, {
