@@ -16,8 +16,8 @@ const contract = Object.entries(textsBelow(['docs/contract']))
   .map(([path, text]) => ({ path, text, name: path.slice(CONTRACT.length, -'.md'.length) }))
 const pages: Pages = new Map(contract.map(({ name, text }) => [name, numbersOf(text)]))
 
-test('the contract has its five pages, and each decision its number', async (t) => {
-  t.strictSame([...pages.keys()].sort(), ['decisions', 'fleet', 'gateway', 'practice', 'tools'])
+test('the contract has its six pages, and each decision its number', async (t) => {
+  t.strictSame([...pages.keys()].sort(), ['decisions', 'directory', 'fleet', 'gateway', 'practice', 'tools'])
   const decisions = [...pages.get('decisions')!]
   t.strictSame(
     decisions,

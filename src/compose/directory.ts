@@ -4,7 +4,7 @@ import { limitByBucket } from '../limits/bucket-limit.js'
 import type { QuotaLeases } from '../limits/quota-leases.js'
 import type { WorkerContext } from './worker-context.js'
 
-/** What one connection may ask for, over all workers and machines (contract/directory, points settled 8). */
+/** What one connection may ask for, over all workers and machines (contract/directory 1). */
 const CONNECTION_RATE = { perSecond: 50, burst: 50, longestWait: 3 }
 
 export function composeDirectory(

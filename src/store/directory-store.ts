@@ -1,6 +1,6 @@
 /**
  * The port of the directory: connections of organizations to their identity providers, the people (members) and groups
- * these deliver, and what follows for roles (contract/directory). Records are JSON; times are Unix milliseconds; ids are
+ * these deliver, and what follows for roles (contract/directory 1 to 6). Records are JSON; times are Unix milliseconds; ids are
  * UUID v7 that we issue.
  */
 import type { MaybePromise } from '../base/maybe-promise.js'

@@ -1,4 +1,4 @@
-/** Management of connections to identity providers (contract/directory 1, 6 and 9). */
+/** Management of connections to identity providers (contract/directory 1 and 6). */
 import { z } from 'zod'
 import { isoTime } from '../../base/clock.js'
 import { throwFault } from '../../base/fault.js'

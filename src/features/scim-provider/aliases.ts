@@ -1,6 +1,5 @@
 /**
- * Paths as some clients spell them: in another case, with a slash at the end, by an old name (contract/directory, points
- * settled 2). Each use is counted. Routes of the standard's own spelling come before these.
+ * Paths as some clients spell them: in another case, with a slash at the end, by an old name (contract/directory 3). Each use is counted. Routes of the standard's own spelling come before these.
  */
 import { throwFault } from '../../base/fault.js'
 import type { ResourceKind } from '../../directory/provisioning/visit.js'

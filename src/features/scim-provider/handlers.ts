@@ -57,7 +57,7 @@ export class ResourceHandlers {
     return this.#show(at, 200, replaced, this.#projection(at, query))
   }
 
-  /** The resource is shown only to who says what to show of it (contract/directory, points settled 1). */
+  /** The resource is shown only to who says what to show of it (contract/directory 2). */
   async patch(at: ResourceCall, id: string, body: unknown, query: ShownInput): Promise<Reply> {
     const patched = succeed(await at.kind.patch(this.#visit(at), id, body))
     const projection = this.#projection(at, query)
