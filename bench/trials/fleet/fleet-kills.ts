@@ -10,7 +10,9 @@ const PER_SECOND = 300
 const CREDIT_CALLS = 1_000_000
 const SNAPSHOT_MS = 250
 const RECOVERY_MS = 5_000
-const LASTS_MS = 1_500
+/** In turn: what is over soon, and what a machine is declared expired for. */
+const LASTS_MS = [1_500, 5_000]
+const STALENESS_MS = 3_000
 const STEADY_MS = 500
 
 /** What fails, with what mends it. `machine`: whose turn it is. */
@@ -61,6 +63,7 @@ const STRIKES: Readonly<Record<string, Strike>> = {
 }
 
 const NAMES = Object.keys(STRIKES)
+const ENVIRONMENT = { SLUICE_FLEET_STALENESS_MS: String(STALENESS_MS) }
 
 /** Looks at the bank again and again; what it finds wrong, and how often it got to see it. */
 function watchBank(stage: FleetStage) {
@@ -90,7 +93,7 @@ export const fleetKills: Trial = {
   rounds: 100,
   roundLimitS: 60,
   run: (context) =>
-    withFleet(context, {}, async (stage) => {
+    withFleet(context, { environment: ENVIRONMENT }, async (stage) => {
       const payer = await stage.addPayer(CREDIT_CALLS)
       const load = stage.load(payer, PER_SECOND)
       const endWatch = watchBank(stage)
@@ -99,14 +102,19 @@ export const fleetKills: Trial = {
         context,
         async (number) => {
           const name = NAMES[number % NAMES.length]!
-          const mend = await STRIKES[name]!(stage, number % stage.fleet.machines.length)
-          await sleep(LASTS_MS)
+          // Each time round, every strike meets the next machine, and lasts for the other time.
+          const round = Math.floor(number / NAMES.length)
+          const machine = (number + round) % stage.fleet.machines.length
+          const lastsMs = LASTS_MS[round % LASTS_MS.length]!
+          const mend = await STRIKES[name]!(stage, machine)
+          await sleep(lastsMs)
           await mend()
           const recoveryMs = (await awaitRecovery(load, performance.now())) ?? Number.POSITIVE_INFINITY
           await sleep(STEADY_MS)
-          return { name, recoveryMs }
+          return { name, machine, lastsMs, recoveryMs }
         },
-        ({ name, recoveryMs }) => `${name}: back after ${Math.round(recoveryMs)} ms`,
+        ({ name, machine, lastsMs, recoveryMs }) =>
+          `${name} for ${lastsMs} ms (machine ${machine + 1}): back after ${Math.round(recoveryMs)} ms`,
       )
       await load.stop()
       const books = await auditBooks(stage, payer, load.calls)

@@ -75,7 +75,9 @@ export async function playFleetScenario(
  */
 export async function awaitRecovery(load: FleetLoad, to: number): Promise<number | null> {
   const recoveredAt = (machine: number): number | null => {
-    const later = load.calls.filter((call) => call.machine === machine && call.sentAt >= to)
+    // They stand in the order of their ends: of many only the last ones are looked at.
+    const since = load.calls.findLastIndex(({ endedAt }) => endedAt < to) + 1
+    const later = load.calls.slice(since).filter((call) => call.machine === machine && call.sentAt >= to)
     const lastFailure = later.findLastIndex(({ status }) => status !== 200)
     const row = later.slice(lastFailure + 1)
     return row.length >= IN_A_ROW ? row[0]!.sentAt : null
