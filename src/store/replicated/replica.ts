@@ -7,8 +7,12 @@
  *     0/<name>, 1/<name>         ->  the tables of the sets
  *
  * A transaction applies a delta only on the very version it was made for, so whoever has one may apply it. All records
- * are loaded anew into the set that is not read, in pieces, and the last transaction changes the sets: half a replica is
+ * are loaded anew into the set that is not read, in pieces, and then one transaction changes the sets: half a replica is
  * never read, whatever ends the loading.
+ *
+ * Single reads, of which each call of a client makes two, remember for some milliseconds which set counts: to look it up
+ * costs half of what the read costs. So the machine says that it has what was loaded only when nobody remembers the other
+ * set any more. All processes of a machine have one monotonic clock.
  */
 import { randomUUID } from 'node:crypto'
 import { type Clock, sleep } from '../../base/clock.js'
@@ -36,6 +40,10 @@ const CLEARED_AT_ONCE = 2_000
 /** A loading that has come no further for so long was left by its process. */
 const ABANDONED_MS = 3_000
 const LOOK_MS = 100
+/** For so long single reads remember which set is read. */
+const SET_REMEMBERED_MS = 5
+/** From the change of sets until it counts. */
+const SET_FORGOTTEN_MS = 2 * SET_REMEMBERED_MS
 
 interface StoredPosition extends ReplicaPosition {
   readonly format: number
@@ -62,6 +70,8 @@ export class Replica {
   readonly #clock: Clock
   /** Of the snapshot under way; null before its first read. */
   #set: SetNumber | null = null
+  #remembered: SetNumber = 0
+  #rememberedUntil = Number.NEGATIVE_INFINITY
 
   /** @param folder which is created when absent */
   constructor(folder: string, clock: Clock) {
@@ -90,8 +100,9 @@ export class Replica {
     return this.#env.inSnapshot(() => this.#position())
   }
 
-  /** As `position`, in the snapshot under way. */
+  /** As `position`, in the snapshot under way; all that is read in it from now on is what has that position. */
   positionInSnapshot(): ReplicaPosition | null {
+    this.#set ??= this.#storedSet()
     return this.#position()
   }
 
@@ -100,7 +111,12 @@ export class Replica {
   }
 
   getUnbounded(table: ReplicaTable, key: Uint8Array): Buffer | undefined {
-    return this.#env.getUnbounded(this.#current(table), key)
+    const set = this.#set ?? this.#recentSet()
+    const found = this.#env.getUnbounded(table.sets[set], key)
+    if (found !== undefined || this.#set !== null) return found
+    // A process that stood still may remember a set that was emptied meanwhile.
+    const current = this.#storedSet()
+    return current === set ? undefined : this.#env.getUnbounded(table.sets[current], key)
   }
 
   valuesWithPrefix(table: ReplicaTable, prefix: Uint8Array): Buffer[] {
@@ -179,11 +195,16 @@ export class Replica {
     while (await step((set) => this.#clearSome(set)));
     const loaded = await load((entries) => step((set) => this.#put(entries, set)))
     const unread = await step((set) => {
-      this.#release(token)
       if (!isSamePosition(this.#position(), from)) return set
       this.#state.put(SET_KEY, Buffer.from([set]))
-      this.#setPosition(loaded)
       return otherThan(set)
+    })
+    // Whoever applies a delta to `from` meanwhile does no harm: what it puts is put again by the deltas behind it.
+    // Before the first loading nobody reads.
+    if (from !== null) await sleep(SET_FORGOTTEN_MS, this.#clock)
+    await step((set) => {
+      this.#release(token)
+      if (set === unread && isSamePosition(this.#position(), from)) this.#setPosition(loaded)
     })
     const isUnread = (): boolean => this.#storedSet() !== unread && this.#loading() === null
     while (await this.#write(() => isUnread() && this.#clearSome(unread)));
@@ -206,6 +227,16 @@ export class Replica {
   #current(table: ReplicaTable): LmdbByteTable {
     this.#set ??= this.#storedSet()
     return table.sets[this.#set]
+  }
+
+  /** The set that is read, or was some milliseconds ago. The clock is read first. */
+  #recentSet(): SetNumber {
+    const now = this.#clock.monotonicMs()
+    if (now >= this.#rememberedUntil) {
+      this.#remembered = this.#storedSet()
+      this.#rememberedUntil = now + SET_REMEMBERED_MS
+    }
+    return this.#remembered
   }
 
   #storedSet(): SetNumber {
