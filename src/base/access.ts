@@ -44,6 +44,12 @@ export const ADMITTED: Readonly<Record<Exclude<AccessLevel, 'anyone'>, readonly 
   connection: ['connection'],
 }
 
+/** Whose sessions each level lets in: keys are for programs, so a person makes one instead. */
+export function sessionsAdmitted(access: AccessLevel): readonly CallerClass[] {
+  if (access === 'anyone' || access === 'connection') return []
+  return access === 'key' || access === 'own-key' ? MANAGERS : ADMITTED[access]
+}
+
 /** Whether a row of the configuration may say otherwise (contract/decisions 3): not of what is no key's at all. */
 export function isConfigurable(access: AccessLevel): boolean {
   return access !== 'operator' && access !== 'connection'

@@ -1,6 +1,6 @@
 /** Endpoints as an OpenAPI 3.1 document. One source: the schemas that validate are the schemas that document. */
 import { z } from 'zod'
-import { ADMITTED } from '../base/access.js'
+import { ADMITTED, sessionsAdmitted } from '../base/access.js'
 import { Fault, type FaultKind } from '../base/fault.js'
 import { type Endpoint, isLockable, type ReplyDoc, takesSessions } from './endpoint.js'
 import { type JsonSchema, namedSchemas } from './json-schema.js'
@@ -110,7 +110,7 @@ function accessObject(endpoint: Endpoint): JsonObject {
   return {
     level: access,
     callers: access === 'anyone' ? [] : ADMITTED[access],
-    sessions: takesSessions(endpoint),
+    sessions: takesSessions(endpoint) ? sessionsAdmitted(access) : [],
     configurable: isLockable(endpoint),
   }
 }

@@ -2,7 +2,13 @@
  * Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, contract/decisions 3
  * to 6).
  */
-import { type AccessLevel, ADMITTED, type CallerClass, isConfigurable } from '../base/access.js'
+import {
+  type AccessLevel,
+  ADMITTED,
+  type CallerClass,
+  isConfigurable,
+  sessionsAdmitted,
+} from '../base/access.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
@@ -58,6 +64,7 @@ const REFUSED = {
     detail: 'the member is not active or has no role in the workspace of the key',
   }),
 }
+const WRONG_KIND = new Fault('unauthenticated', { detail: 'the credential is no key' })
 const NOT_BY_TOKEN = new Fault('forbidden', { note: 'Access tokens cannot perform this operation' })
 const NOT_BY_SESSION = new Fault('forbidden', {
   note: 'A member performs this operation with a key of its own, not by a session',
@@ -102,7 +109,9 @@ export function createAuthority(
   function admitMember(userId: string, needed: NeededAccess): Principal {
     const facts = people?.members.factsOf(userId) ?? null
     if (people === undefined || facts === null || !facts.active || facts.deleted) throw REFUSED.departed
-    if (needed === 'key' || needed === 'own-key') throw NOT_BY_SESSION
+    if (ADMITTED[needed].includes('member') && !sessionsAdmitted(needed).includes('member')) {
+      throw refusalOfKind(needed, NOT_BY_SESSION)
+    }
     const { organizationId } = facts
     const roles = needed === 'admin' ? people.roles.workspacesOf(organizationId, userId) : null
     admitClass(roles !== null && [...roles.values()].includes('admin') ? 'admin' : 'member', needed)
@@ -131,7 +140,7 @@ export function createAuthority(
     const directory = findConnectionCaller(credential)
     if (directory !== null) {
       if (needed === 'connection') return directory
-      throw NOT_BY_CONNECTION
+      throw refusalOfKind(needed, NOT_BY_CONNECTION)
     }
     if (accessTokens === undefined || !looksLikeJws(credential)) throw REFUSED.unknown
     const hash = accessTokens.keyHashOf(credential)
@@ -163,6 +172,11 @@ function admitClass(caller: CallerClass, needed: NeededAccess): void {
   if (needed === 'connection') throw NOT_CONNECTION
   if (needed === 'own-key') throw NOT_BY_TOKEN
   throw needed === 'operator' && caller === 'management' ? NOT_OPERATOR : NOT_MANAGEMENT
+}
+
+/** Operations that any key opens have no 403 of their own: what is no key is no credential there. */
+function refusalOfKind(needed: NeededAccess, told: Fault): Fault {
+  return needed === 'key' ? WRONG_KIND : told
 }
 
 /** What a key is to the table of access. Its role is asked anew on every call: one that was changed counts at once. */

@@ -7,7 +7,7 @@ import { serviceDocument } from '../../../src/app.js'
 export interface OperationAccess {
   readonly level: string
   readonly callers: readonly string[]
-  readonly sessions: boolean
+  readonly sessions: readonly string[]
   readonly configurable: boolean
 }
 
@@ -20,13 +20,21 @@ interface DocumentedOperation {
   readonly 'x-access': OperationAccess
 }
 
+function sessionNote({ sessions }: OperationAccess): string {
+  return sessions.length === 0
+    ? ''
+    : sessions.some((each) => each === 'member' || each === 'admin')
+      ? 'session'
+      : 'session of management'
+}
+
 function rows(): string[] {
   const { paths } = serviceDocument('open') as {
     paths: Record<string, Record<string, DocumentedOperation>>
   }
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, 'x-access': access }]) => {
-      const notes = [access.sessions && 'session', !access.configurable && 'fixed'].filter(Boolean).join(', ')
+      const notes = [sessionNote(access), !access.configurable && 'fixed'].filter(Boolean).join(', ')
       return `| \`${operationId}\` | \`${method.toUpperCase()} ${path}\` | \`${access.level}\` | ${notes} |`
     }),
   )
