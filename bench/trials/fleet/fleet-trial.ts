@@ -13,6 +13,8 @@ interface FleetTrialSettings {
   readonly environment?: Readonly<Record<string, string>>
   /** Settings of PostgreSQL. */
   readonly database?: readonly string[]
+  /** False: machines reach PostgreSQL without a proxy, which would take its time from the generator. */
+  readonly proxied?: boolean
 }
 
 /**

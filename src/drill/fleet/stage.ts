@@ -21,6 +21,8 @@ interface StageSettings {
   readonly environment?: Readonly<Record<string, string>>
   /** Of PostgreSQL. */
   readonly database?: readonly string[]
+  /** A fault proxy of this process stands between each machine and PostgreSQL, unless it is false. */
+  readonly proxied?: boolean
   /** Fires when what is started is to be given up. */
   readonly left?: AbortSignal
 }
@@ -80,7 +82,7 @@ export class FleetStage {
       databaseUrl: await cluster.database(DATABASE),
       size: settings.size,
       folder,
-      proxied: true,
+      proxied: settings.proxied ?? true,
     })
     const stage = new FleetStage(fleet, folder, cluster, managementKey)
     process.once('exit', stage.#removeNow)
