@@ -9,9 +9,11 @@ import { openLedger } from '../../src/compose/ledger.js'
 import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import { lockFolder } from '../../src/process/folder-lock.js'
+import type { DirectoryStore } from '../../src/store/directory-store.js'
 import { organizationPayer } from '../../src/store/ledger-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { BEGAN, hashOf, idOf, keyOf } from '../support/data/accounts.js'
+import { connectionOf, directoryGroupOf, memberOf } from '../support/data/directory.js'
 import { CLIENT_SECRET, FILLED_ROWS, fillStore } from '../support/data/full-store.js'
 import { providerOf, sessionOf } from '../support/data/sessions.js'
 import { tempFolder } from '../support/data/temp-folder.js'
@@ -78,7 +80,10 @@ t.test('on a PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     const place = placeOf(t, await cluster.database())
     const there = await runImport(place, '--from', source)
     t.equal(there.code, 0, there.stderr)
-    t.match(there.stdout, /^records of accounts, federation, groups and sign-in +\d{4} +[0-9a-f]{64}$/m)
+    t.match(
+      there.stdout,
+      /^records of accounts, directories, federation, groups and sign-in +\d{4} +[0-9a-f]{64}$/m,
+    )
     t.match(there.stdout, /^items +95 +[0-9a-f]{64}$/m)
     t.match(there.stdout, /^files +2 +/m)
     t.match(
@@ -164,6 +169,34 @@ t.test('on a PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
   })
 })
 
+async function sameDirectories(t: Test, a: DirectoryStore, b: DirectoryStore): Promise<void> {
+  const { id } = connectionOf(1)
+  const scope = { organizationId: idOf(1), connectionId: id }
+  const tell = async ({ connections, members, groups, roles }: DirectoryStore) => ({
+    connection: connections.byToken(hashOf('token 1')),
+    requests: await connections.requestsOf(id, 0, 100),
+    quirks: { ...(await connections.quirksOf(id)) },
+    audit: await connections.auditOf(idOf(1), id, 0, 1_000),
+    members: members.membersOf(scope, { by: 'all' }, 0, 100),
+    all: members.membersOfOrganization(idOf(1), 0, 100),
+    deleted: members.member(memberOf(4).id),
+    found: members.membersOf(scope, { by: 'userName', value: memberOf(7).userName }, 0, 1),
+    groups: groups.groupsOf(scope, { by: 'all' }, 0, 10),
+    memberships: groups.membershipsOf(directoryGroupOf(1).id, 0, 10),
+    held: roles.heldOf(idOf(1)),
+    roles: [...roles.membersOf(idOf(3))],
+  })
+  const told = await tell(a)
+  t.match(told, {
+    requests: { total: 40 },
+    quirks: { 'capital-op': 40 },
+    members: { total: 19 },
+    all: { total: 20 },
+  })
+  t.match(told, { memberships: { total: 3 }, held: [{ memberId: memberOf(3).id }] })
+  t.strictSame(await tell(b), told, 'the directory')
+}
+
 /** Everything that the ports of two stores tell is the same, and both can sign. */
 async function sameStores(t: Test, one: string, other: string): Promise<void> {
   const [a, b] = [one, other].map((path) => openLmdbStore({ path, unixSeconds: () => BEGAN / 1000 })) as [
@@ -188,6 +221,11 @@ async function sameStores(t: Test, one: string, other: string): Promise<void> {
   t.strictSame(b.scim.groupsOf(idOf(1)), a.scim.groupsOf(idOf(1)))
   t.strictSame(b.scim.mappingsOf(idOf(1)), a.scim.mappingsOf(idOf(1)))
   t.equal(b.scim.roleOf(idOf(2), 'ann'), 'admin')
+  await sameDirectories(t, a.directory, b.directory)
+  for (const n of [1, 2, 3, 4, 5]) {
+    const expected = n === 4 ? null : n === 5 ? 'admin' : 'member'
+    t.equal(b.scim.roleOf(idOf(3), memberOf(n).id), expected, `role of ${n}`)
+  }
   t.equal(Buffer.from(b.items.list(0, 200)).toString(), Buffer.from(a.items.list(0, 200)).toString())
   t.equal(b.items.lastId(), 100, 'the last items were deleted, and their ids are not given again')
   const page = { newestFirst: false, after: null, before: null, limit: 10 }

@@ -21,7 +21,11 @@ export type Removal =
     }
 
 /** Entries that one transaction takes away: some milliseconds, and far from what makes replicas load all anew. */
-const AT_ONCE = 500
+const AT_ONCE = 200
+/** Those that a change takes away besides, which is about something else. */
+const BESIDES = 20
+/** Transactions that the caller waits for: what a directory of usual size has. */
+const AWAITED = 20
 
 export class DirectoryRemovals {
   readonly #tables: DirectoryTables
@@ -36,7 +40,7 @@ export class DirectoryRemovals {
   /** A change of the directory; what earlier ones have left goes with it, up to a bound. */
   change<T>(change: () => T): Promise<T> {
     return this.#tables.space.writeDurably(() => {
-      this.#goOn()
+      this.#goOn(BESIDES)
       return change()
     })
   }
@@ -47,20 +51,30 @@ export class DirectoryRemovals {
       const { outcome, removal } = change()
       if (removal === null) return { outcome, isDone: true }
       this.#tables.put(keyOf('z', removal.id)!, removal)
-      return { outcome, isDone: this.#goOn() }
+      return { outcome, isDone: this.#goOn(AT_ONCE) }
     })
     // It is removed already: what cannot be taken away now goes with a later change.
-    if (!isDone) await this.#finish().catch(() => {})
+    if (isDone) return outcome
+    // Other changes come in between, and what is left after these goes while nobody waits.
+    if (!(await this.#takeMore(AWAITED))) void this.#takeMore(Number.POSITIVE_INFINITY)
     return outcome
   }
 
-  async #finish(): Promise<void> {
-    while (!(await this.#tables.space.writeDurably(() => this.#goOn())));
+  /** So many transactions at most; true when nothing is left, or the store takes no more. */
+  async #takeMore(transactions: number): Promise<boolean> {
+    const { space } = this.#tables
+    try {
+      for (let n = 0; n < transactions; n++)
+        if (await space.writeDurably(() => this.#goOn(AT_ONCE))) return true
+      return false
+    } catch {
+      return true
+    }
   }
 
   /** Goes on with what is to be taken away; true when nothing is left. */
-  #goOn(): boolean {
-    for (let room = AT_ONCE; room > 0; ) {
+  #goOn(most: number): boolean {
+    for (let room = most; room > 0; ) {
       const [removal] = this.#tables.list<Removal>('z', { limit: 1 })
       if (removal === undefined) return true
       const taken = this.#step(removal, room)

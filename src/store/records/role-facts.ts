@@ -152,8 +152,10 @@ export class RoleFacts {
     if (!isOf(user, mapping.organizationId)) return false
     if (this.#scim.isMember(mapping, user.digest)) return true
     const group = placeOf(mapping, user)
-    if (group === null || !this.#directory.has(keyOf('g', group.id))) return false
-    return hasEdge(this.#directory, group, user.id) || isHeld(this.#directory, group.id, user.id)
+    if (group === null) return false
+    const isIn = hasEdge(this.#directory, group, user.id) || isHeld(this.#directory, group.id, user.id)
+    // Members of a group that was removed may still be there.
+    return isIn && this.#directory.has(keyOf('g', group.id))
   }
 
   /** Since when a group gives its role to a user that is in it; a group that is delivered whole does not tell. */

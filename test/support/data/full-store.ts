@@ -11,6 +11,16 @@ import type { ScimGroup, ScimMapping } from '../../../src/store/scim-store.js'
 import { ledgerRow } from '../arbitraries/ledger-rows.js'
 import { FakeClock } from '../timing/fake-clock.js'
 import { BEGAN, hashOf, idOf, keyOf, organizationOf, workspaceOf } from './accounts.js'
+import {
+  ACTOR,
+  addMembers,
+  connectionOf,
+  type DirectoryStoresOfTest,
+  directoryGroupOf,
+  mappingOf,
+  memberOf,
+  requestOf,
+} from './directory.js'
 import { auditOf, issuerOf, policyOf } from './federation.js'
 import { providerOf, sessionOf } from './sessions.js'
 
@@ -57,6 +67,7 @@ export async function fillStore(folder: string): Promise<void> {
   const actor = { hash: hashOf(1) } as never
   await scim.putGroup(GROUP, actor)
   await scim.addMapping(MAPPING, actor)
+  await fillDirectory(store)
   for (let n = 1; n <= 100; n++) await items.create({ name: `item ${n} \0 é`, description: '', price: n / 7 })
   for (const id of [1, 17, 50, 99, 100]) await items.remove(id)
   const place = { organizationId: idOf(1), workspaceId: idOf(2), origin: 'uploaded', purpose: null } as const
@@ -71,6 +82,29 @@ export async function fillStore(folder: string): Promise<void> {
 }
 
 export const FILLED_ROWS = 300
+/** A connection with people of every kind, a removal that is held, and a log. */
+async function fillDirectory(store: DirectoryStoresOfTest): Promise<void> {
+  const { connections, members, groups, roles } = store.directory
+  await connections.addConnection(connectionOf(1, { heldFrom: 0, heldShare: 0 }), ACTOR)
+  await addMembers(store, 20)
+  await addMembers(store, 1, 30, { connectionId: null })
+  const group = directoryGroupOf(1)
+  const ids = [1, 2, 3].map((n) => memberOf(n).id)
+  await groups.addGroup(group, [...ids, 'nobody \0 é'], ACTOR, new Map([[ids[0]!, 'Ann']]))
+  const removed = [{ op: 'remove', members: [ids[2]!] }] as const
+  await groups.changeGroup(group.id, (current) => ({ group: current, members: removed }), BEGAN + 1, ACTOR)
+  await members.removeMember(memberOf(4).id, () => null, BEGAN + 2, ACTOR)
+  await store.scim.addMapping(mappingOf(1, group.id, { workspaceId: idOf(3) }), ACTOR)
+  const direct = {
+    organizationId: idOf(1),
+    workspaceId: idOf(3),
+    memberId: memberOf(5).id,
+    role: 'admin',
+  } as const
+  await roles.putDirectRole(direct, BEGAN + 3, ACTOR)
+  for (let n = 1; n <= 40; n++) connections.logRequest(requestOf(n, { quirks: ['capital-op'] }))
+}
+
 /** No process has such a number. */
 const DEAD_PID = 2 ** 30
 
