@@ -19,6 +19,7 @@ import { messagesEndpoints } from './features/messages/endpoints.js'
 import { modelEndpoints } from './features/models/endpoints.js'
 import { type OauthPorts, oauthEndpoints } from './features/oauth/endpoints.js'
 import { organizationEndpoints } from './features/organizations/endpoints.js'
+import { type ProviderKeyEndpointPorts, providerKeyEndpoints } from './features/provider-keys/endpoints.js'
 import type { DelayObserver, DelaySource } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
@@ -61,6 +62,7 @@ export interface AppPorts {
   readonly accounts: AccountStore
   readonly people: People
   readonly members: MemberPorts
+  readonly providerKeys: ProviderKeyEndpointPorts
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
@@ -137,6 +139,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...routingEndpoints({ ...ports.routing, catalog: ports.catalog, loops: ports.inference.loops }),
     ...keyEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
     ...memberEndpoints(ports.members),
+    ...providerKeyEndpoints(ports.providerKeys),
     ...organizationEndpoints(ports.accounts, ports.people, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...generationEndpoints(ports.ledger, ports.accounts, ports.people),

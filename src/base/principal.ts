@@ -27,10 +27,17 @@ export interface Principal {
   readonly limits?: KeyLimits
 }
 
+export interface SpendingLimit {
+  /** Nano-dollars that may be spent in a period. */
+  readonly limit: number
+  readonly reset: CalendarPeriod | null
+  /** What goes on the caller's own accounts at providers counts as well; absent where it does not. */
+  readonly includesByok?: true
+}
+
 /** Limits of one key, over all workers; null where there is none. */
 export interface KeyLimits {
-  /** Nano-dollars that may be spent in a period. */
-  readonly spending: { readonly limit: number; readonly reset: CalendarPeriod | null } | null
+  readonly spending: SpendingLimit | null
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   /** Calls at a time. */

@@ -1,6 +1,7 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import type { FetchFile } from '../base/file-fetch.js'
 import { type CallLogLine, type CallSeverity, createCallLog } from '../base/log.js'
+import type { Principal } from '../base/principal.js'
 import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
@@ -18,6 +19,7 @@ import type { Generation } from '../gateway/run/generation.js'
 import { toolLimits } from '../gateway/tools/configuration.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
+import { ProviderKeyRing } from '../identity/provider-keys.js'
 import { createSealer, type Sealer, sealingKeyOf } from '../identity/sealing-key.js'
 import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { SimulatedProvider } from '../simulator/simulated-provider.js'
@@ -51,7 +53,10 @@ export function composeInference(
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
   const sealingKey = sealingKeyOf(config)
-  const sealedIds = sealedSpokenIds(createSealer(sealingKey))
+  const sealer = createSealer(sealingKey)
+  const sealedIds = sealedSpokenIds(sealer)
+  const ring = new ProviderKeyRing(store.providerKeys, sealer)
+  const keysOf = (caller: Principal) => ring.keysOf(caller)
   const files = {
     filesOf: workspaceFiles(store),
     room: new MediaRoom(),
@@ -88,6 +93,7 @@ export function composeInference(
     sessions: routing.sessions,
     retries: routing.retries,
     random: routing.random,
+    keysOf,
     deadlineMs,
     files,
     admit: (generation) => accounting.admit(generation),
@@ -119,6 +125,14 @@ export function composeInference(
     upstream,
     /** The catalogue of this moment. */
     catalog: () => catalog,
+    /** What callers have of keys with providers, in the order of trial. */
+    keysOf,
+    providerKeys: {
+      providerKeys: store.providerKeys,
+      sealer,
+      takers: () =>
+        catalog.providers.flatMap(({ slug, callerKeys }) => (callerKeys === undefined ? [] : [slug])),
+    },
     permissions: () => permissions,
     stats,
     toolStats,
@@ -203,7 +217,11 @@ function countInference(
     costNanos: consumption?.cost.total ?? 0,
   })
   for (const { endpoint, lost } of generation.attempts)
-    stats.recordAttempt(endpoint.model.entryId, endpoint.provider.slug, lost)
+    stats.recordAttempt(
+      endpoint.model.entryId,
+      endpoint.provider.slug,
+      endpoint.own === undefined ? lost : null,
+    )
 }
 
 function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {
@@ -229,6 +247,7 @@ function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutco
     ...(trace !== undefined && { trace }),
     model: generation.model,
     provider: generation.providerName,
+    ...(generation.isByok && { byok: true }),
     streamed: generation.request.stream === true,
     outcome: outcome.kind,
     status: outcome.kind === 'failed' ? dialect.status(outcome.fault.kind) : 200,

@@ -1,8 +1,8 @@
 /** What rows of the ledger take out of quotas of money. */
 import { keyMoneyQuota, organizationMoneyQuota } from '../gateway/accounting/claims.js'
+import { COVERAGE_PERIODS, decodeCoverage } from '../store/ledger/coverage.js'
 import { hourStart } from '../store/ledger/generation-time.js'
 import type { UsageDelta } from '../store/ledger/ledger-batch.js'
-import { COVERAGE_PERIODS, decodeCoverage } from '../store/ledger/row-text.js'
 
 /** An amount of one quota, in nano-dollars. */
 interface QuotaSpending {
@@ -20,12 +20,15 @@ export function quotaSpending(deltas: readonly UsageDelta[]): QuotaSpending[] {
     if (known === undefined) amounts.set(`${leased} ${name}`, { name, amount, leased })
     else known.amount += amount
   }
-  for (const { keyHash, organizationId, hour, coverage, cost } of deltas) {
-    if (cost === 0) continue
-    const { key, organization } = decodeCoverage(coverage)
-    for (const reset of COVERAGE_PERIODS)
-      add(keyMoneyQuota(keyHash, reset, hourStart(hour)), cost, key === reset)
+  for (const { keyHash, organizationId, hour, coverage, cost, byok } of deltas) {
+    const { key, organization, byok: counts = false } = decodeCoverage(coverage)
+    for (const reset of COVERAGE_PERIODS) {
+      for (const inclusive of [false, true]) {
+        const name = keyMoneyQuota(keyHash, { reset, inclusive }, hourStart(hour))
+        add(name, inclusive ? cost + byok : cost, key === reset && counts === inclusive)
+      }
+    }
     add(organizationMoneyQuota(organizationId), cost, organization)
   }
-  return [...amounts.values()]
+  return [...amounts.values()].filter(({ amount }) => amount > 0)
 }

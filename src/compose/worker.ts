@@ -201,9 +201,10 @@ function endpointPorts(
     accounts: store.accounts,
     people,
     members: { ...store, clock },
+    providerKeys: { ...inference.providerKeys, people, accounts: store.accounts, clock },
     ledger: accounting.ledger,
     catalog: inference.catalog,
-    routing,
+    routing: { ...routing, keysOf: inference.keysOf },
     inference: {
       gateway: inference.gateway,
       loops: inference.loops,

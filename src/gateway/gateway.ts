@@ -14,7 +14,7 @@ import type { MessagesRequest } from './formats/messages.js'
 import type { InferenceFormat } from './metering/format.js'
 import { countInputTokens } from './metering/messages-format.js'
 import type { CallHandle } from './providers/port/provider.js'
-import { keepEndpoint, type Plan, planFor } from './routing/plan.js'
+import { keepEndpoint, type Plan, planFor, type RoutingState } from './routing/plan.js'
 import type { SessionAffinity } from './routing/session.js'
 import { createProviderCall } from './run/attempts.js'
 import { type CallingClient, Generation, type ParentGeneration } from './run/generation.js'
@@ -35,7 +35,7 @@ export interface Inference<R extends RoutedRequest> {
   readonly client?: CallingClient
 }
 
-interface GatewayPorts extends RunPorts {
+interface GatewayPorts extends RunPorts, Pick<RoutingState, 'keysOf'> {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly sessions: SessionAffinity

@@ -19,8 +19,8 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 type RecordOf<Answer> = {
   readonly [Name in keyof Answer & string as CamelCase<Name>]: Name extends `${string}_at`
     ? number | Extract<Answer[Name], null>
-    : Answer[Name] extends (infer Entry)[]
-      ? readonly Entry[]
+    : NonNullable<Answer[Name]> extends (infer Entry)[]
+      ? readonly Entry[] | Extract<Answer[Name], null>
       : Answer[Name]
 }
 

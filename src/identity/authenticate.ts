@@ -262,10 +262,13 @@ function createPrincipal(key: ApiKey): Principal {
 }
 
 /** Null for a key without limits, which is what most have. */
-function keyLimitsOf({ limit, limitReset, rateLimit = null }: ApiKey): KeyLimits | null {
+function keyLimitsOf({ limit, limitReset, includeByokInLimit, rateLimit = null }: ApiKey): KeyLimits | null {
   if (limit === null && rateLimit === null) return null
   return Object.freeze({
-    spending: limit === null ? null : { limit, reset: limitReset },
+    spending:
+      limit === null
+        ? null
+        : { limit, reset: limitReset, ...(includeByokInLimit && { includesByok: true as const }) },
     requestsPerMinute: rateLimit?.requestsPerMinute ?? null,
     tokensPerMinute: rateLimit?.tokensPerMinute ?? null,
     concurrent: rateLimit?.concurrent ?? null,

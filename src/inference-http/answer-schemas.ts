@@ -35,7 +35,16 @@ export const ServiceMetadata = nameSchema(
       available: z.array(z.object({ provider: z.string(), model: z.string(), selected: z.boolean() })),
     }),
     generation_time: count.optional().meta({ description: 'Milliseconds.' }),
-    attempts: z.array(z.object({ provider: z.string(), model: z.string(), status: z.int() })).optional(),
+    attempts: z
+      .array(
+        z.object({
+          provider: z.string(),
+          model: z.string(),
+          status: z.int(),
+          is_byok: z.literal(true).optional(),
+        }),
+      )
+      .optional(),
     usage_estimated: z.literal(true).optional(),
     unknown_providers: z
       .array(z.string())

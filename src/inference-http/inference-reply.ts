@@ -8,7 +8,7 @@ import type { Gateway, Inference } from '../gateway/gateway.js'
 import type { Loops, PreparedLoop } from '../gateway/loop/loops.js'
 import type { TurnFormat } from '../gateway/loop/turn-format.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
-import type { CallCost } from '../gateway/pricing/price.js'
+import { type CallCost, upstreamCost } from '../gateway/pricing/price.js'
 import type { Generation } from '../gateway/run/generation.js'
 import type { ServiceMetadata } from '../gateway/run/metadata.js'
 import type { HttpCall, Reply } from '../http/endpoint.js'
@@ -77,12 +77,13 @@ function inferenceOf<R extends RoutedRequest>(request: R, caller: Principal, cal
 }
 
 /** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
-export function costMembers({ total, prompt, completion, tools, fees = 0 }: CallCost): string {
+export function costMembers(cost: CallCost): string {
+  const { total, prompt, completion, tools, fees = 0, byok } = cost
   const searches = tools + fees === 0 ? '' : `,"server_tool_cost":${nanosToDollars(tools + fees)}`
   return (
-    `"cost":${nanosToDollars(total)},"cost_details":{"upstream_inference_cost":${nanosToDollars(total - fees)},` +
+    `"cost":${nanosToDollars(total)},"cost_details":{"upstream_inference_cost":${nanosToDollars(upstreamCost(cost))},` +
     `"upstream_inference_prompt_cost":${nanosToDollars(prompt)},` +
-    `"upstream_inference_completions_cost":${nanosToDollars(completion)}${searches}},"is_byok":false`
+    `"upstream_inference_completions_cost":${nanosToDollars(completion)}${searches}},"is_byok":${byok !== undefined}`
   )
 }
 

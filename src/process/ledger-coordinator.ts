@@ -13,7 +13,7 @@ import { JournalIngest } from '../ledger/journal-ingest.js'
 import { parseMoneyQuotaName } from '../limits/quota.js'
 import { QuotaServer } from '../limits/quota-server.js'
 import type { UsageDelta } from '../store/ledger/ledger-batch.js'
-import type { LedgerPayer } from '../store/ledger-store.js'
+import type { InclusivePayer, LedgerPayer } from '../store/ledger-store.js'
 import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ipc/messages.js'
 
 /** Sends a message to a worker. */
@@ -157,7 +157,7 @@ export class LedgerCoordinator {
     try {
       // Between two batches: what comes after the figure is counted by `recordSpending`.
       await this.#ingest.readAfterSync((fresh) =>
-        tell(fresh ? ledger.spentIn(payer as LedgerPayer, parsePeriod(period)) : null),
+        tell(fresh ? ledger.spentIn(payer as LedgerPayer | InclusivePayer, parsePeriod(period)) : null),
       )
     } catch {
       done(null)

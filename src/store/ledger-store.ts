@@ -18,6 +18,8 @@ export interface LimitCoverage {
   /** Period of the key's spending limit; null when it had none. */
   readonly key: CalendarPeriod | 'never' | null
   readonly organization: boolean
+  /** What goes on the caller's own accounts at providers counts in the key's limit as well; absent where it does not. */
+  readonly byok?: true
 }
 
 export const NO_LIMIT_COVERAGE: LimitCoverage = Object.freeze({ key: null, organization: false })
@@ -27,6 +29,8 @@ export interface OpenLedgerEntry
   extends Pick<LedgerRow, 'id' | 'keyHash' | 'organizationId' | 'workspaceId' | 'coverage'> {
   /** What is charged when the process dies before the end. */
   readonly estimate: number
+  /** What the provider is reckoned to ask the caller's own account then; absent where it would go on the operator's. */
+  readonly byokEstimate?: number
   readonly model: string
   /** Short name of the provider. */
   readonly provider: string
@@ -44,7 +48,13 @@ export interface LedgerRow {
   readonly createdAt: number
   readonly coverage: LimitCoverage
   readonly outcome: LedgerOutcome
+  /** What was charged. */
   readonly cost: number
+  /**
+   * What the provider asks the caller's own account for it, no part of `cost`; absent where it went on the operator's
+   * (contract/decisions 61).
+   */
+  readonly byokCost?: number
   readonly promptTokens: number
   readonly completionTokens: number
   /**
@@ -171,6 +181,8 @@ export interface LostAttemptRow {
   /** The figures are ours, not the provider's. */
   readonly estimated: boolean
   readonly durationMs: number
+  /** It went on the caller's own account at the provider; absent where it went on the operator's. */
+  readonly byok?: true
 }
 
 export interface LostAttemptEntry
@@ -185,10 +197,21 @@ export interface Spending {
   readonly monthly: number
 }
 
-/** A key by its hash, or an organization by its id. */
-export type LedgerPayer = `k${string}` | `o${string}`
+/** A key by its hash, or an organization by its id; of a key apart, what went on the caller's own accounts. */
+export type LedgerPayer = `k${string}` | `o${string}` | `b${string}`
+/** Of a key both together: what was charged to it and what went on the caller's own accounts. */
+export type InclusivePayer = `i${string}`
 
 export const keyPayer = (hash: string): LedgerPayer => `k${hash}`
+export const byokPayer = (hash: string): LedgerPayer => `b${hash}`
+export const inclusivePayer = (hash: string): InclusivePayer => `i${hash}`
+
+/** The payers whose sums make up what a payer has spent. */
+export function payersWithin(payer: LedgerPayer | InclusivePayer): readonly LedgerPayer[] {
+  if (!payer.startsWith('i')) return [payer as LedgerPayer]
+  const hash = payer.slice(1)
+  return [keyPayer(hash), byokPayer(hash)]
+}
 export const organizationPayer = (id: string): LedgerPayer => `o${id}`
 
 /**
@@ -201,7 +224,7 @@ export interface LedgerReader {
   spending(payers: readonly LedgerPayer[], now: number): MaybePromise<readonly Spending[]>
   /** What was spent in one period: of that name and number (see utc-period.ts), or in all. */
   spentIn(
-    payer: LedgerPayer,
+    payer: LedgerPayer | InclusivePayer,
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
   ): MaybePromise<number>
 }

@@ -177,8 +177,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/routing/',
     'which endpoints may serve a call, and in which order',
-    `src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/health/
-     src/gateway/pricing/`,
+    `src/base/ src/gateway/formats/ type:src/gateway/catalog/ src/gateway/catalog/own-accounts.ts
+     type:src/gateway/health/ src/gateway/pricing/`,
   ),
   rule(
     'src/gateway/files/',
@@ -189,7 +189,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/run/',
     'one inference from its plan to its end: attempts and retries, events, settlement',
-    `src/base/ src/gateway/formats/ type:src/gateway/catalog/
+    `src/base/ src/gateway/formats/ type:src/gateway/catalog/ src/gateway/catalog/own-accounts.ts
      type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
      src/gateway/health/ src/gateway/routing/ src/gateway/files/ type:src/gateway/plugins/port/`,
   ),
@@ -264,7 +264,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/gateway/accounting/',
     'admission against limits and credits, settlement, ledger rows',
     `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts src/gateway/formats/
-     type:src/gateway/catalog/ src/limits/ src/gateway/pricing/ type:src/gateway/routing/
+     type:src/gateway/catalog/ src/gateway/catalog/own-accounts.ts src/limits/ src/gateway/pricing/
+     type:src/gateway/routing/
      type:src/gateway/run/ type:src/gateway/loop/`,
   ),
   rule(
@@ -289,8 +290,9 @@ export const FOLDERS: readonly FolderRule[] = [
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
      src/store/account-store.ts src/store/federation-store.ts src/store/fleet-view.ts
-     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/scim-store.ts type:src/store/session-store.ts
-     src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/provider-key-store.ts
+     src/store/scim-store.ts type:src/store/session-store.ts src/http/ src/inference-http/ src/identity/
+     src/directory/ src/gateway/
      src/federation/`,
   ),
   rule(

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { migrateCommand } from '../../src/cli/migrate.js'
 import { exportCommand, importCommand } from '../../src/cli/transfer.js'
 import { openLedger } from '../../src/compose/ledger.js'
+import { ProviderKeyRing } from '../../src/identity/provider-keys.js'
 import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import { lockFolder } from '../../src/process/folder-lock.js'
@@ -251,6 +252,10 @@ async function sameStores(t: Test, one: string, other: string): Promise<void> {
   t.strictSame(bare, providerOf(2))
   const secret = createSealer(loadSealingKey(other)).open(provider!.sealedSecret!, provider!.id)
   t.equal(secret?.toString(), CLIENT_SECRET, 'the client’s secret is sealed anew')
+  const [brought] = b.providerKeys.keysOf(idOf(1))
+  const opened = new ProviderKeyRing(b.providerKeys, createSealer(loadSealingKey(other)))
+  t.equal(opened.keysOf({ organizationId: idOf(1), workspaceId: null })[0]?.secret, CLIENT_SECRET)
+  t.not(brought?.sealed, a.providerKeys.keysOf(idOf(1))[0]?.sealed, 'and so is a key with a provider')
   const token = await signs(other, b).sign({ sub: 'x' })
   t.ok(await signs(one, a).isSignedByKey(signs(one, a).activeKid(), token), 'the same key signs at both ends')
   const spent = async (folder: string): Promise<number> => {

@@ -1,11 +1,8 @@
 /** What a store of provider keys has to do (src/store/provider-key-store.ts). */
 import { type Test, test } from 'tap'
-import {
-  MOST_PROVIDER_KEYS,
-  type ProviderKey,
-  type ProviderKeyStore,
-} from '../../src/store/provider-key-store.js'
-import { BEGAN, idOf } from '../support/data/accounts.js'
+import { MOST_PROVIDER_KEYS, type ProviderKeyStore } from '../../src/store/provider-key-store.js'
+import { idOf } from '../support/data/accounts.js'
+import { providerKeyOf } from '../support/data/provider-keys.js'
 
 /** A store at a place of its own. */
 interface ProviderKeyPlace {
@@ -24,25 +21,6 @@ interface ProviderKeyKind {
 
 const ACME = idOf(1)
 const BEECH = idOf(2)
-
-export function providerKeyOf(number: number, about: Partial<ProviderKey> = {}): ProviderKey {
-  return {
-    id: idOf(1_000 + number),
-    organizationId: ACME,
-    workspaceId: null,
-    provider: 'openai',
-    name: `key “${number}” 😀`,
-    label: 'sk-abc…1234',
-    sealed: 'c2VhbGVk',
-    priority: 'first',
-    allowFallback: true,
-    models: null,
-    disabled: false,
-    createdAt: BEGAN + number,
-    updatedAt: null,
-    ...about,
-  }
-}
 
 /** Declares the suite's tests for one implementation. */
 export function providerKeySuite(kind: ProviderKeyKind): void {

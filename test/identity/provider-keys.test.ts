@@ -2,8 +2,8 @@ import { t } from 'tap'
 import { ProviderKeyRing } from '../../src/identity/provider-keys.js'
 import { createSealer } from '../../src/identity/sealing-key.js'
 import { type ProviderKey, providerKeyPurpose } from '../../src/store/provider-key-store.js'
-import { providerKeyOf } from '../conformance/provider-key-suite.js'
 import { idOf } from '../support/data/accounts.js'
+import { providerKeyOf } from '../support/data/provider-keys.js'
 
 const SEALER = createSealer(Buffer.alloc(32, 7))
 const HERE = idOf(20)

@@ -49,6 +49,11 @@ const TAGS = [
     name: 'Keys',
     description: 'API keys with their limits. They are shown once, and named by their hash afterwards.',
   },
+  {
+    name: 'Provider keys',
+    description:
+      'Keys of your own with providers: calls go on your account there, as far as you say. They are kept sealed and never shown.',
+  },
   { name: 'Credits and usage', description: 'What was spent, what is left, and what a single call came to.' },
   {
     name: 'Members',

@@ -28,6 +28,7 @@ const LostAttempt = z.object({
   charged: z.literal(0),
   upstream_cost: z.number(),
   upstream_cost_basis: basis,
+  is_byok: z.boolean(),
   tokens_prompt: z.int(),
   tokens_completion: z.int(),
   generation_time: z.int(),
@@ -158,7 +159,7 @@ function encodeGeneration(found: LedgerRow): z.infer<typeof Generation> {
     origin: why.referer ?? '',
     total_cost: nanosToDollars(cost),
     usage: nanosToDollars(cost),
-    is_byok: false,
+    is_byok: row.byokCost !== undefined,
     data_region: dataRegion(why.region),
     external_user: why.user,
     cache_discount: why.cacheDiscount === 0 ? null : nanosToDollars(why.cacheDiscount),
@@ -221,8 +222,8 @@ function encodeGeneration(found: LedgerRow): z.infer<typeof Generation> {
 
 /** Without what is paid for tools of the gateway: nobody upstream asks for that. */
 function upstreamCost(row: LedgerRow): number {
-  if (row.parts.length === 0) return isFee(row) ? 0 : row.cost
-  return row.parts.reduce((sum, part) => sum + (isFee(part) ? 0 : part.cost), 0)
+  if (row.parts.length === 0) return isFee(row) ? 0 : (row.byokCost ?? row.cost)
+  return row.parts.reduce((sum, part) => sum + (isFee(part) ? 0 : (part.byokCost ?? part.cost)), 0)
 }
 
 /** One of three words: anything but Europe and the United States is `global`. */
@@ -265,6 +266,7 @@ function encodeLostAttempt(lost: LostAttemptRow): z.infer<typeof LostAttempt> {
     charged: 0,
     upstream_cost: nanosToDollars(lost.upstreamCost),
     upstream_cost_basis: basisOf(lost),
+    is_byok: lost.byok === true,
     tokens_prompt: lost.promptTokens,
     tokens_completion: lost.completionTokens,
     generation_time: lost.durationMs,

@@ -15,6 +15,7 @@ export const Part = z.object({
   upstream_cost: z.number().nullable().meta({
     description: 'What its provider is reckoned to ask; null for tools, whose bills are not known here.',
   }),
+  is_byok: z.boolean(),
   tokens_prompt: z.int(),
   tokens_completion: z.int(),
   generation_time: z.int(),
@@ -36,7 +37,8 @@ export function encodePart(row: LedgerRow): z.infer<typeof Part> {
     provider_name: detail.provider,
     outcome,
     charged: nanosToDollars(cost),
-    upstream_cost: isFee(row) ? null : nanosToDollars(cost),
+    upstream_cost: isFee(row) ? null : nanosToDollars(row.byokCost ?? cost),
+    is_byok: row.byokCost !== undefined,
     tokens_prompt: promptTokens,
     tokens_completion: completionTokens,
     generation_time: detail.durationMs,
@@ -50,9 +52,11 @@ export function sumParts(row: LedgerRow): LedgerRow {
   const turns = parts.filter((part) => !isFee(part))
   const sum = (figure: (part: LedgerRow) => number): number =>
     parts.reduce((before, part) => before + figure(part), 0)
+  const onOwnAccounts = parts.some(({ byokCost }) => byokCost !== undefined)
   return {
     ...row,
     cost: sum(({ cost }) => cost),
+    ...(onOwnAccounts && { byokCost: sum(({ byokCost = 0 }) => byokCost) }),
     promptTokens: sum(({ promptTokens }) => promptTokens),
     completionTokens: sum(({ completionTokens }) => completionTokens),
     units: sumUnits(row),

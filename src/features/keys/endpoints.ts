@@ -8,7 +8,7 @@ import { deletedReply, jsonReply, NO_STORE } from '../../http/reply.js'
 import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
 import type { People } from '../../identity/people.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
-import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
+import { byokPayer, keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
 import {
   CreatedKey,
   CurrentKeyAnswer,
@@ -18,6 +18,7 @@ import {
   KeyChanges,
   KeyIn,
   KeyList,
+  type KeySpending,
 } from './schema.js'
 
 const operation = endpointGroup({ tag: 'Keys', dialect: gateway, access: 'member' })
@@ -32,7 +33,8 @@ const KEY_EXAMPLES = {
   personal: { name: 'laptop', creator_user_id: 'user_1', expires_at: '2030-01-31T12:00:00Z' },
 }
 const KeyHash = { hash: idParam('Hash of the key.') }
-const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, monthly: 0 })
+const NOTHING: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, monthly: 0 })
+const NOTHING_SPENT: KeySpending = Object.freeze({ charged: NOTHING, byok: NOTHING })
 
 /** A key about itself, and the keys that a caller manages (contract/gateway 11.2, 11.3, contract/directory 5). */
 export const keyEndpoints = (
@@ -43,11 +45,11 @@ export const keyEndpoints = (
 ): Endpoint[] => {
   const keys = new KeyService(accounts, clock, people)
   /** What keys have spent; everything that was answered before `ledger.sync` is included. */
-  const readSpending = async (keys: readonly ApiKey[]): Promise<readonly Spending[]> =>
-    ledger.spending(
-      keys.map(({ hash }) => keyPayer(hash)),
-      clock.unixSeconds() * 1000,
-    )
+  const readSpending = async (keys: readonly ApiKey[]): Promise<readonly KeySpending[]> => {
+    const payers = keys.flatMap(({ hash }) => [keyPayer(hash), byokPayer(hash)])
+    const spent = await ledger.spending(payers, clock.unixSeconds() * 1000)
+    return keys.map((_, at) => ({ charged: spent[2 * at]!, byok: spent[2 * at + 1]! }))
+  }
   const keyReply = async (key: ApiKey | null): Promise<Reply> => {
     const found = key ?? throwFault('item-not-found')
     await ledger.sync()

@@ -26,10 +26,10 @@ const RateLimit = z
   .nullable()
   .optional()
   .meta({ description: 'How often the key may be used, over all workers. Members that are absent stay.' })
-const ByokInLimit = z
-  .boolean()
-  .optional()
-  .meta({ description: 'Kept, and without effect: callers cannot bring keys of providers here.' })
+const ByokInLimit = z.boolean().optional().meta({
+  description:
+    'Whether the limit also counts what goes on your own accounts at providers, see /provider-keys.',
+})
 
 const ExpiresAt = timeString().nullable().optional()
 
@@ -143,8 +143,11 @@ export const CurrentKeyAnswer = dataAnswer(CurrentKey)
 
 // ── Records as answers ──────────────────────────────────────────────────────
 
-/** Callers cannot bring keys of providers here. */
-const NO_BYOK = { byokUsage: 0, byokUsageDaily: 0, byokUsageWeekly: 0, byokUsageMonthly: 0 }
+/** What a key was charged, and what went on its callers' own accounts at providers. */
+export interface KeySpending {
+  readonly charged: Spending
+  readonly byok: Spending
+}
 
 /** Keys have no limits by default (contract/decisions 31); both are members that public clients insist on. */
 const NO_RATE_LIMIT = { requests: -1, interval: '10s', note: 'There is no rate limit.' }
@@ -155,7 +158,7 @@ const encodeRateLimit = recordEncoder(KeyRates)
 const encodeCurrentKeyRecord = recordEncoder(CurrentKey)
 
 /** A key as management keys see it. Only for keys that have a workspace. */
-export function encodeKey(key: ApiKey, spending: Spending) {
+export function encodeKey(key: ApiKey, spending: KeySpending) {
   return encodeKeyRecord({
     ...key,
     ...limitAndUsage(key, spending),
@@ -165,7 +168,7 @@ export function encodeKey(key: ApiKey, spending: Spending) {
 }
 
 /** A key as its holder sees it. */
-export function encodeCurrentKey(key: ApiKey, organization: Organization | null, spending: Spending) {
+export function encodeCurrentKey(key: ApiKey, organization: Organization | null, spending: KeySpending) {
   const isManagementKey = key.kind === 'management'
   return encodeCurrentKeyRecord({
     ...key,
@@ -188,15 +191,19 @@ function describeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: K
 }
 
 /** The limit of a key and what it has spent, in dollars. */
-function limitAndUsage({ limit, limitReset }: ApiKey, spending: Spending) {
-  const spent = limitReset === null ? spending.total : spending[limitReset]
+function limitAndUsage({ limit, limitReset, includeByokInLimit }: ApiKey, { charged, byok }: KeySpending) {
+  const period = limitReset ?? 'total'
+  const spent = charged[period] + (includeByokInLimit ? byok[period] : 0)
   return {
     limit: limit === null ? null : nanosToDollars(limit),
     limitRemaining: limit === null ? null : nanosToDollars(Math.max(0, limit - spent)),
-    usage: nanosToDollars(spending.total),
-    usageDaily: nanosToDollars(spending.daily),
-    usageWeekly: nanosToDollars(spending.weekly),
-    usageMonthly: nanosToDollars(spending.monthly),
-    ...NO_BYOK,
+    usage: nanosToDollars(charged.total),
+    usageDaily: nanosToDollars(charged.daily),
+    usageWeekly: nanosToDollars(charged.weekly),
+    usageMonthly: nanosToDollars(charged.monthly),
+    byokUsage: nanosToDollars(byok.total),
+    byokUsageDaily: nanosToDollars(byok.daily),
+    byokUsageWeekly: nanosToDollars(byok.weekly),
+    byokUsageMonthly: nanosToDollars(byok.monthly),
   }
 }

@@ -86,6 +86,7 @@ const explanationSchema = nameSchema(
         z.object({
           position: z.int(),
           ...identified,
+          is_byok: z.boolean().meta({ description: "Goes on the caller's own account at the provider." }),
           state: z.enum(['closed', 'half-open', 'open', 'cooling']),
           price: z.number(),
           price_version: z.string(),

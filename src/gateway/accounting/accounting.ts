@@ -2,13 +2,13 @@
  * Reserve, settle, write down: the two moments at which an inference meets its limits and the ledger. Callers without
  * any limit are never kept waiting, nor is anybody asked about them.
  */
-import type { Fault } from '../../base/fault.js'
+import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { QuotaPermit } from '../../limits/quota-leases.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
 import type { LoopAccount } from '../loop/ports.js'
-import { type Reservation, reservationFor } from '../pricing/reservation.js'
+import { type Reservation, reservationForPlan } from '../pricing/reservation.js'
 import type { Generation, ParentGeneration } from '../run/generation.js'
 import type { Admission } from '../run/ports.js'
 import { type BookingPorts, Bookings, type HeldPermits, NOTHING_HELD } from './bookings.js'
@@ -71,7 +71,8 @@ export class Accounting {
   admit(generation: RoutedGeneration): Admission | Promise<Admission> {
     this.#bookings.requireRoom()
     const { caller, request, plan, operation, parent } = generation
-    const reservation = reservationFor(operation, request, plan.endpoints)
+    const inclusive = caller.limits?.spending?.includesByok ?? false
+    const reservation = reservationForPlan(operation, request, plan.endpoints, inclusive)
     const organization = this.#ports.accounts.organization(caller.organizationId)
     const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
@@ -84,7 +85,13 @@ export class Accounting {
     const begin = (permits: readonly QuotaPermit[]): Admission =>
       this.#begin(generation, reservation, { coverage, claims, permits })
     const permits = this.#bookings.hold(claims, caller, reservation)
-    return permits instanceof Promise ? permits.then(begin) : begin(permits)
+    if (!(permits instanceof Promise)) return begin(permits)
+    return permits.then(begin, (refusal: unknown) => {
+      // Whoever cannot pay here may go on its own account all the same.
+      const isUnpaid = refusal instanceof Fault && refusal.kind === 'payment-required'
+      if (isUnpaid && generation.keepOwnAccounts()) return this.admit(generation)
+      throw refusal
+    })
   }
 
   /**
@@ -144,7 +151,7 @@ export class Accounting {
 
   #begin(generation: RoutedGeneration, reservation: Reservation, held: HeldPermits): Admission {
     if (generation.parent !== null) this.#requestOf(generation.parent)?.begin()
-    this.#bookings.begin(openLedgerEntry(generation, reservation.cost, held.coverage))
+    this.#bookings.begin(openLedgerEntry(generation, reservation, held.coverage))
     return held === NOTHING_HELD ? this.#unlimited : this.#admission(held)
   }
 }

@@ -155,6 +155,7 @@ function spentAmount(kind: QuotaClaimKind, row: ClosedLedgerEntry): number {
     case 'tokens':
       return row.promptTokens + row.completionTokens
     case 'key-money':
+      return row.cost + (row.coverage.byok === true ? (row.byokCost ?? 0) : 0)
     case 'organization-money':
       return row.cost
   }

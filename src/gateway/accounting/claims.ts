@@ -6,7 +6,7 @@ import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
 import { moneyQuotaName, type Quota } from '../../limits/quota.js'
 import type { QuotaShortage } from '../../limits/quota-leases.js'
 import type { Organization } from '../../store/account-store.js'
-import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
+import { inclusivePayer, keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
 import { affordableTokens, type Reservation } from '../pricing/reservation.js'
 
 export type QuotaClaimKind =
@@ -40,10 +40,18 @@ export function isOfMoney({ kind }: QuotaClaim): boolean {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Name of the quota of a key's spending limit at a moment: each period has one of its own. */
-export function keyMoneyQuota(keyHash: string, reset: LimitCoverage['key'], unixMs: number): string {
+/**
+ * Name of the quota of a key's spending limit at a moment: each period has one of its own, and one more in which what
+ * goes on the caller's own accounts counts as well.
+ */
+export function keyMoneyQuota(keyHash: string, { reset, inclusive }: KeyMoney, unixMs: number): string {
   const period = reset === null || reset === 'never' ? 'never' : `${reset}${periodNumber(reset, unixMs)}`
-  return moneyQuotaName(keyPayer(keyHash), period)
+  return moneyQuotaName(inclusive ? inclusivePayer(keyHash) : keyPayer(keyHash), period)
+}
+
+interface KeyMoney {
+  readonly reset: LimitCoverage['key']
+  readonly inclusive: boolean
 }
 
 export function organizationMoneyQuota(organizationId: string): string {
@@ -60,15 +68,21 @@ export function quotaClaimsFor(
   const claims: QuotaClaim[] = []
   if (limits !== undefined) {
     for (const { kind, quota } of keyQuotasAt(keyHash, limits, unixMs)) {
+      if (kind === 'key-money' && reservation.ofKey === 0) continue
       claims.push({ kind, quota, amount: claimedAmount(kind, quota, reservation) })
     }
   }
   const credits = organization?.credits ?? null
-  if (organization !== null && credits !== null) {
+  if (organization !== null && credits !== null && !isOnOwnAccount(reservation)) {
     const quota = creditsQuota(organization, credits)
     claims.push({ kind: 'organization-money', quota, amount: reservation.cost })
   }
   return claims
+}
+
+/** Nothing of it can be charged. */
+function isOnOwnAccount({ cost, ofKey }: Reservation): boolean {
+  return ofKey !== undefined && cost === 0
 }
 
 function claimedAmount(kind: QuotaClaimKind, { capacity }: Quota, reservation: Reservation): number {
@@ -79,6 +93,8 @@ function claimedAmount(kind: QuotaClaimKind, { capacity }: Quota, reservation: R
     case 'tokens':
       // A call that is larger than the limit may have a whole window for itself, or it could never run.
       return Math.min(capacity, reservation.promptTokens + reservation.completionTokens)
+    case 'key-money':
+      return reservation.ofKey ?? reservation.cost
     default:
       return reservation.cost
   }
@@ -99,7 +115,8 @@ function keyQuotasAt(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuo
   const known = KEY_QUOTAS.get(limits)
   if (known?.hour === hour) return known.quotas
   const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
-  const moneyName = keyMoneyQuota(keyHash, spending?.reset ?? 'never', unixMs)
+  const money = { reset: spending?.reset ?? 'never', inclusive: spending?.includesByok ?? false } as const
+  const moneyName = keyMoneyQuota(keyHash, money, unixMs)
   const quotas = (
     [
       ['concurrent', `c${keyHash}`, concurrent, 0],
@@ -149,7 +166,11 @@ export function toolClaimsFor(
 
 export function limitCoverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
-  return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
+  return {
+    key: spending === null ? null : (spending.reset ?? 'never'),
+    organization: credits !== null,
+    ...(spending?.includesByok === true && { byok: true }),
+  }
 }
 
 interface RefusalContext {
@@ -162,9 +183,9 @@ interface RefusalContext {
 export function refusalFault(refused: QuotaClaim, shortage: QuotaShortage, context: RefusalContext): Fault {
   switch (refused.kind) {
     case 'key-money':
-      return paymentRequiredFault(shortage.left, context, describeKeyLimit(context))
+      return paymentRequiredFault(refused.amount, shortage.left, context, describeKeyLimit(context))
     case 'organization-money':
-      return paymentRequiredFault(shortage.left, context, 'of the credits')
+      return paymentRequiredFault(refused.amount, shortage.left, context, 'of the credits')
     default:
       return rateLimitedFault(refused, shortage, context.unixMs)
   }
@@ -178,6 +199,7 @@ function describeKeyLimit({ caller, unixMs }: RefusalContext): string {
 
 /** Says what would fit, and where to go (contract/gateway 11.2). */
 function paymentRequiredFault(
+  needed: number,
   left: number,
   { reservation, creditsUrl }: RefusalContext,
   ofWhat: string,
@@ -186,13 +208,13 @@ function paymentRequiredFault(
   const advice =
     fits === null || fits < 1 ? '' : ` With max_tokens of at most ${fits} this request would fit.`
   const note =
-    `This request may cost $${formatDollars(reservation.cost)}, and $${formatDollars(left)} is left ${ofWhat}.` +
+    `This request may cost $${formatDollars(needed)}, and $${formatDollars(left)} is left ${ofWhat}.` +
     `${advice} See ${creditsUrl}`
   return new Fault('payment-required', {
     note,
     metadata: {
       error_type: 'payment_required',
-      needed: nanosToDollars(reservation.cost),
+      needed: nanosToDollars(needed),
       available: nanosToDollars(left),
       ...(fits !== null && fits >= 1 && { affordable_tokens: fits }),
     },

@@ -17,6 +17,7 @@ import type {
   UsageDetails,
 } from '../formats/canonical.js'
 import type { ToolRow, ToolSpending } from '../loop/ports.js'
+import type { Reservation } from '../pricing/reservation.js'
 import type { Generation, LostAttempt } from '../run/generation.js'
 import { rowWhy } from './row-why.js'
 
@@ -38,7 +39,7 @@ const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 
 export function openLedgerEntry(
   generation: Generation<RoutedRequest>,
-  estimate: number,
+  { cost, byok }: Pick<Reservation, 'cost' | 'byok'>,
   coverage: LimitCoverage,
 ): OpenLedgerEntry {
   const { id, caller, plan } = generation
@@ -48,7 +49,8 @@ export function openLedgerEntry(
     keyHash: caller.keyHash,
     organizationId: caller.organizationId,
     workspaceId: caller.workspaceId,
-    estimate,
+    // It is the account that is asked first that a process which dies has most likely used.
+    ...(byok === undefined ? { estimate: cost } : { estimate: 0, byokEstimate: byok }),
     coverage,
     model: first.model.id,
     provider: first.provider.slug,
@@ -75,6 +77,7 @@ export function lostAttemptEntry(
     completionTokens: lost.completionTokens,
     estimated: lost.estimated,
     durationMs: Math.round(endedAt - startedAt),
+    ...(endpoint.own !== undefined && { byok: true }),
   }
 }
 
@@ -95,6 +98,7 @@ export function closedLedgerEntry(
     coverage,
     outcome: ledgerOutcome(generation, outcome),
     cost: consumption?.cost.total ?? 0,
+    ...(consumption?.cost.byok !== undefined && { byokCost: consumption.cost.byok }),
     promptTokens: consumption?.usage.prompt ?? 0,
     completionTokens: consumption?.usage.completion ?? 0,
     units: consumption === null ? NO_UNITS : ledgerUnits(consumption.usage),
@@ -128,7 +132,7 @@ export function closedRootEntry(
   outcome: InferenceOutcome,
   now: number,
 ): ClosedLedgerEntry {
-  const row = closedLedgerEntry(root, outcome, NO_LIMIT_COVERAGE, now)
+  const { byokCost: _, ...row } = closedLedgerEntry(root, outcome, NO_LIMIT_COVERAGE, now)
   const { requested = 0, executed = 0 } = root.loop ?? {}
   const units = {
     ...(requested > 0 && { tool_calls_requested: requested }),

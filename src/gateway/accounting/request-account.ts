@@ -59,7 +59,7 @@ export class RequestAccount implements LoopAccount {
   begin(): void {
     if (this.#state !== 'new') return
     this.#state = 'begun'
-    this.#ports.bookings.begin(openLedgerEntry(this.#root, 0, NOTHING_HELD.coverage))
+    this.#ports.bookings.begin(openLedgerEntry(this.#root, NOTHING_RESERVED, NOTHING_HELD.coverage))
   }
 
   /** A part has been settled. */
@@ -140,6 +140,8 @@ export class RequestAccount implements LoopAccount {
     return null
   }
 }
+
+const NOTHING_RESERVED = feeReservation(0)
 
 function feeReservation(cost: number): Reservation {
   return { promptTokens: 0, completionTokens: 0, cost, fixed: cost, perMillion: 0 }

@@ -1,6 +1,7 @@
 /** What a row of the ledger tells of how it came about: who asked, who could have answered, where the time went. */
 import type { RowAttempt, RowCandidate, RowWhy } from '../../store/ledger-store.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
+import { distinctEndpoints } from '../catalog/own-accounts.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
 import { cacheDiscount, pricesInForce } from '../pricing/price.js'
 import type { Plan, PlanTrace } from '../routing/plan.js'
@@ -20,7 +21,7 @@ export function rowWhy(generation: Generation<RoutedRequest>): RowWhy {
   const endpoint = served ?? plan.endpoints[0]!
   const waits = served === null ? null : (attempts.at(-1)?.waits ?? null)
   const candidates = plan.trace === null ? NOBODY : listCandidates(plan, plan.trace)
-  const all = plan.trace === null ? 0 : plan.endpoints.length + plan.trace.excluded.length
+  const all = plan.trace === null ? 0 : distinctEndpoints(plan.endpoints).length + plan.trace.excluded.length
   return {
     configVersion: plan.version,
     priceVersion: endpoint.prices.version,
@@ -58,12 +59,14 @@ function listCandidates(
   { endpoints }: Plan,
   { excluded, reasons, chances }: PlanTrace,
 ): readonly RowCandidate[] {
-  const planned = endpoints.slice(0, MOST_LISTED).map((endpoint, at) => ({
-    ...nameOf(endpoint),
-    place: at + 1,
-    chance: chances.get(endpoint) ?? null,
-    why: (reasons.get(endpoint) ?? []).slice(0, MOST_REASONS),
-  }))
+  const planned = distinctEndpoints(endpoints)
+    .slice(0, MOST_LISTED)
+    .map((endpoint, at) => ({
+      ...nameOf(endpoint),
+      place: at + 1,
+      chance: chances.get(endpoint) ?? null,
+      why: (reasons.get(endpoint) ?? []).slice(0, MOST_REASONS),
+    }))
   const others = excluded.slice(0, MOST_LISTED - planned.length).map(({ endpoint, reason }) => ({
     ...nameOf(endpoint),
     place: 0,

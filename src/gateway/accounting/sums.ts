@@ -19,6 +19,9 @@ export function addConsumption(sum: Consumption, more: Consumption): Consumption
       completion: cost.completion + more.cost.completion,
       tools: cost.tools + more.cost.tools,
       fees: (cost.fees ?? 0) + (more.cost.fees ?? 0),
+      ...((cost.byok ?? more.cost.byok) !== undefined && {
+        byok: (cost.byok ?? 0) + (more.cost.byok ?? 0),
+      }),
     },
     estimated: sum.estimated || more.estimated,
     guessed: sum.guessed || more.guessed,

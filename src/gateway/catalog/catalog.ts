@@ -1,7 +1,9 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
 import type { MessagesApi, Provider } from '../providers/port/provider.js'
+import type { CallerKey } from './caller-key.js'
 import { isPrefixEntry, restBehind } from './configuration/models.js'
+import { withCallerKey } from './configuration/providers.js'
 import { aliasTarget } from './configuration/references.js'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from './configuration.js'
 
@@ -26,6 +28,8 @@ export interface ModelEndpoint
   readonly hasBreaker: boolean
   /** Service tiers that it has; null when that is not known. */
   readonly serviceTiers: ReadonlySet<string> | null
+  /** Absent where it goes under the operator's credential. */
+  readonly own?: OwnAccount
 }
 
 export interface Model extends Omit<ModelConfig, 'endpoints' | 'inputModalities' | 'outputModalities'> {
@@ -53,6 +57,15 @@ export interface CatalogProvider
   readonly extraMembers: ReadonlySet<string>
   /** The provider's own messages format, or a translation to its chat. */
   readonly messages: MessagesApi
+  /** Its endpoints under keys of callers; absent where it takes none. */
+  readonly callerKeys?: CallerKeyEndpoints
+}
+
+/** Of an endpoint that goes on a caller's account. */
+export interface OwnAccount {
+  readonly keyId: string
+  /** The endpoint under the operator's credential. */
+  readonly base: ModelEndpoint
 }
 
 /** Frozen. A reload makes a new one; calls under way keep the one they began with. */
@@ -94,14 +107,22 @@ export function buildCatalog(
   config: GatewayConfig,
   { createProvider, messagesOver }: CatalogDependencies,
 ): Catalog {
+  const catalogProvider = (slug: string, entry: ProviderConfig): CatalogProvider => {
+    const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = entry
+    const provider = createProvider(slug, entry)
+    const messages = provider.messages ?? messagesOver(provider)
+    const terms = { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl }
+    const extraMembers = new Set(entry.extraMembers)
+    return { slug, ...terms, provider, messages, extraMembers }
+  }
   const providers = Object.entries(config.providers)
     .map(([slug, entry]): CatalogProvider => {
-      const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = entry
-      const provider = createProvider(slug, entry)
-      const messages = provider.messages ?? messagesOver(provider)
-      const terms = { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl }
-      const extraMembers = new Set(entry.extraMembers)
-      return Object.freeze({ slug, ...terms, provider, messages, extraMembers })
+      const provider = catalogProvider(slug, entry)
+      if (!entry.callerKeys) return Object.freeze(provider)
+      const callerKeys = new CallerKeyEndpoints((secret) =>
+        Object.freeze(catalogProvider(slug, withCallerKey(entry, secret))),
+      )
+      return Object.freeze({ ...provider, callerKeys })
     })
     .sort((one, other) => compareCodeUnits(one.slug, other.slug))
   const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
@@ -220,4 +241,50 @@ function uniqueEndpointKey(
   const before = taken.get(name) ?? 0
   taken.set(name, before + 1)
   return before === 0 ? name : `${name} ${before + 1}`
+}
+
+// ── Keys of callers ──────────────────────────────────────────────────────────
+
+interface KnownProvider {
+  readonly secret: string
+  readonly provider: CatalogProvider
+  readonly endpoints: WeakMap<ModelEndpoint, ModelEndpoint>
+}
+
+/** Keys of one provider that are kept made up; the one that was made up first goes first. */
+const MOST_KEYS_KEPT = 500
+
+/**
+ * Makes up a provider once more for each key: what it sends, hides in errors and remembers is then that of one
+ * credential. Connections are shared with the operator's calls: they carry no credential, each request does.
+ */
+export class CallerKeyEndpoints {
+  readonly #create: (secret: string) => CatalogProvider
+  readonly #known = new Map<string, KnownProvider>()
+
+  constructor(create: (secret: string) => CatalogProvider) {
+    this.#create = create
+  }
+
+  /** The endpoint under that key; the same object as last time while the key and the endpoint are the same. */
+  endpointUnder(base: ModelEndpoint, { id, secret }: CallerKey): ModelEndpoint {
+    const { provider, endpoints } = this.#providerOf(id, secret)
+    let endpoint = endpoints.get(base)
+    if (endpoint === undefined) {
+      const own: OwnAccount = Object.freeze({ keyId: id, base })
+      endpoint = Object.freeze({ ...base, key: `${base.key} under ${id}`, provider, own })
+      endpoints.set(base, endpoint)
+    }
+    return endpoint
+  }
+
+  #providerOf(id: string, secret: string): KnownProvider {
+    const before = this.#known.get(id)
+    if (before?.secret === secret) return before
+    const known = { secret, provider: this.#create(secret), endpoints: new WeakMap() }
+    this.#known.delete(id)
+    this.#known.set(id, known)
+    if (this.#known.size > MOST_KEYS_KEPT) this.#known.delete(this.#known.keys().next().value!)
+    return known
+  }
 }

@@ -57,6 +57,8 @@ const LONGEST_COOLING_MS = 60_000
  */
 const PEER_GRACE_FACTOR = 3
 const BROADCAST_MS = 1_000
+/** Endpoints under keys of callers whose health is kept; the one that was met first goes first. */
+const MOST_UNDER_KEYS = 500
 /** Pause that the others are told of when a probe has ended without an answer. */
 const ABANDONED_PROBE_PAUSE_MS = 1_000
 /** Permit of an endpoint that has no breaker. */
@@ -65,6 +67,8 @@ const NO_BREAKER: CallPermit = Object.freeze({ caller: '', shared: -1, own: -1 }
 export class HealthRegistry {
   readonly #ports: HealthRegistryPorts
   readonly #endpoints = new Map<string, EndpointHealth>()
+  /** The same of endpoints under keys of callers: what comes of a key is known of nobody else, and told to nobody. */
+  readonly #underKeys = new Map<string, EndpointHealth>()
   #timer: (() => void) | null = null
 
   constructor(ports: HealthRegistryPorts) {
@@ -72,13 +76,26 @@ export class HealthRegistry {
   }
 
   /** The same object for the same endpoint, also over reloads of the configuration. */
-  of({ key }: { readonly key: string }): EndpointHealth {
-    let health = this.#endpoints.get(key)
+  of({ key, own }: Pick<ModelEndpoint, 'key' | 'own'>): EndpointHealth {
+    const known = own === undefined ? this.#endpoints : this.#underKeys
+    let health = known.get(key)
     if (health === undefined) {
       health = new EndpointHealth(key, this.now())
-      this.#endpoints.set(key, health)
+      known.set(key, health)
+      if (this.#underKeys.size > MOST_UNDER_KEYS) this.#underKeys.delete(this.#underKeys.keys().next().value!)
     }
     return health
+  }
+
+  /** Whether calls had better go elsewhere: it is at its limit, or keeps failing for everybody or that caller. */
+  isResting({ key, own }: ModelEndpoint, caller: string): boolean {
+    const health = (own === undefined ? this.#endpoints : this.#underKeys).get(key)
+    const state = health?.state(this.now(), caller) ?? 'closed'
+    return state === 'open' || state === 'cooling'
+  }
+
+  #tell(update: Exclude<HealthUpdate, { readonly type: 'observed' }>): void {
+    if (!this.#underKeys.has(update.key)) this.#ports.broadcast?.(update)
   }
 
   now(): number {
@@ -108,8 +125,7 @@ export class HealthRegistry {
 
   #enter(breaker: Breaker, key: string, caller: string | null, now: number): BreakerPermit {
     const permit = breaker.tryAcquire(now)
-    if (permit !== NO_PERMIT && breaker.isProbe(permit))
-      this.#ports.broadcast?.({ type: 'probing', key, caller })
+    if (permit !== NO_PERMIT && breaker.isProbe(permit)) this.#tell({ type: 'probing', key, caller })
     return permit
   }
 
@@ -174,7 +190,7 @@ export class HealthRegistry {
     const breaker = health.breakerFor(caller)
     const now = this.now()
     if (!breaker.recordFailure(permit, now, this.#ports.random(), floorMs, provokedBy)) return
-    this.#ports.broadcast?.({ type: 'opened', key: health.key, caller, pauseMs: breaker.waitMs(now) })
+    this.#tell({ type: 'opened', key: health.key, caller, pauseMs: breaker.waitMs(now) })
   }
 
   /** The caller left; `answering` when something of the answer had come. */
@@ -190,13 +206,13 @@ export class HealthRegistry {
   #recordReachable(health: EndpointHealth, { caller, shared, own }: CallPermit): void {
     const { breaker, key } = health
     const hasClosedOwn = health.breakerOf(caller)?.recordAnswer(own) === true
-    if (hasClosedOwn) this.#ports.broadcast?.({ type: 'closed', key, caller })
+    if (hasClosedOwn) this.#tell({ type: 'closed', key, caller })
     let hasClosed = breaker.recordAnswer(shared)
     if (hasClosedOwn && shared === NO_PERMIT) {
       breaker.closedByPeer()
       hasClosed = true
     }
-    if (hasClosed) this.#ports.broadcast?.({ type: 'closed', key, caller: null })
+    if (hasClosed) this.#tell({ type: 'closed', key, caller: null })
   }
 
   /** A probe that tells nothing leaves its place to the next. */
@@ -207,7 +223,7 @@ export class HealthRegistry {
 
   /** The others wait as if it had just opened. */
   #tellAbandoned(key: string, caller: string | null): void {
-    this.#ports.broadcast?.({ type: 'opened', key, caller, pauseMs: ABANDONED_PROBE_PAUSE_MS })
+    this.#tell({ type: 'opened', key, caller, pauseMs: ABANDONED_PROBE_PAUSE_MS })
   }
 
   /** Under load a limit is met often: the others are told when it lasts markedly longer than they know. */
@@ -216,7 +232,7 @@ export class HealthRegistry {
     if (until > health.coolUntil) health.coolUntil = until
     if (until - health.announcedCoolUntil < pauseMs / 4) return
     health.announcedCoolUntil = until
-    this.#ports.broadcast?.({ type: 'cooling', key: health.key, pauseMs })
+    this.#tell({ type: 'cooling', key: health.key, pauseMs })
   }
 
   /** Forgets all endpoints but these: the configuration has changed. */

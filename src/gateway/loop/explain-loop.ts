@@ -40,7 +40,7 @@ export function explainLoop({ request, tooling, plan, tools, named, route, ceili
   }
 }
 
-const NOTHING_SPENT = { spent: 0, tokens: 0 }
+const NOTHING_SPENT = { cost: 0, tokens: 0 }
 
 function explainTools({ byName }: LoopTools) {
   const explained = new Map<

@@ -6,9 +6,10 @@ export class LoopMeter {
   /** Nested loops under way, whose budgets are spoken for. */
   readonly #nested = new Set<LoopMeter>()
   #spent = 0
+  #own = 0
   #tokens = 0
 
-  /** @param limit nano-dollars that may be spent; Infinity where nothing limits it */
+  /** @param limit nano-dollars that it may cost; Infinity where nothing limits it */
   constructor(
     readonly limit: number,
     parent: LoopMeter | null = null,
@@ -16,9 +17,14 @@ export class LoopMeter {
     this.#parent = parent
   }
 
-  /** Nano-dollars. */
+  /** Nano-dollars that the caller was charged. */
   get spent(): number {
     return this.#spent
+  }
+
+  /** The same with what went on the caller's own accounts at providers. */
+  get cost(): number {
+    return this.#spent + this.#own
   }
 
   get tokens(): number {
@@ -29,8 +35,8 @@ export class LoopMeter {
   get rest(): number {
     if (this.limit === Number.POSITIVE_INFINITY) return this.limit
     let promised = 0
-    for (const { limit, spent } of this.#nested) promised += Math.max(0, limit - spent)
-    return Math.max(0, this.limit - this.#spent - promised)
+    for (const { limit, cost } of this.#nested) promised += Math.max(0, limit - cost)
+    return Math.max(0, this.limit - this.cost - promised)
   }
 
   /** A meter for what runs beneath, with the smaller of `budget` and what is left here. Has to be given back. */
@@ -45,17 +51,18 @@ export class LoopMeter {
   }
 
   addTurn({ usage, cost }: Consumption): void {
-    this.#add(cost.total, usage.prompt + usage.completion)
+    this.#add(cost.total, cost.byok ?? 0, usage.prompt + usage.completion)
   }
 
   /** A call of a tool, or a step of a plugin; nano-dollars. */
   addFee(charged: number): void {
-    this.#add(charged, 0)
+    this.#add(charged, 0, 0)
   }
 
-  #add(spent: number, tokens: number): void {
+  #add(spent: number, own: number, tokens: number): void {
     this.#spent += spent
+    this.#own += own
     this.#tokens += tokens
-    if (this.#parent !== null) this.#parent.#add(spent, tokens)
+    if (this.#parent !== null) this.#parent.#add(spent, own, tokens)
   }
 }

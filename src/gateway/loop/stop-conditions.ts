@@ -10,7 +10,7 @@ const MOST_REFUSED_TURNS = 3
 
 export class StopConditions {
   readonly #conditions: readonly StopCondition[]
-  readonly #meter: Pick<LoopMeter, 'spent' | 'tokens'>
+  readonly #meter: Pick<LoopMeter, 'cost' | 'tokens'>
   /** Names that were called: of tools without a prefix, and of functions as the model wrote them. */
   readonly #called = new Set<string>()
   #steps = 0
@@ -19,7 +19,7 @@ export class StopConditions {
 
   constructor(
     { stopWhen, maxToolCalls }: Pick<Tooling, 'stopWhen' | 'maxToolCalls'>,
-    meter: Pick<LoopMeter, 'spent' | 'tokens'>,
+    meter: Pick<LoopMeter, 'cost' | 'tokens'>,
   ) {
     this.#conditions = stopWhen ?? [{ type: 'step_count_is', step_count: maxToolCalls }]
     this.#meter = meter
@@ -73,7 +73,7 @@ export class StopConditions {
       case 'max_tokens_used':
         return this.#meter.tokens > condition.max_tokens
       case 'max_cost':
-        return this.#meter.spent > dollarsToNanos(condition.max_cost_in_dollars)
+        return this.#meter.cost > dollarsToNanos(condition.max_cost_in_dollars)
       case 'finish_reason_is':
         return this.#finish === condition.reason
     }

@@ -15,6 +15,16 @@ export interface CallCost {
   readonly tools: number
   /** Of `total`, what tools of the gateway are charged with; absent where none has run. */
   readonly fees?: number
+  /**
+   * What is no part of `total`, because the provider asks the caller's own account for it; absent where nothing went
+   * on one.
+   */
+  readonly byok?: number
+}
+
+/** What providers ask for a call, whoever pays them. */
+export function upstreamCost({ total, fees = 0, byok = 0 }: CallCost): number {
+  return total - fees + byok
 }
 
 /**
@@ -115,10 +125,11 @@ export function chargeableCost(usage: Usage, prices: PriceList): CallCost | null
 /**
  * What caches have saved of a cost, in nano-dollars; less than 0 where writing to them cost more than they gave back.
  */
-export function cacheDiscount(usage: Usage, prices: PriceList, { total }: CallCost): number {
+export function cacheDiscount(usage: Usage, prices: PriceList, cost: CallCost): number {
   if (usage.cached === 0 && usage.cacheWrite === 0) return 0
   const uncached = { ...usage, cached: 0, cacheWrite: 0, details: { ...usage.details, cacheWrite1h: 0 } }
-  return (chargeableCost(uncached, prices)?.total ?? total) - total
+  const asked = upstreamCost(cost)
+  return (chargeableCost(uncached, prices)?.total ?? asked) - asked
 }
 
 /** Figures that overlap count as nothing, not less. */

@@ -23,8 +23,18 @@ const MILLION = 1_000_000
 export interface Reservation {
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Nano-dollars, at the prices of the dearest endpoint of the plan and of the dearest tier it may be served in. */
+  /**
+   * Nano-dollars that may be charged, at the prices of the dearest endpoint of the plan and of the dearest tier it may be
+   * served in.
+   */
   readonly cost: number
+  /**
+   * Nano-dollars that may count in the limit of the key; absent where that is `cost`. It is another amount only where the
+   * caller's own account may be asked.
+   */
+  readonly ofKey?: number
+  /** What the provider may ask the caller's own account, where that is asked first. */
+  readonly byok?: number
   /** Nano-dollars of that which do not depend on the length of the answer. */
   readonly fixed: number
   /** Nano-dollars per million tokens of the answer. */
@@ -45,6 +55,37 @@ const TOOL_TOKENS = 64
 const DEFAULT_SEARCHES = 5
 /** Most searches that are set aside for one tool, whatever it allows. */
 const MAX_RESERVED_SEARCHES = 20
+
+/**
+ * What is set aside for a plan that may go on the caller's own account as well as on the operator's, whichever answers
+ * in the end: of the credits what the operator's would cost, of the key's limit the dearer of what both count there.
+ * @param inclusive what goes on the caller's own account counts in the key's limit
+ */
+export function reservationForPlan(
+  operation: InferenceOperation,
+  request: RoutedRequest,
+  endpoints: readonly ModelEndpoint[],
+  inclusive: boolean,
+): Reservation {
+  if (!endpoints.some(({ own }) => own !== undefined)) return reservationFor(operation, request, endpoints)
+  const own = reservationFor(
+    operation,
+    request,
+    endpoints.filter((each) => each.own !== undefined),
+  )
+  const operators = endpoints.filter((each) => each.own === undefined)
+  const charged =
+    operators.length === 0 ? { ...own, ...NO_COST } : reservationFor(operation, request, operators)
+  return {
+    ...charged,
+    promptTokens: Math.max(charged.promptTokens, own.promptTokens),
+    completionTokens: Math.max(charged.completionTokens, own.completionTokens),
+    ofKey: inclusive ? Math.max(charged.cost, own.cost) : charged.cost,
+    ...(endpoints[0]!.own !== undefined && { byok: own.cost }),
+  }
+}
+
+const NO_COST = { cost: 0, fixed: 0, perMillion: 0 }
 
 export function reservationFor(
   operation: InferenceOperation,

@@ -1,6 +1,7 @@
 /** Why a request would go where it would go, without calling anyone. */
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
+import { baseOf } from '../catalog/own-accounts.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { newPlanTrace, planFor, serviceTierFor } from './plan.js'
 import { combinedPrice, type RoutingState } from './rank.js'
@@ -30,6 +31,8 @@ export function explainRouting(
       return {
         position: at + 1,
         ...endpointIdentity(endpoint),
+        /** It would go on the caller's own account there. */
+        is_byok: endpoint.own !== undefined,
         /** As this worker sees it for the caller. */
         state: endpoint.hasBreaker ? health.state(now, caller.organizationId) : 'closed',
         /** Dollars per million tokens, prompt and completion together. */
@@ -40,8 +43,8 @@ export function explainRouting(
         /** What it would be asked for; null for nothing. */
         service_tier: serviceTierFor(request.service_tier, endpoint) ?? null,
         /** That the draw puts it first, where one decides; null where none does. */
-        probability: trace.chances.get(endpoint) ?? null,
-        why: trace.reasons.get(endpoint) ?? [],
+        probability: trace.chances.get(baseOf(endpoint)) ?? null,
+        why: trace.reasons.get(baseOf(endpoint)) ?? [],
       }
     }),
     excluded: trace.excluded.map(({ endpoint, reason }) => ({

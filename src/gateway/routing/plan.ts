@@ -2,6 +2,7 @@
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
+import { withCredentials } from './caller-keys.js'
 import { unmetDemand } from './parameters.js'
 import { exclusionReason, missingModality, notFoundFault, unknownProviders } from './preferences.js'
 import { type RankTrace, type RoutingState, rankEndpoints } from './rank.js'
@@ -12,7 +13,7 @@ export type { RoutingState } from './rank.js'
 export interface Plan {
   /** The model the caller named first. */
   readonly requested: string
-  /** Endpoints in order of trial; at least one. */
+  /** Endpoints in order of trial, at least one; each once for every credential that it may be called with. */
   readonly endpoints: readonly ModelEndpoint[]
   /** Endpoints of the named models before the caller's preferences. */
   readonly total: number
@@ -46,6 +47,19 @@ export function planFor(
   serves: (endpoint: ModelEndpoint) => boolean,
   state: RoutingState,
   preview: PlanTrace | null = null,
+): Plan {
+  const plan = planOfEndpoints(catalog, request, caller, serves, state, preview)
+  const endpoints = withCredentials(plan.endpoints, caller, state)
+  return endpoints === plan.endpoints ? plan : { ...plan, endpoints }
+}
+
+function planOfEndpoints(
+  catalog: Catalog,
+  request: RoutedRequest,
+  caller: Principal,
+  serves: (endpoint: ModelEndpoint) => boolean,
+  state: RoutingState,
+  preview: PlanTrace | null,
 ): Plan {
   const models = requestedModels(catalog, request)
   const requested = request.model ?? request.models![0]!

@@ -158,7 +158,9 @@ export class Attempts<R extends RoutedRequest> {
   }
 
   #isRescuable(failure: ProviderFailure): boolean {
-    return isRescuable(failure, this.#ports.retries.rescue, changesNothing(this.#generation.request))
+    const { retries } = this.#ports
+    const onOwnAccount = this.#endpoint.own !== undefined
+    return isRescuable(failure, retries.rescue, changesNothing(this.#generation.request), onOwnAccount)
   }
 
   /** Whether the call may be made again where a provider may have worked on it. */

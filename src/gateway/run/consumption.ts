@@ -2,30 +2,35 @@
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { EstimatedUsage, StreamTotals } from '../metering/format.js'
-import { chargeableCost, costOf, pricesInForce, withPictures } from '../pricing/price.js'
+import { type CallCost, chargeableCost, costOf, pricesInForce, withPictures } from '../pricing/price.js'
 import type { Consumption } from './generation.js'
 
 /** By the provider's figures; null where it has sent none, or none that can be charged. */
 export function reportedConsumption(
   request: RoutedRequest,
-  { prices: all }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   { usage: told, serviceTier, images }: StreamTotals,
 ): Consumption | null {
   if (told === null) return null
-  const prices = pricesInForce(all, serviceTier)
+  const prices = pricesInForce(endpoint.prices, serviceTier)
   const usage = withPictures(told, request, prices, images)
   const cost = chargeableCost(usage, prices)
-  return cost === null ? null : { usage, cost, estimated: false, guessed: false }
+  return cost === null ? null : { usage, cost: sharedCost(cost, endpoint), estimated: false, guessed: false }
 }
 
 /** By figures of ours. */
 export function estimatedConsumption(
   request: RoutedRequest,
-  { prices: all }: ModelEndpoint,
+  endpoint: ModelEndpoint,
   { serviceTier, images }: StreamTotals,
   { usage: counted, isGuessed }: EstimatedUsage,
 ): Consumption {
-  const prices = pricesInForce(all, serviceTier)
+  const prices = pricesInForce(endpoint.prices, serviceTier)
   const usage = withPictures(counted, request, prices, images)
-  return { usage, cost: costOf(usage, prices), estimated: true, guessed: isGuessed }
+  return { usage, cost: sharedCost(costOf(usage, prices), endpoint), estimated: true, guessed: isGuessed }
+}
+
+/** On a caller's own account nothing is charged here: the provider asks the caller for all of it (contract/decisions 61). */
+function sharedCost(cost: CallCost, { own }: ModelEndpoint): CallCost {
+  return own === undefined ? cost : { ...cost, total: 0, byok: cost.total }
 }

@@ -134,7 +134,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     readonly id: string,
     readonly request: R,
     readonly caller: Principal,
-    readonly plan: Plan,
+    public plan: Plan,
     createdMs: number,
     readonly startedAt: number,
     arrival: { readonly [K in keyof InferenceArrival]?: InferenceArrival[K] | undefined } = {},
@@ -155,6 +155,23 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     if (last === undefined) return
     last.status = status
     last.error = error
+  }
+
+  /**
+   * Leaves the operator's credentials out of the plan, where the caller cannot pay for them and has its own. False where
+   * there would be nothing left, or nothing to leave out.
+   */
+  keepOwnAccounts(): boolean {
+    const { endpoints } = this.plan
+    const own = endpoints.filter((endpoint) => endpoint.own !== undefined)
+    if (own.length === 0 || own.length === endpoints.length) return false
+    this.plan = { ...this.plan, endpoints: own }
+    return true
+  }
+
+  /** Whether it has gone on the caller's own account at a provider, in all or in part. */
+  get isByok(): boolean {
+    return this.served?.own !== undefined || this.consumption?.cost.byok !== undefined
   }
 
   /** The model that answers; before one does, the first one planned. */

@@ -2,6 +2,7 @@
 
 import { nanosToDollars } from '../../base/money.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
+import { baseOf, distinctEndpoints } from '../catalog/own-accounts.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { idleTraceMembers } from '../formats/trace.js'
 import type { Generation } from './generation.js'
@@ -11,21 +12,22 @@ export type ServiceMetadata = ReturnType<typeof serviceMetadata>
 /** @param now `performance.now()` */
 export function serviceMetadata(generation: Generation<RoutedRequest>, now: number) {
   const { plan, attempts, loop } = generation
+  const endpoints = distinctEndpoints(plan.endpoints)
   // On an error none is selected, also when it came in the middle of an answer.
   const served = generation.failed ? null : generation.served
   return {
     requested: loop?.asked ?? plan.requested,
     strategy: strategyOf(generation),
     region: served?.region ?? null,
-    summary: routingSummary(plan.endpoints.length, served),
+    summary: routingSummary(endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
-    is_byok: false,
+    is_byok: generation.isByok,
     endpoints: {
       total: plan.total,
-      available: plan.endpoints.map((endpoint) => ({
+      available: endpoints.map((endpoint) => ({
         provider: endpoint.provider.name,
         model: endpoint.model.id,
-        selected: endpoint === served,
+        selected: served !== null && endpoint === baseOf(served),
       })),
     },
     generation_time: Math.round(now - generation.startedAt),
@@ -33,6 +35,7 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
       provider: endpoint.provider.name,
       model: endpoint.model.id,
       status,
+      ...(endpoint.own !== undefined && { is_byok: true as const }),
     })),
     // The provider sent no figures, and the tokens were counted here.
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),

@@ -3,6 +3,7 @@ import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutingConfig } from '../catalog/configuration.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { StreamTotals } from '../metering/format.js'
+import { upstreamCost } from '../pricing/price.js'
 import { guessLoss } from '../pricing/reservation.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
 import { reportedConsumption } from './consumption.js'
@@ -22,18 +23,28 @@ const TURNED_AWAY: ReadonlySet<number> = new Set([503, 529])
 /**
  * Whether another endpoint may be asked after this failure. `rescue`: with `unanswered` also where one may have worked
  * on the call, and may bill it; otherwise only what never arrived, or was refused, is sent again. `harmless`: the call
- * changes nothing at a provider; another one goes on only where no provider can have begun it.
+ * changes nothing at a provider; another one goes on only where no provider can have begun it. `onOwnAccount`: it was made
+ * with a key of the caller's.
  */
 export function isRescuable(
   { class: kind, fault, status }: ProviderFailure,
   rescue: RoutingConfig['rescue'],
   harmless: boolean,
+  onOwnAccount = false,
 ): boolean {
   // What one endpoint's format cannot say, another's may.
   if (kind === 'not-sent') return true
   if (kind === 'maybe-processed' && (rescue === 'unsent' || !harmless)) return false
   if (status >= 500 && !harmless && !TURNED_AWAY.has(status)) return false
+  if (onOwnAccount && isOfAccount(fault)) return true
   return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
+}
+
+/** Some providers say with a 400 what is wrong with the account or its key, which another credential does not share. */
+function isOfAccount({ kind, metadata }: ProviderFailure['fault']): boolean {
+  if (kind !== 'bad-request') return false
+  const said = `${metadata?.provider_code ?? ''} ${typeof metadata?.raw === 'string' ? metadata.raw : ''}`
+  return /api.?key|credit balance|billing|quota|insufficient.(funds|credit|balance)/i.test(said)
 }
 
 /** The prompt outgrew the model; another one may take it, if it is made for more. */
@@ -75,7 +86,7 @@ export function lostCostOf(
   const counted = reportedConsumption(request, endpoint, totals)
   if (counted !== null) {
     const { prompt: promptTokens, completion: completionTokens } = counted.usage
-    return { cost: counted.cost.total, promptTokens, completionTokens, estimated: false }
+    return { cost: upstreamCost(counted.cost), promptTokens, completionTokens, estimated: false }
   }
   if (failureClass !== 'maybe-processed') return null
   return guessLoss(operation, request, endpoint, isWhole ? null : totals.sample)

@@ -1,3 +1,4 @@
+import { byokPayer, keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.js'
 import { hourAt, isPart, timeSlotAt } from './generation-time.js'
 import {
   isLostLine,
@@ -21,8 +22,10 @@ export interface UsageDelta extends UsageSums {
   readonly organizationId: string
   /** Number of the UTC hour in which they were dispatched. */
   readonly hour: number
-  /** The digit of the lines (see `decodeCoverage`). */
+  /** The number of the lines (see `decodeCoverage`). */
   readonly coverage: number
+  /** What went on the caller's own accounts. */
+  byok: number
 }
 
 /** Lines of calls that began at about the same time. */
@@ -47,7 +50,7 @@ export class LedgerBatch {
   #lastDeltaPayer = ''
   #payer = ''
   /** Of the line that is being read. */
-  readonly #figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, calls: 1 }
+  readonly #figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, calls: 1, byok: 0 }
 
   /** @param before calls that were open before these lines, by id */
   constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
@@ -78,7 +81,9 @@ export class LedgerBatch {
     readFigures(line, id.length, this.#figures)
     // The request is the call.
     this.#figures.calls = isPart(id) ? 0 : 1
-    addUsage(this.#deltaOf(hourAt(time), this.#figures.coverage), this.#figures)
+    const delta = this.#deltaOf(hourAt(time), this.#figures.coverage)
+    addUsage(delta, this.#figures)
+    delta.byok += this.#figures.byok
   }
 
   #addToBlock(slot: number, line: string): void {
@@ -101,13 +106,25 @@ export class LedgerBatch {
     let delta = this.#deltas.get(name)
     if (delta === undefined) {
       const { keyHash, organizationId } = readPayerIds(this.#payer)
-      delta = { keyHash, organizationId, hour, coverage, ...noUsage() }
+      delta = { keyHash, organizationId, hour, coverage, byok: 0, ...noUsage() }
       this.#deltas.set(name, delta)
     }
     this.#lastDelta = delta
     this.#lastDeltaPayer = this.#payer
     return delta
   }
+}
+
+/** The sums of payers that calls add to, and what they add to each. */
+export function usageByPayer(delta: UsageDelta): readonly { payer: LedgerPayer; used: UsageSums }[] {
+  const { keyHash, organizationId, byok } = delta
+  const charged = [keyPayer(keyHash), organizationPayer(organizationId)].map((payer) => ({
+    payer,
+    used: delta,
+  }))
+  return byok === 0
+    ? charged
+    : [...charged, { payer: byokPayer(keyHash), used: { ...noUsage(), cost: byok } }]
 }
 
 export function noUsage(): UsageSums {

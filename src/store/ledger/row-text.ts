@@ -3,9 +3,12 @@
  * need not parse the rest; that is JSON. A line is also how a row is kept for good.
  *
  *     P key organization workspace
- *     O id estimate coverage model provider api
+ *     O id estimate coverage model provider api byokEstimate
  *     L id upstreamCost promptTokens completionTokens [detail …]
- *     C id cost coverage outcome promptTokens completionTokens [detail …]
+ *     C id cost coverage outcome promptTokens completionTokens byokCost [detail …]
+ *
+ * The two figures of `byok` are there only in lines of calls that went on the caller's own account and cost something
+ * there; the detail of a C line says by a last member that it did.
  *
  * The payer of a call, which is a third of what there is to say of it, stands in the nearest P line before it. When
  * it was dispatched is what its id says.
@@ -14,35 +17,19 @@ import {
   LEDGER_OUTCOMES,
   type LedgerRow,
   type LedgerRowContent,
-  type LimitCoverage,
   type LostAttemptEntry,
   type LostAttemptRow,
   NOTHING_TOLD,
   type OpenLedgerEntry,
 } from '../ledger-store.js'
+import { decodeCoverage, encodeCoverage } from './coverage.js'
 import { readGenerationTime } from './generation-time.js'
 import { rememberLatest } from './latest-text.js'
 import { quoteName } from './quoted-names.js'
 import { decodeWhy, encodeWhy } from './row-why.js'
 
-/** Periods that a key's limit may have. */
-export const COVERAGE_PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
 /** Where a field must not be empty. */
 const EMPTY_FIELD = '-'
-
-/** Which limits cover a row, as one digit: twice the period of the key's limit, plus one for the organization's. */
-function encodeCoverage({ key, organization }: LimitCoverage): number {
-  return (key === null ? 0 : 2 * (COVERAGE_PERIODS.indexOf(key) + 1)) + (organization ? 1 : 0)
-}
-
-const COVERAGES: readonly LimitCoverage[] = Array.from(
-  { length: 2 * (COVERAGE_PERIODS.length + 1) },
-  (_, code) =>
-    Object.freeze({
-      key: code < 2 ? null : COVERAGE_PERIODS[(code >> 1) - 1]!,
-      organization: (code & 1) === 1,
-    }),
-)
 
 /** Who pays for a call. */
 type PayerIds = Pick<LedgerRow, 'keyHash' | 'organizationId' | 'workspaceId'>
@@ -61,8 +48,10 @@ export function encodePayerLine(payers: PayerIds): string {
   return lastPayerLine
 }
 
-export function encodeOpenLine({ id, estimate, coverage, model, provider, api }: OpenLedgerEntry): string {
-  return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeFields(model, provider, api, '')}\n`
+export function encodeOpenLine(entry: OpenLedgerEntry): string {
+  const { id, estimate, coverage, model, provider, api, byokEstimate } = entry
+  const byok = byokEstimate === undefined ? '' : ` ${byokEstimate}`
+  return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeFields(model, provider, api, '')}${byok}\n`
 }
 
 const encodeFields = rememberLatest(
@@ -72,13 +61,20 @@ const encodeFields = rememberLatest(
 export function encodeLostLine(lost: LostAttemptEntry): string {
   const { id, upstreamCost, promptTokens, completionTokens, model, provider } = lost
   const detail = [model, provider, lost.status, lost.fault, lost.estimated ? 1 : 0, lost.durationMs]
+  if (lost.byok === true) detail.push(1)
   return `L ${id} ${upstreamCost} ${promptTokens} ${completionTokens} ${JSON.stringify(detail)}\n`
 }
 
 export function encodeClosedLine(row: LedgerRowContent): string {
-  const { id, cost, coverage, outcome, promptTokens, completionTokens } = row
+  const { id, cost, coverage, outcome, promptTokens, completionTokens, byokCost } = row
   const front = `C ${id} ${cost} ${encodeCoverage(coverage)} ${LEDGER_OUTCOMES.indexOf(outcome)}`
-  return `${front} ${promptTokens} ${completionTokens} ${encodeDetail(row)}\n`
+  const figures = `${front} ${promptTokens} ${completionTokens}${byokField(byokCost)}`
+  return `${figures} ${encodeDetail(row)}\n`
+}
+
+/** The figure of a C line in front of its detail, with the blank that parts it. */
+export function byokField(byokCost: number | undefined): string {
+  return byokCost === undefined || byokCost === 0 ? '' : ` ${byokCost}`
 }
 
 /** Stands for a text that is the same as the one it is compared with. */
@@ -88,7 +84,14 @@ const SAME_TEXT = 0
  * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
  * three times as long. In the order of `DETAIL_MEMBERS`.
  */
-function encodeDetail({ units, detail }: LedgerRowContent): string {
+/** What the detail of a C line says went on the caller's own account; undefined where nothing did. */
+export function byokCostIn(detail: string): number | undefined {
+  if (!/,\d+\]$/.test(detail)) return undefined
+  const last = (JSON.parse(detail) as unknown[])[1 + DETAIL_MEMBERS.length]
+  return typeof last === 'number' ? last : undefined
+}
+
+function encodeDetail({ units, detail, byokCost }: LedgerRowContent): string {
   const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
   const { finish, nativeFinish, serviceTier, mediaParts, audioParts } = detail
   const names = encodeNames(model, requested, provider, api)
@@ -98,7 +101,7 @@ function encodeDetail({ units, detail }: LedgerRowContent): string {
   const native = nativeFinish === finish ? SAME_TEXT : quoteName(nativeFinish)
   const more = `${native},${quoteName(serviceTier)},${mediaParts},${audioParts}`
   const why = encodeWhy(detail.why)
-  return `[${encodeUnits(units)},${names},${counts},${session},${end},${more},${why}]`
+  return `[${encodeUnits(units)},${names},${counts},${session},${end},${more},${why}${byokCost === undefined ? '' : `,${byokCost}`}]`
 }
 
 const encodeNames = rememberLatest((model: string, requested, provider, api) => {
@@ -114,7 +117,7 @@ function encodeUnits(units: LedgerRow['units']): string {
 /** In place of the 1 of figures that are ours: they were guessed. */
 const GUESSED = 2
 
-/** Members of a row's detail behind its units, in the order in which they stand. New ones go to the end. */
+/** Members of a row's detail behind its units, in the order in which they stand; `byokCost` comes behind them all. */
 const DETAIL_MEMBERS: readonly (keyof LedgerRow['detail'])[] = [
   'model',
   'requested',
@@ -174,17 +177,19 @@ export function lineTime(line: string): number {
   return readGenerationTime(line, LINE_ID_AT)
 }
 
-/** What the sums need of a line that closes a call. `coverage` is the digit, so that equal ones can be told by it. */
+/** What the sums need of a line that closes a call. `coverage` is the number, so that equal ones can be told by it. */
 interface ClosedLineFigures {
   cost: number
   coverage: number
   promptTokens: number
   completionTokens: number
+  byok: number
 }
 
 /** Where the id stands in a line. */
 export const LINE_ID_AT = 2
 const SPACE = 0x20
+const BRACKET = 0x5b
 const ZERO = 0x30
 
 /** Reads them into `figures`, because this is done for every call. `idLength`: of the id in the line. */
@@ -204,11 +209,7 @@ export function readFigures(line: string, idLength: number, figures: ClosedLineF
   next()
   figures.promptTokens = next()
   figures.completionTokens = next()
-}
-
-/** What the digit of a line stands for. */
-export function decodeCoverage(code: number): LimitCoverage {
-  return COVERAGES[code]!
+  figures.byok = line.charCodeAt(at) === BRACKET ? 0 : next()
 }
 
 /** Lines that close the calls of a process that has died. @param open payer line and line, by id */
@@ -221,10 +222,11 @@ export function closeAbandonedLines(open: ReadonlyMap<string, string>): string[]
 
 /** The line, without its end, that closes a call whose process has died: with what was estimated. */
 export function closeAbandonedLine(open: string): string {
-  const [, id, estimate, coverage, model, provider, api] = open.split(' ') as string[]
+  const [, id, estimate, coverage, model, provider, api, byok] = open.split(' ') as string[]
   return encodeClosedLine({
     id: id!,
     cost: Number(estimate),
+    ...(byok !== undefined && { byokCost: Number(byok) }),
     coverage: decodeCoverage(Number(coverage)),
     outcome: 'aborted-estimated',
     promptTokens: 0,
@@ -291,20 +293,16 @@ function rowAt(block: Buffer, at: number): LedgerRow {
 export function parseLostLine(line: string): LostAttemptRow {
   const tailAt = line.indexOf(' [')
   const [, , cost, prompt, completion] = line.slice(0, tailAt).split(' ')
-  const [model, provider, status, fault, estimated, durationMs] = JSON.parse(line.slice(tailAt + 1)) as [
-    string,
-    string,
-    number,
-    string,
-    number,
-    number,
-  ]
+  const [model, provider, status, fault, estimated, durationMs, byok] = JSON.parse(
+    line.slice(tailAt + 1),
+  ) as [string, string, number, string, number, number, number?]
   return Object.freeze({
     ...{ model, provider, status, fault, durationMs },
     upstreamCost: Number(cost),
     promptTokens: Number(prompt),
     completionTokens: Number(completion),
     estimated: estimated === 1,
+    ...(byok === 1 && { byok: true as const }),
   })
 }
 
@@ -313,6 +311,7 @@ export function parseRow(payers: PayerIds, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
   const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
   const [units, ...values] = JSON.parse(line.slice(tailAt + 1)) as [Record<string, number>, ...unknown[]]
+  const byokCost = values[DETAIL_MEMBERS.length]
   return Object.freeze({
     ...payers,
     id: id!,
@@ -320,6 +319,7 @@ export function parseRow(payers: PayerIds, line: string): LedgerRow {
     coverage: decodeCoverage(Number(coverage)),
     outcome: LEDGER_OUTCOMES[Number(outcome)]!,
     cost: Number(cost),
+    ...(typeof byokCost === 'number' && { byokCost }),
     promptTokens: Number(prompt),
     completionTokens: Number(completion),
     units,

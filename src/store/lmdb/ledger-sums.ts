@@ -6,9 +6,23 @@
  */
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
-import { addUsage, noUsage, USAGE_MEMBERS, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import {
+  addUsage,
+  noUsage,
+  USAGE_MEMBERS,
+  type UsageDelta,
+  type UsageSums,
+  usageByPayer,
+} from '../ledger/ledger-batch.js'
 import type { TransferredSum } from '../ledger/ledger-transfer.js'
-import { keyPayer, type LedgerPayer, organizationPayer, type Spending } from '../ledger-store.js'
+import {
+  type InclusivePayer,
+  keyPayer,
+  type LedgerPayer,
+  organizationPayer,
+  payersWithin,
+  type Spending,
+} from '../ledger-store.js'
 import { KEY_END } from '../records/record-table.js'
 import type { KeyRange, LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
 
@@ -42,22 +56,26 @@ export class LedgerSums {
   }
 
   spentIn(
-    payer: LedgerPayer,
+    payer: LedgerPayer | InclusivePayer,
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
   ): number {
-    const key = period === null ? totalKey(payer) : periodKey(payer, period.name, period.number)
-    return decodeSums(this.#env.get(this.#table, key)).cost
+    let cost = 0
+    for (const each of payersWithin(payer)) {
+      const key = period === null ? totalKey(each) : periodKey(each, period.name, period.number)
+      cost += decodeSums(this.#env.get(this.#table, key)).cost
+    }
+    return cost
   }
 
   /** Each sum is read and written once, however many calls it has grown by. */
   add(deltas: readonly UsageDelta[]): void {
     const grown = new Map<string, { readonly record: SumsRecord; readonly by: UsageSums }>()
     for (const delta of deltas) {
-      for (const record of recordsOf(delta)) {
+      for (const { record, used } of recordsOf(delta)) {
         const name = record.key.toString('latin1')
         const known = grown.get(name)
-        if (known === undefined) grown.set(name, { record, by: { ...delta } })
-        else addUsage(known.by, delta)
+        if (known === undefined) grown.set(name, { record, by: { ...used } })
+        else addUsage(known.by, used)
       }
     }
     for (const { record, by } of grown.values()) this.#grow(record, by)
@@ -113,17 +131,23 @@ export function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null
   return keys.length === MAX_PRUNED_RECORDS
 }
 
-function recordsOf({ keyHash, organizationId, hour }: UsageDelta): SumsRecord[] {
+function recordsOf(delta: UsageDelta): { readonly record: SumsRecord; readonly used: UsageSums }[] {
+  const { hour, keyHash, organizationId } = delta
   const at = hourStart(hour)
-  return [keyPayer(keyHash), organizationPayer(organizationId)].flatMap((payer) => [
-    { key: totalKey(payer), outdated: null },
-    { key: hourKey(hour, payer), outdated: null },
+  const hours = [keyPayer(keyHash), organizationPayer(organizationId)].map((payer) => ({
+    record: { key: hourKey(hour, payer), outdated: null },
+    used: delta,
+  }))
+  const sums = usageByPayer(delta).flatMap(({ payer, used }) => [
+    { record: { key: totalKey(payer), outdated: null }, used },
     ...CALENDAR_PERIODS.map((period) => {
       const number = periodNumber(period, at)
       const key = periodKey(payer, period, number)
-      return { key, outdated: earlierPeriods(payer, period, number - KEPT_PERIODS[period]) }
+      const outdated = earlierPeriods(payer, period, number - KEPT_PERIODS[period])
+      return { record: { key, outdated }, used }
     }),
   ])
+  return [...hours, ...sums]
 }
 
 function totalKey(payer: LedgerPayer): Buffer {

@@ -122,7 +122,7 @@ export class RowColumns {
     this.#firstPlace = 0
   }
 
-  /** `C id cost coverage outcome promptTokens completionTokens` and the detail. */
+  /** `C id cost coverage outcome promptTokens completionTokens`, maybe `byokCost`, and the detail. */
   #addClosed(line: string, kind: 'call' | 'part'): void {
     const cursor = this.#cursor
     this.#costs.push(cursor.whole())
@@ -130,7 +130,12 @@ export class RowColumns {
     const outcome = cursor.whole()
     this.#prompts.push(cursor.whole())
     this.#completions.push(cursor.whole())
-    const tailAt = cursor.passes('[') ? cursor.at - 1 : line.indexOf(' [') + 1
+    let isDetail = cursor.passes('[')
+    if (!isDetail) {
+      cursor.whole()
+      isDetail = cursor.passes('[')
+    }
+    const tailAt = isDetail ? cursor.at - 1 : line.indexOf(' [') + 1
     const { names, fault, durationMs } = this.#readDetail() ?? parseDetail(line.slice(tailAt))
     this.#addRest(line.slice(tailAt), durationMs, { kind, outcome, coverage, names, fault })
   }

@@ -1,8 +1,8 @@
 /** What a batch adds to the sums of hours and of payers, as columns of a statement: each sum once, in the order of its key. */
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
-import { addUsage, noUsage, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
-import { keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.js'
+import { addUsage, noUsage, type UsageDelta, type UsageSums, usageByPayer } from '../ledger/ledger-batch.js'
+import type { LedgerPayer } from '../ledger-store.js'
 
 /** Name of the sum of a period, as quotas of money name it; null is all time. */
 export function periodName(
@@ -40,11 +40,10 @@ export function hourColumns(deltas: readonly UsageDelta[]): readonly unknown[] {
 export function sumColumns(deltas: readonly UsageDelta[]): readonly unknown[] {
   const parts: Sum<readonly [LedgerPayer, string]>[] = []
   const periodsOf = new Map<number, readonly string[]>()
-  for (const used of deltas) {
-    const { hour, keyHash, organizationId } = used
-    const periods = periodsOf.get(hour) ?? periodsAt(hourStart(hour))
-    periodsOf.set(hour, periods)
-    for (const payer of [keyPayer(keyHash), organizationPayer(organizationId)]) {
+  for (const delta of deltas) {
+    const periods = periodsOf.get(delta.hour) ?? periodsAt(hourStart(delta.hour))
+    periodsOf.set(delta.hour, periods)
+    for (const { payer, used } of usageByPayer(delta)) {
       for (const period of periods) parts.push({ key: [payer, period], used })
     }
   }

@@ -5,7 +5,7 @@
 import { Fault } from '../../base/fault.js'
 import { generationTime, isPart, partNumber } from '../ledger/generation-time.js'
 import type { UsageDelta } from '../ledger/ledger-batch.js'
-import { lineId, parseLostLine, parseRow } from '../ledger/row-text.js'
+import { byokCostIn, byokField, lineId, parseLostLine, parseRow } from '../ledger/row-text.js'
 import type { JournalPiece, JournalState, WritableLedger } from '../ledger/writable-ledger.js'
 import { LEDGER_OUTCOMES, type LedgerReader, type LedgerRow, type Spending } from '../ledger-store.js'
 import type { Database } from './database.js'
@@ -211,7 +211,8 @@ export function lineOf(record: RowRecord): string {
   const { kind, id, prompt_tokens: prompt, completion_tokens: completion, detail } = record
   if (kind === 'lost') return `L ${id} ${record.upstream_cost} ${prompt} ${completion} ${detail}`
   const outcome = LEDGER_OUTCOMES.indexOf(record.outcome as LedgerRow['outcome'])
-  return `C ${id} ${record.cost} ${record.coverage} ${outcome} ${prompt} ${completion} ${detail}`
+  const figures = `${record.coverage} ${outcome} ${prompt} ${completion}${byokField(byokCostIn(detail))}`
+  return `C ${id} ${record.cost} ${figures} ${detail}`
 }
 
 // ── The parameters of `sluice.take_journals`, in its order ──────────────────

@@ -114,6 +114,9 @@ const NAMING: Readonly<Record<string, { readonly status: number; readonly names:
     names: () => ({ issuer_id: made.update_federation_issuer, api_key_hash: made.hash }),
   },
   create_sign_in_provider: { status: 400, names: () => ({ connection_id: null }) },
+  // It needs a provider that asks for a credential.
+  create_provider_key: { status: 400, names: null },
+  update_provider_key: { status: 404, names: null },
   // It needs an identity provider.
   create_oauth_token: { status: 400, names: null },
 }

@@ -73,7 +73,10 @@ async function breaches(script: LoopScript, result: LoopRunResult): Promise<stri
     `credits ${left} of ${script.credits} after ${charged}`,
   )
   if (script.keyLimit !== null) {
-    const ofKey = await world.left(keyMoneyQuota(CALLER.keyHash, 'never', 0), script.keyLimit)
+    const ofKey = await world.left(
+      keyMoneyQuota(CALLER.keyHash, { reset: 'never', inclusive: false }, 0),
+      script.keyLimit,
+    )
     check(
       ofKey === Math.max(0, script.keyLimit - charged),
       `key ${ofKey} of ${script.keyLimit} after ${charged}`,

@@ -69,10 +69,7 @@ test('a condition takes every spelling of a tool that a request may have', async
     ['text_editor', 'text_editor_20250728'],
     ['tool_search', 'tool_search_tool_bm25'],
   ] as const) {
-    const stop = new StopConditions(
-      { stopWhen: [CALLED(spelled)], maxToolCalls: 30 },
-      { spent: 0, tokens: 0 },
-    )
+    const stop = new StopConditions({ stopWhen: [CALLED(spelled)], maxToolCalls: 30 }, { cost: 0, tokens: 0 })
     stop.recordCall(['datetime'], true)
     t.notOk(stop.fire(), spelled)
     stop.recordCall([name], true)

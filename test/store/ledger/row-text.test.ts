@@ -4,9 +4,9 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { newGenerationId } from '../../../src/base/ids.js'
+import { decodeCoverage } from '../../../src/store/ledger/coverage.js'
 import {
   closeAbandonedLine,
-  decodeCoverage,
   encodeClosedLine,
   encodeLostLine,
   encodeOpenLine,
@@ -80,18 +80,26 @@ const lostAttempt = fc.record({
   estimated: fc.boolean(),
   durationMs: fc.nat(),
 })
+const lostOnOwn = lostAttempt.map((lost) => ({ ...lost, byok: true as const }))
 
 test('what a generation has lost is found among the lines of others, in its order', (t) => {
   fc.assert(
-    fc.property(row, row, fc.array(lostAttempt, { maxLength: 4 }), (mine, other, lost) => {
-      const lines = lost.flatMap((each) => [
-        encodeLostLine({ ...mine, ...each }),
-        encodeLostLine({ ...other, ...each }),
-      ])
-      const block = Buffer.from(encodePayerLine(mine) + lines.join('') + encodeClosedLine(mine).slice(0, -1))
-      t.same(findLostAttempts(block, mine.id), lost)
-      t.same(findRow(block, mine.id), mine)
-    }),
+    fc.property(
+      row,
+      row,
+      fc.array(fc.oneof(lostAttempt, lostOnOwn), { maxLength: 4 }),
+      (mine, other, lost) => {
+        const lines = lost.flatMap((each) => [
+          encodeLostLine({ ...mine, ...each }),
+          encodeLostLine({ ...other, ...each }),
+        ])
+        const block = Buffer.from(
+          encodePayerLine(mine) + lines.join('') + encodeClosedLine(mine).slice(0, -1),
+        )
+        t.same(findLostAttempts(block, mine.id), lost)
+        t.same(findRow(block, mine.id), mine)
+      },
+    ),
     { numRuns: 100 },
   )
   t.end()
@@ -102,13 +110,13 @@ test('the books read the front of a line without the rest of it', (t) => {
     fc.property(row, (wanted) => {
       const line = encodeClosedLine(wanted).slice(0, -1)
       const { id, createdAt, cost, promptTokens, completionTokens } = wanted
-      const figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
+      const figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, byok: 0 }
       t.equal(lineId(line), id)
       t.equal(lineTime(line), createdAt)
       readFigures(line, id.length, figures)
       t.same(
         { ...figures, coverage: decodeCoverage(figures.coverage) },
-        { cost, coverage: wanted.coverage, promptTokens, completionTokens },
+        { cost, coverage: wanted.coverage, promptTokens, completionTokens, byok: wanted.byokCost ?? 0 },
       )
       const { keyHash, organizationId, workspaceId } = wanted
       t.same(readPayerIds(encodePayerLine(wanted).slice(0, -1)), { keyHash, organizationId, workspaceId })

@@ -17,7 +17,13 @@ import {
   encodeOpenLine,
   encodePayerLine,
 } from '../../../src/store/ledger/row-text.js'
-import type { LedgerPayer, LedgerRow, LostAttemptRow, Spending } from '../../../src/store/ledger-store.js'
+import {
+  inclusivePayer,
+  type LedgerPayer,
+  type LedgerRow,
+  type LostAttemptRow,
+  type Spending,
+} from '../../../src/store/ledger-store.js'
 import type { Database } from '../../../src/store/postgres/database.js'
 import { openPostgresLedgerReader } from '../../../src/store/postgres/ledger.js'
 import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
@@ -203,7 +209,10 @@ const FIGURES = (calls: string): string =>
   `sum(cost) AS cost, sum(prompt_tokens) AS prompt, sum(completion_tokens) AS completion, ${calls} AS calls`
 
 /** The sums of payers and of hours are those of the rows, to the last nano-dollar. */
-async function checkSums(t: Test, { database }: LedgerFleet): Promise<readonly SumRow[]> {
+async function checkSums(
+  t: Test,
+  { database }: LedgerFleet,
+): Promise<readonly Pick<SumRow, 'payer' | 'cost'>[]> {
   const payers = (table: string, calls: string, where: string): string =>
     `SELECT 'k' || key_hash AS payer, ${FIGURES(calls)} FROM sluice.${table} WHERE ${where} GROUP BY key_hash
      UNION ALL
@@ -215,9 +224,17 @@ async function checkSums(t: Test, { database }: LedgerFleet): Promise<readonly S
   t.strictSame(await database.query(payers('ledger_hours', 'sum(calls)', 'true')), rows, 'hours')
   const sums = await database.query(
     `SELECT payer, cost, prompt_tokens AS prompt, completion_tokens AS completion, calls
-     FROM sluice.ledger_sums WHERE period = 'never' ORDER BY payer`,
+     FROM sluice.ledger_sums WHERE period = 'never' AND payer NOT LIKE 'b%' ORDER BY payer`,
   )
   t.strictSame(sums, rows, 'payers')
+  const own = await database.query<Pick<SumRow, 'payer' | 'cost'>>(
+    `SELECT 'b' || key_hash AS payer, (sum(upstream_dollars) * 1000000000)::bigint AS cost FROM sluice.ledger
+     WHERE kind <> 'lost' AND is_byok GROUP BY key_hash HAVING sum(upstream_dollars) > 0 ORDER BY payer`,
+  )
+  const ownSums = await database.query(
+    `SELECT payer, cost FROM sluice.ledger_sums WHERE period = 'never' AND payer LIKE 'b%' ORDER BY payer`,
+  )
+  t.strictSame(ownSums, own, 'own accounts of callers')
   const [days] = await database.query<{ wrong: number }>(
     `SELECT count(*) AS wrong FROM (
        SELECT 'k' || key_hash AS payer, 'daily' || (extract(epoch FROM begun_at)::bigint / 86400) AS period,
@@ -227,7 +244,7 @@ async function checkSums(t: Test, { database }: LedgerFleet): Promise<readonly S
      WHERE r.cost IS DISTINCT FROM s.cost AND coalesce(r.cost, 0) <> coalesce(s.cost, 0)`,
   )
   t.equal(days?.wrong, 0, 'days')
-  return rows
+  return [...rows, ...own]
 }
 
 t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
@@ -290,6 +307,16 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
                 sum((one) => one.weekly),
                 sum((one) => one.monthly),
               ],
+            )
+          }
+          for (const hash of [0, 1, 2, 3].map((key) => hashOf(key))) {
+            const both = sums.filter(({ payer }) => payer === `k${hash}` || payer === `b${hash}`)
+            const inclusive = both.reduce((all, { cost }) => all + cost, 0)
+            t.equal(await reader.spentIn(inclusivePayer(hash), null), inclusive)
+            const parts = twins.map(({ ledger }) => ledger.spentIn(inclusivePayer(hash), null))
+            t.equal(
+              ((await Promise.all(parts)) as number[]).reduce((all, each) => all + each, 0),
+              inclusive,
             )
           }
           t.strictSame(await fleet.sql('SELECT * FROM sluice.ledger_open_calls'), [])

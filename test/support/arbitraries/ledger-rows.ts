@@ -8,6 +8,7 @@ import { hashOf, idOf } from '../data/accounts.js'
 const limitCoverage = fc.record({
   key: fc.constantFrom(null, 'never' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
   organization: fc.boolean(),
+  byok: fc.boolean(),
 })
 export const words = fc.string({ unit: 'grapheme', maxLength: 40 })
 const candidate = fc.record({
@@ -55,6 +56,7 @@ export const ledgerRow: fc.Arbitrary<LedgerRow> = fc
     coverage: limitCoverage,
     outcome: fc.constantFrom(...LEDGER_OUTCOMES),
     cost: fc.maxSafeNat(),
+    byokCost: fc.option(fc.nat(1_000_000)),
     promptTokens: fc.nat(),
     completionTokens: fc.nat(),
     units: fc.dictionary(fc.constantFrom('cached_tokens', 'seconds', 'characters'), fc.nat()),
@@ -81,8 +83,10 @@ export const ledgerRow: fc.Arbitrary<LedgerRow> = fc
     lost: fc.constant([]),
     parts: fc.constant([]),
   })
-  .map((each) => ({
+  .map(({ byokCost, coverage: { byok, ...coverage }, ...each }) => ({
     ...each,
+    ...(byokCost !== null && { byokCost }),
+    coverage: { ...coverage, ...(byok && { byok: true as const }) },
     // What is guessed is estimated as well.
     detail: { ...each.detail, estimated: each.detail.estimated || each.detail.guessed },
     createdAt: lineTime(`C ${each.id} `),

@@ -7,6 +7,7 @@ import { JournalWriter } from '../../../src/ledger/journal/journal-writer.js'
 import { journalName, ledgerPaths } from '../../../src/ledger/journal/segment-format.js'
 import { encodeClosedLine, encodePayerLine } from '../../../src/store/ledger/row-text.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import { providerKeyPurpose } from '../../../src/store/provider-key-store.js'
 import type { ScimGroup, ScimMapping } from '../../../src/store/scim-store.js'
 import { ledgerRow } from '../arbitraries/ledger-rows.js'
 import { FakeClock } from '../timing/fake-clock.js'
@@ -22,6 +23,7 @@ import {
   requestOf,
 } from './directory.js'
 import { auditOf, issuerOf, policyOf } from './federation.js'
+import { providerKeyOf } from './provider-keys.js'
 import { providerOf, sessionOf } from './sessions.js'
 
 const AT = { createdAt: BEGAN, updatedAt: BEGAN }
@@ -64,6 +66,9 @@ export async function fillStore(folder: string): Promise<void> {
   await sessions.providers.add(providerOf(1, { sealedSecret }), auditOf(3))
   await sessions.providers.add(providerOf(2), auditOf(4))
   await sessions.addSession(sessionOf(1), { hash: hashOf('attempt'), expiresAt: BEGAN + 1 })
+  const own = providerKeyOf(1, { organizationId: idOf(1) })
+  const sealed = sealer.seal(Buffer.from(CLIENT_SECRET), providerKeyPurpose(own))
+  await store.providerKeys.add({ ...own, sealed })
   const actor = { hash: hashOf(1) } as never
   await scim.putGroup(GROUP, actor)
   await scim.addMapping(MAPPING, actor)

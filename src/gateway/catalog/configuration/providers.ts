@@ -25,6 +25,11 @@ const terms = {
   collects_data: flag.default(false),
   zero_data_retention: flag.default(false),
   breaker: flag.default(true).describe('Whether calls stay away from an endpoint while it keeps failing.'),
+  caller_keys: orNull(
+    flag.describe(
+      'Whether organizations may bring keys of their own with this provider, so that their calls go on their own account there. When absent: where the operator has a credential with it.',
+    ),
+  ),
 }
 
 const timeouts = z.strictObject({
@@ -159,12 +164,25 @@ export function toProviderConfig(
   environment: EnvironmentVariables,
 ) {
   if (entry.kind === 'simulated') {
-    const { name, breaker: hasBreaker, ...rest } = entry
-    return { ...rest, name: name ?? slug, hasBreaker, ...traitsOf(entry.kind, '') }
+    const { name, breaker: hasBreaker, callerKeys, ...rest } = entry
+    const traits = traitsOf(entry.kind, '')
+    return { ...rest, name: name ?? slug, hasBreaker, callerKeys: callerKeys ?? false, ...traits }
   }
-  const { name, breaker: hasBreaker, apiKeyEnv, ...rest } = entry
+  const { name, breaker: hasBreaker, apiKeyEnv, callerKeys: asked, ...rest } = entry
   const apiKey = apiKeyEnv === null ? null : (environment[apiKeyEnv] ?? null)
   const { parameters, extraMembers } = traitsOf(entry.kind, entry.baseUrl)
   const taken = ('extraMembers' in entry ? entry.extraMembers : undefined) ?? extraMembers
-  return { ...rest, name: name ?? slug, hasBreaker, apiKey, parameters, extraMembers: taken }
+  // A server that asks nobody for a credential takes any: whoever brought one would be served for nothing.
+  const callerKeys = asked ?? apiKey !== null
+  return { ...rest, name: name ?? slug, hasBreaker, callerKeys, apiKey, parameters, extraMembers: taken }
+}
+
+/** Headers that say on whose account a call goes. */
+const ACCOUNT_HEADER = /authorization|cookie|key|token|secret|organization|project|account/i
+
+/** The entry with a caller's credential in the place of the operator's; nothing of the operator's account goes along. */
+export function withCallerKey(entry: ProviderConfig, secret: string): ProviderConfig {
+  if (entry.kind === 'simulated') return entry
+  const headers = Object.entries(entry.headers).filter(([name]) => !ACCOUNT_HEADER.test(name))
+  return { ...entry, apiKey: secret, headers: Object.fromEntries(headers) }
 }

@@ -31,7 +31,9 @@ export interface SealedIds {
 type Owner = Pick<ProviderCall, 'caller' | 'endpoint'>
 
 function ownerOf({ caller, endpoint }: Owner): string {
-  return `${caller.organizationId}\n${caller.workspaceId ?? ''}\n${endpoint.provider.slug}`
+  // Of a caller's own account as well: an id of it means nothing to the operator's.
+  const account = endpoint.own === undefined ? '' : `\n${endpoint.own.keyId}`
+  return `${caller.organizationId}\n${caller.workspaceId ?? ''}\n${endpoint.provider.slug}${account}`
 }
 
 /** The chat of a provider, the ids of whose spoken answers go out sealed. */

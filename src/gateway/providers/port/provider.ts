@@ -47,6 +47,8 @@ export interface TargetEndpoint {
   readonly supportedParameters: ReadonlySet<string>
   /** Behaviour of a simulated endpoint, already validated; null for real ones. */
   readonly simulation: unknown
+  /** Present where it is called with a key of the caller's own. */
+  readonly own?: { readonly keyId: string }
 }
 
 export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
