@@ -10,7 +10,12 @@ interface BoundedFetchOptions {
   readonly body?: unknown
 }
 
-/** Rejects, with a sentence for the log, when there is no whole answer. */
+/** The error where there is no whole answer, with a sentence for the log. */
+class FetchFailed extends Error {
+  readonly code = 'SLUICE_FETCH_FAILED'
+}
+
+/** Rejects with `FetchFailed`. */
 type BoundedFetch = (url: string, options: BoundedFetchOptions) => Promise<Response>
 
 /**
@@ -37,7 +42,7 @@ export function boundedFetcher(
       let text = new BoundedTextBody(maxBytes, -1)
       const refuse = (reason: string): void => {
         call.cancel()
-        reject(new Error(reason))
+        reject(new FetchFailed(reason))
       }
       const request = {
         method: method === 'POST' ? 'POST' : 'GET',
@@ -63,7 +68,7 @@ export function boundedFetcher(
           if (!text.push(chunk)) refuse(`the answer is larger than ${maxBytes} bytes`)
         },
         onEnd: () => resolve(responseOf(head, text.text())),
-        onFailure: (failure) => reject(new Error(failureSentence(failure), { cause: failure.cause })),
+        onFailure: (failure) => reject(new FetchFailed(failureSentence(failure))),
       })
     })
 }

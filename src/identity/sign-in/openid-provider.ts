@@ -126,12 +126,12 @@ export class OpenIdProviders {
     })
     const metadata = { ...found.serverMetadata() } as openid.ServerMetadata
     // The library lets a few providers name another issuer than the one that was asked.
-    if (metadata.issuer !== issuer) throw new Error('the discovery document is of another issuer')
+    if (metadata.issuer !== issuer) throw new ProviderUnfit('the discovery document is of another issuer')
     const defect = urlDefect(metadata.authorization_endpoint ?? '')
-    if (defect !== null) throw new Error(`authorization_endpoint ${defect}`)
+    if (defect !== null) throw new ProviderUnfit(`authorization_endpoint ${defect}`)
     const { id_token_signing_alg_values_supported: signs = ['RS256'] } = metadata
     const algorithms = signs.filter((each) => ALGORITHMS.includes(each))
-    if (algorithms.length === 0) throw new Error(`it signs with none of ${ALGORITHMS.join(', ')}`)
+    if (algorithms.length === 0) throw new ProviderUnfit(`it signs with none of ${ALGORITHMS.join(', ')}`)
     const config = new client.Configuration(
       { ...metadata, id_token_signing_alg_values_supported: algorithms },
       clientId,
@@ -156,15 +156,35 @@ function authenticationOf(
   return takesBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
 }
 
-function reasonOf(error: unknown, client: typeof openid): 'declined' | 'unverified' | 'unreachable' {
-  if (error instanceof client.AuthorizationResponseError) return 'declined'
-  if (error instanceof client.ResponseBodyError || error instanceof client.ClientError) return 'unverified'
-  return 'unreachable'
+/** A provider that does not do what a sign-in needs. */
+class ProviderUnfit extends Error {
+  readonly code = 'SLUICE_PROVIDER_UNFIT'
 }
 
-/** Without what came from outside but stable codes: it goes to the log. */
+const UNREACHABLE = ['SLUICE_FETCH_FAILED', 'SLUICE_PROVIDER_UNFIT']
+
+function reasonOf(error: unknown, client: typeof openid): 'declined' | 'unverified' | 'unreachable' {
+  if (error instanceof client.AuthorizationResponseError) return 'declined'
+  return errorsOf(error).some(({ code }) => UNREACHABLE.includes(String(code))) ? 'unreachable' : 'unverified'
+}
+
+/** An error and what caused it, as far as they are errors: the library hands on bodies as causes as well. */
+function errorsOf(
+  error: unknown,
+): readonly (Error & { readonly code?: unknown; readonly error?: unknown })[] {
+  const found: Error[] = []
+  for (let each = error; each instanceof Error && found.length < MOST_CAUSES; each = each.cause)
+    found.push(each)
+  return found
+}
+
+const MOST_CAUSES = 5
+
+/** Only what has a code has been said here or by the library; a parser repeats what it was given. */
 function detailOf(error: unknown): string {
-  const { message, code, error: told } = error as { message?: unknown; code?: unknown; error?: unknown }
-  const words = [message, code, told].filter((each): each is string => typeof each === 'string')
-  return words.map((each) => each.slice(0, 200).toWellFormed()).join(', ')
+  const words = errorsOf(error).flatMap(({ message, code, error: told }) => {
+    const name = typeof told === 'string' && /^[a-z_]{1,60}$/.test(told) ? [told] : []
+    return typeof code === 'string' ? [message.slice(0, 200).toWellFormed(), ...name] : name
+  })
+  return words.join(': ') || 'no detail'
 }

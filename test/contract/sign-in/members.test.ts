@@ -76,7 +76,9 @@ test('a member signs in, is who the directory says, and signs out', async (t) =>
 
 test('a provider that signs with RSA, and binds by another claim', async (t) => {
   const { organization, directory } = await world()
-  const people = await startPeopleProvider(t, `${bench.server.apiUrl}/sign-in/callback`, 'RS256')
+  const people = await startPeopleProvider(t, `${bench.server.apiUrl}/sign-in/callback`, {
+    algorithm: 'RS256',
+  })
   const eve = await bench.addPerson(directory, 'eve', 'object-7')
   const wish = { issuer: people.issuer, subject_claim: 'oid' }
   const provider = await bench.newProvider(organization, directory, wish)

@@ -16,11 +16,17 @@ export interface PeopleProvider {
   visit(url: string): Promise<URL>
 }
 
+interface PeopleProviderOptions {
+  readonly algorithm?: 'ES256' | 'RS256'
+  /** `localhost` is another site than `127.0.0.1` to a browser. */
+  readonly host?: '127.0.0.1' | 'localhost'
+}
+
 /** @param redirectUri where it sends people back to */
 export async function startPeopleProvider(
   lifetime: Lifetime,
   redirectUri: string,
-  algorithm: 'ES256' | 'RS256' = 'ES256',
+  { algorithm = 'ES256', host = '127.0.0.1' }: PeopleProviderOptions = {},
 ): Promise<PeopleProvider> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -29,7 +35,7 @@ export async function startPeopleProvider(
     server.closeAllConnections()
     server.close()
   })
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, {
     jwks: { keys: [signingJwk(algorithm)] },
     clients: [
