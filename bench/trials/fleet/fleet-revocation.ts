@@ -45,12 +45,13 @@ async function playRevocation(stage: FleetStage, payer: Payer, struck: Struck) {
   const revoking = await revoke(stage, payer)
   if (struck === 'frozen') fleet.machines[STRUCK]!.freeze()
   if (struck === 'cut off') fleet.links[STRUCK]!.fault = { kind: 'freeze' }
-  const { status, ms, end } = await revoking.finish()
+  const { status, ms, json, end } = await revoking.finish()
   if (struck === 'frozen') fleet.machines[STRUCK]!.thaw()
   // What it is asked while it is cut off counts as well; then it comes back and must still refuse.
   if (struck === 'cut off') fleet.links[STRUCK]!.fault = { kind: 'none' }
   await sleep(STEADY_MS)
-  return { struck, status, ms, ...(await end()) }
+  const said = status === 200 ? '' : `${status}: ${JSON.stringify(json)}`
+  return { struck, status, ms, said, ...(await end()) }
 }
 
 /** Rounds with a fleet of this size: each once with all machines well, with one frozen and with one cut off. */
@@ -103,6 +104,7 @@ export const fleetRevocation: Trial = {
       figures: [small, ...large].map((rounds, at) =>
         figure(`time to revoke over ${SIZES[at]} machines, median`, well(rounds), 'ms'),
       ),
+      notes: all.map(({ said }) => said).filter(Boolean),
     }
   },
 }
