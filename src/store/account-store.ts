@@ -114,6 +114,7 @@ export interface AccountStore {
   /** Oldest first. */
   workspacesOf(organizationId: string): readonly Workspace[]
   addWorkspace(workspace: Workspace): Promise<void>
+  changeWorkspace(id: string, change: (current: Workspace) => Workspace): Promise<Workspace | null>
 
   /**
    * As `addOrganization`, but only when there is no organization yet: of several processes that start at once,

@@ -80,6 +80,15 @@ export class AccountModel implements AccountStore {
     this.#workspaces.set(workspace.id, Object.freeze({ ...workspace }))
   }
 
+  async changeWorkspace(id: string, change: (current: Workspace) => Workspace): Promise<Workspace | null> {
+    const current = this.#workspaces.get(id)
+    if (current === undefined) return null
+    const { organizationId, createdAt } = current
+    const next = Object.freeze({ ...change(current), id, organizationId, createdAt })
+    this.#workspaces.set(id, next)
+    return next
+  }
+
   async bootstrap(first: NewOrganization): Promise<boolean> {
     if (this.#organizations.size > 0) return false
     await this.addOrganization(first)

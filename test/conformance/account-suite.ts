@@ -186,6 +186,16 @@ function organizations(named: Named): void {
     t.ok([accounts.organization(idOf(1)), accounts.workspace(idOf(3))].every(Object.isFrozen))
   })
 
+  named('a workspace is renamed and stays what and whose it is', async (t, { accounts }) => {
+    const workspaces = [workspaceOf(5, idOf(1)), workspaceOf(6, idOf(1))]
+    await accounts.addOrganization({ organization: organizationOf(1), workspaces, keys: [] })
+    const renamed = { ...workspaces[0]!, name: 'renamed' }
+    const more = { id: idOf(9), organizationId: idOf(8), createdAt: 1, name: 'renamed' }
+    t.strictSame(await accounts.changeWorkspace(idOf(5), () => more), renamed)
+    t.strictSame(accounts.workspace(idOf(5)), renamed)
+    t.strictSame(accounts.workspacesOf(idOf(1)), [renamed, workspaces[1]])
+    t.equal(await accounts.changeWorkspace(idOf(9), (current) => current), null)
+  })
   named('a workspace can be added later', async (t, { accounts }) => {
     await accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys: [] })
     await accounts.addWorkspace(workspaceOf(5, idOf(1)))

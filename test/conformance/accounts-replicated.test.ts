@@ -34,6 +34,7 @@ function inTurn(stores: readonly AccountStore[]): AccountStore {
     workspace: (id) => next().workspace(id),
     workspacesOf: (organizationId) => next().workspacesOf(organizationId),
     addWorkspace: (workspace) => next().addWorkspace(workspace),
+    changeWorkspace: (id, change) => next().changeWorkspace(id, change),
     bootstrap: (founded) => next().bootstrap(founded),
   }
 }

@@ -4,6 +4,7 @@ import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { newUuidV7 } from '../../base/ids.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
+import type { Principal } from '../../base/principal.js'
 import { dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -20,6 +21,7 @@ import {
   ORGANIZATION_PLANS,
   type Organization,
   type OrganizationPlan,
+  type Workspace,
 } from '../../store/account-store.js'
 
 const Name = boundedString(1, 256)
@@ -77,6 +79,7 @@ function encodeOrganization(organization: Organization): z.infer<typeof Organiza
 
 const operation = endpointGroup({ tag: 'Organizations', dialect: gateway, access: 'management' })
 const OrganizationId = { id: idParam('Id of the organization.') }
+const WorkspaceId = { id: idParam('Id of the workspace.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
@@ -140,6 +143,33 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
       return jsonReply(200, { data: reached.map(encodeWorkspace) })
     },
   }),
+  operation('read_workspace', 'GET /api/v1/workspaces/{id}', {
+    summary: 'Read one workspace',
+    access: 'member',
+    params: WorkspaceId,
+    replies: { 200: { description: 'The workspace', schema: dataAnswer(WorkspaceOut) } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) => {
+      const found = ownWorkspace(accounts, caller, params.id)
+      const isReached = found !== null && roleIn(reachOf(caller, people.roles), found.id) !== null
+      return resourceReply(isReached ? found : null, encodeWorkspace)
+    },
+  }),
+  operation('update_workspace', 'PATCH /api/v1/workspaces/{id}', {
+    summary: 'Rename a workspace',
+    params: WorkspaceId,
+    body: WorkspaceIn,
+    examples: { renamed: { name: 'Development' } },
+    replies: {
+      200: { description: 'The workspace as it is now, on disk', schema: dataAnswer(WorkspaceOut) },
+    },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body: { name } }) => {
+      const found = ownWorkspace(accounts, caller, params.id)
+      const changed = found && (await accounts.changeWorkspace(found.id, (current) => ({ ...current, name })))
+      return resourceReply(changed, encodeWorkspace)
+    },
+  }),
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
     body: WorkspaceIn,
@@ -154,6 +184,15 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
     },
   }),
 ]
+
+function ownWorkspace(
+  accounts: Pick<AccountStore, 'workspace'>,
+  { organizationId }: Principal,
+  id: string,
+): Workspace | null {
+  const found = accounts.workspace(id.toLowerCase())
+  return found?.organizationId === organizationId ? found : null
+}
 
 function applyOrganizationChanges(
   current: Organization,

@@ -96,6 +96,14 @@ export function createAccountStore(space: RecordSpace): AccountStore {
     workspacesOf: (organizationId) =>
       space.inSnapshot(() => workspaces.listIndexed(ownerIndex, ownerPrefix(WORKSPACE, organizationId))),
     addWorkspace: (workspace) => space.writeDurably(() => addWorkspace(workspace)),
+    changeWorkspace: (id, change) =>
+      space.writeDurably(() => {
+        const key = idKey(id)
+        const current = workspaces.get<Workspace>(key)
+        if (current === null) return null
+        const { organizationId, createdAt } = current
+        return workspaces.change(key!, current, change, { id, organizationId, createdAt })
+      }),
   }
 }
 

@@ -155,6 +155,7 @@ test('every example is answered with success, or as the document says where it n
   }
   made.id = (await post('/api/v1/members', { user_name: 'made' })).data.id
   made.workspace_id = made.workspace!
+  made.update_workspace = made.workspace!
   await post('/api/v1/items', { name: 'made', price: 1 })
 
   for (const { operation, mediaType, name, value } of examples) {

@@ -86,6 +86,8 @@ const generation = ((await send(chat())).json as Json).id as string
 const spare = async (): Promise<string> =>
   ((await send(post('/keys', { name: 'spare' }))).json as Json).data.hash
 
+const workspace = async (): Promise<string> => ((await send(get('/workspaces'))).json as Json).data[0].id
+
 /** A call of each operation that succeeds. */
 const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   chat_completions: () => chat(),
@@ -110,6 +112,8 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   read_organization: () => get(`/organizations/${home}`),
   update_organization: () => post(`/organizations/${home}`, { name: 'changed' }, 'PATCH'),
   list_workspaces: () => get('/workspaces'),
+  read_workspace: async () => get(`/workspaces/${await workspace()}`),
+  update_workspace: async () => post(`/workspaces/${await workspace()}`, { name: 'changed' }, 'PATCH'),
   create_workspace: () => post('/workspaces', { name: 'made' }),
   read_credits: () => get('/credits'),
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
@@ -147,6 +151,8 @@ const OWN: readonly (readonly [operation: string, status: number, call: Call])[]
   ['read_organization', 404, get('/organizations/none')],
   ['update_organization', 404, post('/organizations/none', {}, 'PATCH')],
   ['create_workspace', 400, post('/workspaces', { name: '' })],
+  ['read_workspace', 404, get('/workspaces/none')],
+  ['update_workspace', 404, post('/workspaces/none', { name: 'x' }, 'PATCH')],
   ['add_credits', 400, post('/credits', { amount: -1 })],
   ['add_credits', 404, post('/credits', { amount: 1, organization_id: 'none' })],
   ['read_generation', 404, get('/generation?id=none')],
