@@ -11,6 +11,8 @@ const bench = await SignInBench.start(tap)
 const organization = await bench.newOrganization()
 const directory = await bench.newDirectory(organization)
 await bench.addPerson(directory, 'ann', 'ann')
+/** Two of each machine, of which a fleet has three. */
+const WORKERS = 6
 const SESSION_COOKIE = '__Host-sluice-session'
 
 /** A new provider that tells the truth yet. */
@@ -201,7 +203,7 @@ test('what is known of a provider is kept, and asked for once by many at a time'
   const begin = () => bench.browser().open(`/api/v1/sign-in/${id}`)
   const answers = await Promise.all(Array.from({ length: 30 }, begin))
   t.ok(answers.every(({ status }) => status === 302))
-  t.ok(provider.asked.length <= 2, 'once by each worker')
+  t.ok(provider.asked.length <= WORKERS, 'once by each worker')
 })
 
 test('a change of a provider counts for the next sign-in', async (t) => {

@@ -5,13 +5,13 @@ import { CLIENT, type PeopleProvider, startPeopleProvider } from '../providers/p
 import { patchBody, userBody } from '../schemas/scim-bodies.js'
 import { type GatewayServer, type Json, MANAGEMENT_KEY, startGateway } from './gateway-server.js'
 
-export interface Organization {
+interface Organization {
   readonly id: string
   readonly key: string
 }
 
 /** A directory of an organization, with its token. */
-export interface Directory {
+interface Directory {
   readonly id: string
   readonly token: string
 }
