@@ -17,6 +17,7 @@ const SHARED = [
   'contract/messages/money',
   'contract/keys/',
   'contract/scim/',
+  'contract/scim-provider/',
   'contract/practice/',
   'contract/tools/money',
 ]

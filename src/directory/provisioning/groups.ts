@@ -59,8 +59,12 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
       guarded((current) => {
         const refused = refusalOf(visit, current)
         if (refused !== null) return refused
-        const next = first !== null && current.version === found?.version ? first : read(current)
-        return next instanceof ScimError ? next : withFields(current, next, unixMs(clock))
+        const isSameVersion = first !== null && current.version === found?.version
+        const next = isSameVersion ? first : read(current)
+        if (next instanceof ScimError) return next
+        // Read anew it is another object, also where nothing is said of the group itself.
+        const group = next.group === found ? current : next.group
+        return withFields(current, { ...next, group }, unixMs(clock))
       }),
       unixMs(clock),
       visit.actor,
@@ -85,9 +89,10 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
       const refused = await checkMembers(directory, visit, [members])
       if (refused !== null) return refused
       const now = unixMs(clock)
+      const { members: named, displays } = read.members
       const counts = { version: 1, memberCount: 0, createdAt: now, updatedAt: now }
       const group = { id: newUuidV7(now), ...visit.scope, ...read.group, ...counts }
-      return outcomeOf(await groups.addGroup(group, read.members.members, visit.actor))
+      return outcomeOf(await groups.addGroup(group, named, visit.actor, displays))
     },
     replace: (visit, id, body) => change(visit, id, replacing(visit, body)),
     patch: (visit, id, body) => change(visit, id, (current) => patchGroup(current, body, visit.quirks)),
