@@ -1,6 +1,9 @@
 import { attackTrial } from './attacks/attack-trial.js'
 import { ATTACKS } from './attacks/attacks.js'
 import { rawRequests } from './attacks/raw-requests/raw-requests.js'
+import { directoryDeactivation } from './directory/directory-deactivation.js'
+import { directoryKill } from './directory/directory-kill.js'
+import { directorySync } from './directory/directory-sync.js'
 import { federationBeside } from './federation/federation-beside.js'
 import { federationColdIssuers } from './federation/federation-cold-issuers.js'
 import { federationConditions } from './federation/federation-conditions.js'
@@ -85,6 +88,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     federationConditions,
     federationFuzz,
   ],
+  directory: [directorySync, directoryKill, directoryDeactivation],
   storage: [filesDownload, filesUpload, audioUpload, creditsExact, ledgerKill],
   fleet: [
     fleetBank,
