@@ -39,8 +39,9 @@ export class FaultLog {
   record(fault: Fault, status: number, operation: string, call: HttpCall, path?: string): void {
     const log = this.#log
     const ofProvider = fault.generation !== null && fault.kind !== 'internal'
-    const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
-    const isRefusal = status < 500 && !ofProvider
+    // What this server says it does not do is no failure of its own.
+    const isRefusal = (status < 500 || fault.kind === 'not-implemented') && !ofProvider
+    const ours = !isRefusal && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
     if (isRefusal) {
       if (!this.#tellsRefusals || !this.#refusals.take()) return
     } else if (!ours && !log.isLevelEnabled('debug')) return

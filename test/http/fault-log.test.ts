@@ -94,3 +94,9 @@ test('at a higher level refusals cost nothing, and failures of ours are told how
   for (let n = 0; n < 100; n++) faults.record(new Fault('internal'), 500, 'read_item', CALL)
   t.equal(lines.length, 100)
 })
+
+test('what the server says it does not do is a refusal and no failure', async (t) => {
+  const { faults, lines } = logAt('info')
+  faults.record(new Fault('not-implemented', { note: 'No bulk' }), 501, 'bulk', CALL)
+  t.match(lines, [{ level: 30, status: 501, message: 'No bulk', msg: 'call refused' }])
+})
