@@ -46,7 +46,7 @@ const NO_BULK = new Fault('not-implemented', { note: 'Bulk operations are not su
 const NO_SELF = new Fault('not-implemented', { note: 'A token of a connection stands for no user' })
 const NO_ROOT = new Fault('not-implemented', { note: 'Search users or groups, not both at a time' })
 
-export const FILTER_QUERY = { filter: optionalTextParam('Refused with 403: the standard wants it so.') }
+const FILTER_QUERY = { filter: optionalTextParam('Refused with 403: the standard wants it so.') }
 
 export function discoveryEndpoints(operation: FaceOperation, discovery: Discovery): Endpoint[] {
   const all = (name: string, word: string, summary: string) =>

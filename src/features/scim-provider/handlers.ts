@@ -12,13 +12,13 @@ import type { RequestLog } from './request-log.js'
 export const VERSION_HEADERS = ['if-match', 'if-none-match'] as const
 
 /** Which attributes an answer shows, as text. */
-export interface ShownInput {
+interface ShownInput {
   readonly attributes: string | null
   readonly excludedAttributes: string | null
 }
 
 /** A call about resources of a kind. */
-export interface ResourceCall {
+interface ResourceCall {
   readonly kind: ResourceKind
   readonly caller: Principal
   readonly call: HttpCall
