@@ -18,8 +18,11 @@ export type FilterNode =
   | { readonly kind: 'not'; readonly term: FilterNode }
   | { readonly kind: 'present'; readonly name: string }
   | { readonly kind: 'compare'; readonly name: string; readonly op: Comparison; readonly literal: Literal }
-  /** `emails[type eq "work"]`: one value of the list satisfies the term. */
-  | { readonly kind: 'some'; readonly name: string; readonly term: FilterNode }
+  /**
+   * `emails[type eq "work"]`: one value of the list satisfies the term. `goesOn`: it was written as
+   * `emails[type eq "work"].value eq "x"`, and the term has both.
+   */
+  | { readonly kind: 'some'; readonly name: string; readonly term: FilterNode; readonly goesOn: boolean }
 
 const LONGEST = 4_096
 const DEEPEST = 16
@@ -108,8 +111,19 @@ class FilterReader {
     this.at++
     if (this.takeMark('[')) {
       const term = this.enclosed(']', depth)
-      return typeof term === 'string' ? term : { kind: 'some', name, term }
+      if (typeof term === 'string') return term
+      const sub = this.word()
+      if (sub?.startsWith('.') !== true) return { kind: 'some', name, term, goesOn: false }
+      this.at++
+      const rest = this.comparison(sub.slice(1))
+      if (typeof rest === 'string') return rest
+      return { kind: 'some', name, term: { kind: 'and', terms: [term, rest] }, goesOn: true }
     }
+    return this.comparison(name)
+  }
+
+  /** What stands behind the name of an attribute. */
+  private comparison(name: string): FilterNode | string {
     const op = this.word()?.toLowerCase()
     if (op === undefined) return 'lacks an operator'
     this.at++

@@ -130,6 +130,7 @@ function testOf(
 ): Test | ScimError {
   if (node.kind === 'some') {
     if (!attribute.multiValued || sub !== null) return unknown()
+    if (node.goesOn) quirks.add('value-path-goes-on')
     const test = elementTest(node.term, attribute, quirks)
     return test instanceof ScimError ? test : (value) => Array.isArray(value) && value.some(test)
   }

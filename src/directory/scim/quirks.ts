@@ -99,6 +99,10 @@ export const QUIRKS = {
     sentBy: 'Entra',
     done: 'add or replace at emails[type eq "work"] adds that value when there is none, where the filter says what it would be',
   },
+  'value-path-goes-on': {
+    sentBy: 'Entra, where mail addresses are matched',
+    done: 'emails[type eq "work"].value eq "x" in a filter is read as emails[type eq "work" and value eq "x"]',
+  },
   'value-path-in-attributes': {
     sentBy: "Microsoft's collection of tests",
     done: 'a filter within `attributes` is left out: the whole attribute is shown',

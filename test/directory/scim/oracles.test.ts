@@ -225,9 +225,9 @@ test('what scim2-parse-filter does otherwise', async (t) => {
   t.strictSame(both('active gt false'), { we: null, they: true }, 'booleans have no order')
   t.strictSame(both('shoeSize eq "43"'), { we: null, they: false }, 'unknown attributes')
   t.strictSame(
-    both('emails[type eq "work"].value eq "a"'),
-    { we: null, they: true },
-    'no name follows a filter',
+    both('emails[type eq "home"].value eq "a"'),
+    { we: false, they: true },
+    'a name behind a filter is of the same value',
   )
   t.strictSame(
     both('emails[type eq "home" and value eq "a"]'),

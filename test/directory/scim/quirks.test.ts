@@ -180,6 +180,17 @@ const LINES: readonly Line[] = [
       },
     },
   },
+  ...[
+    ['emails[type eq "work"].value eq "ann@test"', true],
+    ['emails[type eq "home"].value eq "ann@test"', false],
+    ['not (emails[type eq "work"].value sw "bo")', true],
+  ].map(([filter, answer]): Line => {
+    const emails = [
+      { type: 'work', value: 'ann@test' },
+      { type: 'home', value: 'ann@home.test' },
+    ]
+    return { quirk: 'value-path-goes-on', ask: found(String(filter), { emails }), answer }
+  }),
   {
     quirk: 'value-path-in-attributes',
     ask: (quirks) =>
