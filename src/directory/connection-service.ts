@@ -30,7 +30,7 @@ interface ConnectionInput {
 }
 
 /** A token as it is shown, with when it was used last. */
-export type UsedToken = ConnectionToken & { readonly lastUsedAt: number | null }
+type UsedToken = ConnectionToken & { readonly lastUsedAt: number | null }
 
 const HELD_SHARE = 0.3
 const HELD_FROM = 10
@@ -185,6 +185,6 @@ const TOO_MANY_TOKENS = new Fault('conflict', {
 })
 
 /** Who asks for a change, for the audit. */
-export function directoryActorOf(caller: Principal, { requestId, address }: RequestOrigin): ScimActor {
+function directoryActorOf(caller: Principal, { requestId, address }: RequestOrigin): ScimActor {
   return { actor: actorOf(caller), requestId, address }
 }

@@ -63,7 +63,7 @@ export function corsOf({ sameOrigin }: ErrorDialect, { cors }: PipelineOptions):
   return sameOrigin === true ? null : cors
 }
 
-export type RouteBasis = Omit<Route, 'method' | 'path' | 'answer'>
+type RouteBasis = Omit<Route, 'method' | 'path' | 'answer'>
 
 /** What all routes have in common; those without an endpoint let everybody in. */
 export function routeBasis(operation: string, dialect: ErrorDialect, pipeline: Pipeline): RouteBasis {

@@ -14,7 +14,7 @@ import type { Quirks } from '../scim/quirks.js'
 import type { ResourceName } from '../scim/schema.js'
 
 /** Whose resources they are; connections do not see each other's. */
-export interface Scope {
+interface Scope {
   readonly organizationId: string
   readonly connectionId: string
 }
