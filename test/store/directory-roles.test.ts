@@ -23,9 +23,9 @@ const WORKSPACES = [
   { id: 3, organization: 1 },
   { id: 12, organization: 11 },
 ]
-/** Two people of each place, and a name that is nobody's. */
+/** Four people of each place, and a name that is nobody's. */
 const PEOPLE = CONNECTIONS.flatMap((connection, place) =>
-  [0, 1].map((n) => ({ connection, n: place * 10 + n })),
+  [0, 1, 2, 3].map((n) => ({ connection, n: place * 10 + n })),
 )
 const userIds = [...PEOPLE.map(({ n }) => memberOf(n).id), 'free text']
 /** Two groups of each connection, and one of each organization that is delivered whole. */
@@ -47,7 +47,8 @@ const step = fc.oneof(
       do: fc.constant('members' as const),
       group: fc.nat(GROUPS.length - 1),
       op: fc.constantFrom('add', 'add', 'remove', 'replace'),
-      users: fc.array(user, { maxLength: 5 }),
+      own: fc.subarray([0, 1, 2, 3]),
+      others: fc.array(user, { maxLength: 1 }),
       minutes: fc.constantFrom(0, 1, 61),
     }),
   },
@@ -135,7 +136,7 @@ class Model {
       const person = this.people.get(id)
       if (person === undefined || person.deleted || person.connection !== group.connection) continue
       group.removals.push(this.minute)
-      if (group.removals.length > 1 && group.removals.length > 0.3 * group.most) group.held.add(id)
+      if (group.removals.length > 0.3 * group.most) group.held.add(id)
     }
   }
 
@@ -173,7 +174,7 @@ async function runAgainstModel(store: ReturnType<typeof openStore>, steps: reado
   const model = new Model()
   for (const n of [1, 2, 3] as const) {
     const organizationId = idOf(ORGANIZATION_OF[n])
-    await directory.connections.addConnection(connectionOf(n, { organizationId, heldFrom: 1 }), ACTOR)
+    await directory.connections.addConnection(connectionOf(n, { organizationId, heldFrom: 0 }), ACTOR)
     for (const index of [0, 1]) {
       const group = directoryGroupOf(n * 10 + index, { organizationId, connectionId: connectionOf(n).id })
       await directory.groups.addGroup(group, [], ACTOR)
@@ -232,17 +233,20 @@ async function takeStep(
       model.minute += next.minutes
       const id = GROUPS[next.group]!
       const now = model.groups.get(id)?.members ?? new Set<string>()
-      if (next.op === 'add') model.setMembers(id, new Set([...now, ...next.users]))
-      else if (next.op === 'replace') model.setMembers(id, new Set(next.users))
+      // Mostly people of the group's own connection.
+      const place = Math.floor(next.group / 2) * 10
+      const users = [...next.own.map((n) => memberOf(place + n).id), ...next.others]
+      if (next.op === 'add') model.setMembers(id, new Set([...now, ...users]))
+      else if (next.op === 'replace') model.setMembers(id, new Set(users))
       else {
         const group = model.groups.get(id)
         if (group !== undefined)
           model.remove(
             group,
-            [...new Set(next.users)].filter((name) => now.has(name)),
+            [...new Set(users)].filter((name) => now.has(name)),
           )
       }
-      const members = [{ op: next.op as 'add', members: next.users }]
+      const members = [{ op: next.op as 'add', members: users }]
       await directory.groups.changeGroup(id, (group) => ({ group, members }), at(), ACTOR)
       return
     }
