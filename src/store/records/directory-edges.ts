@@ -6,7 +6,7 @@ import { type DirectoryTables, keyOf, type ListPage, memberKey } from './directo
 export type EdgeValue = readonly [memberId: string, addedAt: number, display?: string]
 
 /** A removal that takes no role away yet, and since when the member was in the group. */
-export interface HeldRecord extends HeldRemoval {
+interface HeldRecord extends HeldRemoval {
   readonly organizationId: string
   readonly addedAt: number
 }

@@ -10,7 +10,7 @@ import { edgesOf, groupIdsOf, heldOfGroup, removeEdge, removeHeld } from './dire
 import { buryMember, removeGroupHead } from './directory-lists.js'
 import { type DirectoryTables, keyOf } from './directory-tables.js'
 
-export type Removal =
+type Removal =
   | { readonly kind: 'member'; readonly id: string; readonly connectionId: string; readonly at: number }
   | { readonly kind: 'group'; readonly id: string; readonly connectionId: string; readonly at: number }
   | {

@@ -42,7 +42,7 @@ const USERS_PER_ROW = 100
 const NONE = { groupId: null, mappingId: null, workspaceId: null, roleBefore: null, roleAfter: null }
 
 /** What a change is about; `connectionId` where its directory made it, whose trail it then goes to. */
-export type DirectoryAuditSubject = Pick<ScimAuditEntry, 'organizationId'> & Partial<ScimAuditEntry>
+type DirectoryAuditSubject = Pick<ScimAuditEntry, 'organizationId'> & Partial<ScimAuditEntry>
 
 /** A part of a list. */
 export interface ListPage {

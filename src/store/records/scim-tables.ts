@@ -47,7 +47,7 @@ export function connectionTrail(organizationId: string, connectionId: string): s
 /** Users that one audit row names. */
 const USERS_PER_ROW = 100
 
-export type ScimAuditSubject = Pick<ScimAuditEntry, 'organizationId' | 'groupId'> &
+type ScimAuditSubject = Pick<ScimAuditEntry, 'organizationId' | 'groupId'> &
   Partial<Pick<ScimAuditEntry, 'mappingId' | 'workspaceId' | 'userIds' | 'roleBefore' | 'roleAfter'>>
 
 /** For the inside of changes and snapshots of the space. */
@@ -168,7 +168,7 @@ export function digestOf(userId: string): UserDigest {
 }
 
 /** As `scimKey`, with a user behind the ids. */
-export function scimUserKey(kind: 'u' | 'k', user: UserDigest, ...ids: readonly string[]): Buffer | null {
+function scimUserKey(kind: 'u' | 'k', user: UserDigest, ...ids: readonly string[]): Buffer | null {
   const prefix = scimKey(kind, ...ids)
   return prefix && Buffer.concat([prefix, user])
 }

@@ -60,7 +60,7 @@ async function removeConnection({ connections }: DirectoryStore): Promise<boolea
   return connections.removeConnection(id, connectionOf(1).createdAt, ACTOR)
 }
 
-servePeer<DirectoryRequest>(import.meta.url, (path) => {
+void servePeer<DirectoryRequest>(import.meta.url, (path) => {
   const store = openLmdbStore({ path, unixSeconds: () => 0 })
   return {
     answer: (request) =>
