@@ -315,7 +315,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'machines, clusters of PostgreSQL and a TCP proxy that fails: for drills, trials and tests',
     'src/base/ src/drill/verdict.ts',
   ),
-  rule('src/drill/', 'a caller and a faulty provider that judge the gateway between them', ''),
+  rule('src/drill/', 'a caller and a faulty provider that judge the gateway between them', 'src/base/'),
   rule(
     'src/config/',
     'the only reader of the environment and of the configuration file',
