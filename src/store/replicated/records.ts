@@ -95,11 +95,7 @@ export class ReplicatedRecords implements RecordSpace<ReplicaTable> {
   }
 
   inSnapshot<T>(read: () => T): T {
-    try {
-      return read()
-    } finally {
-      this.releaseSnapshot()
-    }
+    return this.#overlay === null ? this.#replica.inSnapshot(read) : read()
   }
 
   writeDurably<T>(change: () => T): Promise<T> {

@@ -68,7 +68,7 @@ export class Replica {
   readonly #state: LmdbByteTable
   readonly #tables = new Map<string, ReplicaTable>()
   readonly #clock: Clock
-  /** Of the snapshot under way; null before its first read. */
+  /** Of the snapshot under way; null where single reads have it to themselves. */
   #set: SetNumber | null = null
   #remembered: SetNumber = 0
   #rememberedUntil = Number.NEGATIVE_INFINITY
@@ -100,9 +100,8 @@ export class Replica {
     return this.#env.inSnapshot(() => this.#position())
   }
 
-  /** As `position`, in the snapshot under way; all that is read in it from now on is what has that position. */
+  /** As `position`, in the snapshot under way. */
   positionInSnapshot(): ReplicaPosition | null {
-    this.#set ??= this.#storedSet()
     return this.#position()
   }
 
@@ -146,8 +145,10 @@ export class Replica {
     this.#env.releaseSnapshot()
   }
 
+  /** What is read together is read of the set that counts. */
   inSnapshot<T>(read: () => T): T {
     try {
+      this.#set ??= this.#storedSet()
       return read()
     } finally {
       this.releaseSnapshot()
@@ -158,7 +159,11 @@ export class Replica {
   apply(from: ReplicaPosition, { to, entries }: RecordDelta): Promise<boolean> {
     return this.#write(() => {
       if (!isSamePosition(this.#position(), from)) return false
-      this.#put(entries, this.#storedSet())
+      const set = this.#storedSet()
+      this.#put(entries, set)
+      // Just after the sets have changed, single reads may remember the other one. One that is still being loaded is for
+      // a position that is over now, and will be cleared.
+      if (this.#loading() !== null) this.#put(entries, otherThan(set))
       this.#setPosition(to)
       return true
     })
@@ -199,8 +204,8 @@ export class Replica {
       this.#state.put(SET_KEY, Buffer.from([set]))
       return otherThan(set)
     })
-    // Whoever applies a delta to `from` meanwhile does no harm: what it puts is put again by the deltas behind it.
-    // Before the first loading nobody reads.
+    // Whoever applies a delta to `from` meanwhile puts it into both sets, and what was loaded has it already, or has what
+    // came behind it, which is put again by the deltas that follow. Before the first loading nobody reads.
     if (from !== null) await sleep(SET_FORGOTTEN_MS, this.#clock)
     await step((set) => {
       this.#release(token)

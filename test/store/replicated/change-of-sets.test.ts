@@ -23,7 +23,15 @@ function openProcess(t: Test, folder: string) {
     replica.releaseSnapshot()
     return text
   }
-  return { clock, replica, read }
+  /** A single read and a list, in one snapshot. */
+  const readBoth = (key: Buffer): string[] => {
+    return replica.inSnapshot(() => {
+      const one = replica.getUnbounded(table, key)
+      const first = one === undefined ? [] : [one.toString('latin1', 0, one.length)]
+      return [...first, ...replica.valuesWithPrefix(table, key).map(String)]
+    })
+  }
+  return { clock, replica, read, readBoth }
 }
 
 const entry = (key: Buffer, value: string) => ({ space: SPACE, key, value: Buffer.from(value) })
@@ -73,4 +81,26 @@ t.test('a process that stood still for all of it finds what there is', async (t)
   await done
   t.equal(other.read(KEPT), 'new')
   t.equal(other.read(GONE), null)
+})
+
+t.test('a change that is applied while the sets change is read at once by every process', async (t) => {
+  const { loader, other, done } = await reloading(t)
+  const to = { version: 2, change: 'second' }
+  const entries = [entry(KEPT, 'changed'), { space: SPACE, key: GONE, value: null }]
+  t.equal(await other.replica.apply(FIRST, { to, entries }), true)
+  t.strictSame(other.replica.position(), to, 'and the machine may say so')
+  t.equal(other.read(KEPT), 'changed')
+  t.equal(other.read(GONE), null)
+  loader.clock.advance(10)
+  await done
+  t.strictSame(loader.replica.position(), to, 'which stays, whatever was loaded')
+  t.equal(loader.read(KEPT), 'changed')
+})
+
+t.test('reads of one snapshot are of one set', async (t) => {
+  const { loader, other, done } = await reloading(t)
+  t.strictSame(other.readBoth(KEPT), ['new', 'new'])
+  t.strictSame(other.readBoth(GONE), [])
+  loader.clock.advance(10)
+  await done
 })
