@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs'
 import tap, { test } from 'tap'
 import { runSuite } from '../../support/clients/runscope.js'
-import { userBody } from '../../support/schemas/scim-bodies.js'
-import { startDirectory } from '../../support/servers/directory-server.js'
+import { SCIM, scimServer } from '../../support/servers/scim-server.js'
 
 const PATH = process.env.SLUICE_OKTA_SUITE ?? ''
 const SKIP = PATH === '' ? { skip: 'SLUICE_OKTA_SUITE names no suite' } : {}
@@ -14,13 +13,14 @@ const LEFT_OUT = new Map([
 ])
 
 test("Okta's suite", { timeout: 60_000, ...SKIP }, async (t) => {
-  const { scimUrl, token, provision } = await startDirectory(t)
+  const server = await scimServer()
+  const { token, user } = await server.directory()
   // It wants somebody to be there already.
   const [givenName, familyName] = ['Grace', 'Hopper']
   const person = { name: { givenName, familyName }, emails: [{ value: 'grace@example.com', primary: true }] }
-  t.equal((await provision('POST', '/Users', userBody({ userName: 'grace', ...person }))).status, 201)
+  await user({ userName: 'grace', ...person })
   const variables = {
-    SCIMBaseURL: scimUrl,
+    SCIMBaseURL: server.baseUrl + SCIM,
     auth: `Bearer ${token}`,
     InvalidUserEmail: 'nobody@example.com',
     UserIdThatDoesNotExist: '010101001010101011001010101011',

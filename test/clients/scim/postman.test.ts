@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import tap, { type Test, test } from 'tap'
 import { runShell } from '../../support/clients/shell.js'
 import { tempFolder } from '../../support/data/temp-folder.js'
-import { userBody } from '../../support/schemas/scim-bodies.js'
-import { SCIM_PATH, startDirectory } from '../../support/servers/directory-server.js'
 import type { Json } from '../../support/servers/gateway-server.js'
+import { SCIM, type ScimServer, scimServer } from '../../support/servers/scim-server.js'
 
 const PATHS = (process.env.SLUICE_SCIM_POSTMAN ?? '').split(':').filter((path) => path !== '')
 const SKIP = PATHS.length > 0 ? {} : { skip: 'SLUICE_SCIM_POSTMAN names no collection' }
@@ -40,18 +39,16 @@ function adapted(items: readonly Item[], scimUrl: string): Item[] {
 }
 
 /** Runs a collection and asserts what its scripts assert; a request without a script has to succeed. */
-async function runCollection(t: Test, path: string): Promise<void> {
-  const { scimUrl, token, provision } = await startDirectory(t)
-  t.ok(scimUrl.endsWith(SCIM_PATH))
+async function runCollection(t: Test, server: ScimServer, path: string): Promise<void> {
+  const { token, user } = await server.directory()
+  const scimUrl = server.baseUrl + SCIM
   const collection: Json = JSON.parse(readFileSync(path, 'utf8'))
   const folder = tempFolder(t)
   const file = join(folder, 'collection.json')
   writeFileSync(file, JSON.stringify({ ...collection, item: adapted(collection.item, scimUrl) }))
   // One of the collections asks for a user that none of its own requests has made.
   const mayNeedUser = !JSON.stringify(collection).includes('environment.set(\\"id1\\"')
-  const known = mayNeedUser
-    ? (await provision('POST', '/Users', userBody({ userName: 'known' }))).json.id
-    : ''
+  const known = mayNeedUser ? (await user({ userName: 'known' })).id : ''
   const command = `npx --yes ${NEWMAN} run ${file} --env-var token=${token} --env-var id1=${known} \
     --delay-request ${DELAY_MS} --reporters json --reporter-json-export report.json >newman.log 2>&1 || true`
   const { PATH = '', HOME = '' } = process.env
@@ -71,7 +68,8 @@ async function runCollection(t: Test, path: string): Promise<void> {
 const textOf = (response: Json): string => Buffer.from(response?.stream?.data ?? []).toString()
 
 test("Microsoft's collections", { timeout: PATHS.length * LIMIT_MS + 60_000, ...SKIP }, async (t) => {
-  for (const path of PATHS) await t.test(path.split('/').at(-1)!, (sub) => runCollection(sub, path))
+  const server = await scimServer()
+  for (const path of PATHS) await t.test(path.split('/').at(-1)!, (sub) => runCollection(sub, server, path))
 })
 
 tap.comment(
