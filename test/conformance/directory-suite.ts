@@ -1,17 +1,13 @@
 /** What a store of directories has to do (src/store/directory-store.ts). */
 import { type Test, test } from 'tap'
-import { addTwoOrganizations, type DirectoryStoresOfTest } from '../support/data/directory.js'
+import { addTwoOrganizations } from '../support/data/directory.js'
 import { connectionTests } from './directory/connections.js'
 import { groupTests } from './directory/groups.js'
 import { heldTests } from './directory/held.js'
 import { memberTests } from './directory/members.js'
+import type { DirectoryPlace, NamedDirectoryTest } from './directory/place.js'
 import { removalTests } from './directory/removals.js'
 import { roleTests } from './directory/roles.js'
-
-/** Stores at a place of their own, with two organizations. */
-export interface DirectoryPlace extends DirectoryStoresOfTest {
-  reopen(): Promise<void>
-}
 
 /** An implementation of the port, for the shared suite. */
 interface DirectoryKind {
@@ -21,12 +17,6 @@ interface DirectoryKind {
   /** A new, empty place, which ends with the test. */
   place(t: Test): DirectoryPlace | Promise<DirectoryPlace>
 }
-
-/** Declares one test with a place of its own. */
-export type NamedDirectoryTest = (
-  name: string,
-  run: (t: Test, place: DirectoryPlace) => Promise<void>,
-) => void
 
 /** Declares the suite's tests for one implementation. */
 export function directorySuite(kind: DirectoryKind): void {

@@ -1,7 +1,7 @@
 /** Connections, their tokens, their request log and their audit. */
 import { BEGAN, hashOf, idOf } from '../../support/data/accounts.js'
 import { ACTOR, connectionOf, memberOf, requestOf } from '../../support/data/directory.js'
-import type { NamedDirectoryTest } from '../directory-suite.js'
+import type { NamedDirectoryTest } from './place.js'
 
 const NO_ONES = [idOf(9), '', '\0', 'é'.repeat(5_000)]
 

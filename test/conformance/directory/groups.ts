@@ -9,7 +9,7 @@ import {
   doneOf,
   memberOf,
 } from '../../support/data/directory.js'
-import type { DirectoryPlace, NamedDirectoryTest } from '../directory-suite.js'
+import type { DirectoryPlace, NamedDirectoryTest } from './place.js'
 
 const ONE = { organizationId: idOf(1), connectionId: connectionOf(1).id }
 const GROUP = directoryGroupOf(1)

@@ -2,7 +2,7 @@
 import type { Member } from '../../../src/store/directory-store.js'
 import { BEGAN, idOf } from '../../support/data/accounts.js'
 import { ACTOR, addMembers, connectionOf, doneOf, memberOf } from '../../support/data/directory.js'
-import type { NamedDirectoryTest } from '../directory-suite.js'
+import type { NamedDirectoryTest } from './place.js'
 
 const ONE = { organizationId: idOf(1), connectionId: connectionOf(1).id }
 const TWO = { organizationId: idOf(1), connectionId: connectionOf(2).id }

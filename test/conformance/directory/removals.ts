@@ -9,7 +9,7 @@ import {
   mappingOf,
   memberOf,
 } from '../../support/data/directory.js'
-import type { NamedDirectoryTest } from '../directory-suite.js'
+import type { NamedDirectoryTest } from './place.js'
 
 const ONE = { organizationId: idOf(1), connectionId: connectionOf(1).id }
 const m = (n: number): string => memberOf(n).id

@@ -10,7 +10,7 @@ import {
   mappingOf,
   memberOf,
 } from '../../support/data/directory.js'
-import type { DirectoryPlace, NamedDirectoryTest } from '../directory-suite.js'
+import type { DirectoryPlace, NamedDirectoryTest } from './place.js'
 
 const GROUP = directoryGroupOf(1)
 const m = (n: number): string => memberOf(n).id

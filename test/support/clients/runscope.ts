@@ -28,12 +28,12 @@ interface Step {
   readonly scripts: readonly string[]
 }
 
-export interface RunscopeSuite {
+interface RunscopeSuite {
   readonly steps: readonly Step[]
 }
 
 /** What came of one assertion or script; `fault` is null when it holds. */
-export interface RunscopeOutcome {
+interface RunscopeOutcome {
   readonly step: string
   readonly what: string
   readonly fault: string | null
