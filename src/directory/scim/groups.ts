@@ -1,13 +1,14 @@
 /** Groups as bodies of POST, PUT and PATCH say them. Their members are told apart: no document has them. */
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../base/strict-json.js'
 import type { DirectoryGroup, MembershipChange, ScimDocument } from '../../store/directory-store.js'
 import { refusal, ScimError, type ScimType } from './errors.js'
 import type { FilterNode } from './filter-syntax.js'
 import { applyOperations, type OnMembers, readResource } from './operations.js'
-import { asList, type Op } from './patch.js'
+import type { Op } from './patch.js'
 import type { AttributePath } from './paths.js'
 import type { Quirks } from './quirks.js'
-import { type Draft, readList } from './values.js'
+import { type Draft, type Reading, readElement } from './values.js'
 
 /** What a directory says of a group, without its members. */
 export type GroupFields = Pick<DirectoryGroup, 'displayName' | 'externalId' | 'document'>
@@ -18,6 +19,8 @@ interface GroupMembers {
   readonly displays?: ReadonlyMap<string, string>
 }
 
+/** Named in one body: so many ids of ours as one has room for, in the shortest form that is sent. */
+const MOST_MEMBERS = 20_000
 /** Ids are as long as ours, or as a directory's own. */
 const LONGEST_ID = 256
 
@@ -27,7 +30,7 @@ export function readGroup(
   quirks: Quirks,
 ): { readonly group: GroupFields; readonly members: GroupMembers } | ScimError {
   const changes: MembershipChange[] = []
-  const draft = readResource(body, 'Group', quirks, collecting(changes, quirks))
+  const draft = readResource(body, 'Group', quirks, collecting(changes))
   const group = draft instanceof ScimError ? draft : fieldsOf(draft, 'invalidValue')
   if (group instanceof ScimError) return group
   const { op: _, ...members } = changes[0] ?? { op: 'replace', members: [] }
@@ -44,7 +47,7 @@ export function patchGroup(
   const draft: Draft = { ...(structuredClone(document) as Draft), displayName }
   if (externalId !== null) draft.externalId = externalId
   const members: MembershipChange[] = []
-  const refused = applyOperations(draft, body, 'Group', quirks, collecting(members, quirks))
+  const refused = applyOperations(draft, body, 'Group', quirks, collecting(members))
   const next = refused ?? fieldsOf(draft, 'mutability')
   if (next instanceof ScimError) return next
   return { group: isDeepStrictEqual({ displayName, externalId, document }, next) ? current : next, members }
@@ -62,9 +65,13 @@ function fieldsOf(draft: Draft, whenNameless: ScimType): GroupFields | ScimError
   }
 }
 
-function collecting(changes: MembershipChange[], quirks: Quirks): OnMembers {
-  return (op, path, json) => {
-    const change = membershipChange(op, path, json, quirks)
+function collecting(changes: MembershipChange[]): OnMembers {
+  let named = 0
+  return (op, path, json, reading) => {
+    named += Array.isArray(json) ? json.length : 1
+    if (named > MOST_MEMBERS)
+      return refusal('tooMany', `The body names more than ${MOST_MEMBERS} members of the group.`)
+    const change = membershipChange(op, path, json, reading)
     if (change instanceof ScimError) return change
     if (change.op === 'replace' || change.members.length > 0) changes.push(change)
     return null
@@ -75,17 +82,17 @@ function membershipChange(
   op: Op,
   path: AttributePath,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): MembershipChange | ScimError {
-  if (path.filter !== null) return removalByFilter(op, path, quirks)
+  if (path.filter !== null) return removalByFilter(op, path, reading.quirks)
   if (path.sub !== null) return unchangeable()
   // RFC 7644 3.5.2.2: without a value all of them go. A list, though, removes those it names, even when it is empty.
   if (op === 'remove' && (json === undefined || json === null)) return { op: 'replace', members: [] }
   if (json === undefined) return refusal('invalidValue', 'An operation lacks its value.')
-  const given = readMembers(path, op === 'add' ? asList(json) : json, quirks)
+  const given = readMembers(path, json, op === 'add', reading)
   if (given instanceof ScimError) return given
   if (op !== 'remove') return { op, ...given }
-  quirks.add('remove-with-value')
+  reading.quirks.add('remove-with-value')
   return { op, members: given.members }
 }
 
@@ -126,12 +133,22 @@ function isTypeUser(term: FilterNode): boolean {
   return term.literal.text.toLowerCase() === 'user'
 }
 
-function readMembers({ attribute }: AttributePath, json: unknown, quirks: Quirks): GroupMembers | ScimError {
-  const given = readList(attribute!, json, quirks) ?? []
-  if (given instanceof ScimError) return given
+function readMembers(
+  { attribute }: AttributePath,
+  json: unknown,
+  mayBeOne: boolean,
+  reading: Reading,
+): GroupMembers | ScimError {
+  if (!Array.isArray(json) && json !== null && !mayBeOne) reading.quirks.add('single-for-list')
+  const given: readonly unknown[] = Array.isArray(json) ? json : [json]
   const displays = new Map<string, string>()
   const members = new Set<string>()
-  for (const { value, type, $ref, display } of given) {
+  for (const one of given) {
+    const said = saidOf(one, reading.quirks)
+    const member = isPlainMember(said) ? said : readElement(attribute!, said, reading)
+    if (member instanceof ScimError) return member
+    if (member === null) continue
+    const { value, type, $ref, display } = member
     if (typeof value !== 'string' || value === '' || value.length > LONGEST_ID) {
       return refusal(
         'invalidValue',
@@ -146,3 +163,29 @@ function readMembers({ attribute }: AttributePath, json: unknown, quirks: Quirks
   }
   return displays.size === 0 ? { members: [...members] } : { members: [...members], displays }
 }
+
+/** A member with its `displayName` as its `display`, and one that is a text as its `value`. */
+function saidOf(json: unknown, quirks: Quirks): unknown {
+  if (typeof json === 'string' && json !== '') {
+    quirks.add('values-as-text')
+    return { value: json }
+  }
+  if (!isObject(json) || !Object.hasOwn(json, 'displayName') || Object.hasOwn(json, 'display')) return json
+  quirks.add('member-display-name')
+  return { ...json, display: json.displayName }
+}
+
+/** What almost all members are: read as it stands, because a body may have thousands of them. */
+function isPlainMember(json: unknown): json is Draft {
+  if (!isObject(json)) return false
+  for (const name in json) {
+    const text = json[name]
+    if (!PLAIN_NAMES.has(name)) return false
+    if (text === null && name !== 'value') continue
+    if (typeof text !== 'string' || text.length > LONGEST_ID) return false
+    if (!text.isWellFormed() || text.includes('\0')) return false
+  }
+  return true
+}
+
+const PLAIN_NAMES: ReadonlySet<string> = new Set(['value', '$ref', 'display', 'displayName', 'type'])

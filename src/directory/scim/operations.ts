@@ -5,27 +5,25 @@ import { applyAt, type Op } from './patch.js'
 import { type AttributePath, parsePath } from './paths.js'
 import type { Quirks } from './quirks.js'
 import { RESOURCE_TYPES, type ResourceName, type ResourceType } from './schema.js'
-import { type Draft, namedTwice } from './values.js'
+import { beginReading, type Draft, namedTwice, type Reading, spend } from './values.js'
 
 const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 const MOST_OPERATIONS = 1_000
 /** What filters in paths may have in all: each is matched against values that may be long. */
 const MOST_FILTER_TEXT = 2_048
-/** Keys of all values that are read as paths. */
-const MOST_KEYS = 20_000
+/** What is looked at for a filter in a path, as steps: so many characters of its text in so many of the document. */
+const FILTER_STEP = 10
+const FILTERED_STEP = 400
 /** Characters of a document's JSON. */
 const LARGEST_DOCUMENT = 65_536
 
 /** The members of a group, which are in no document: takes what is done to them. */
-export type OnMembers = (op: Op, path: AttributePath, json: unknown) => ScimError | null
+export type OnMembers = (op: Op, path: AttributePath, json: unknown, reading: Reading) => ScimError | null
 
-/** One reading of one body. */
-interface Reading {
+/** The reading of a body as a resource. */
+interface ResourceReading extends Reading {
   readonly type: ResourceType
-  readonly quirks: Quirks
   readonly onMembers: OnMembers | null
-  /** Keys that may still be read as paths. */
-  keysLeft: number
 }
 
 /** The resource in a body of POST or PUT; what is read-only or unknown is ignored. */
@@ -39,12 +37,8 @@ export function readResource(
   const type = RESOURCE_TYPES[name]
   checkSchemas(body, type.core.id, quirks)
   const draft: Draft = {}
-  const refused = applyPathless(draft, 'replace', body, null, {
-    type,
-    quirks,
-    onMembers,
-    keysLeft: MOST_KEYS,
-  })
+  const reading = { ...beginReading(quirks), type, onMembers }
+  const refused = applyPathless(draft, 'replace', body, null, reading)
   return refused ?? tooLarge(draft) ?? draft
 }
 
@@ -64,14 +58,14 @@ export function applyOperations(
     return refusal('tooMany', `The body has more than ${MOST_OPERATIONS} operations.`)
   }
   if (operations.length === 0) quirks.add('empty-operations')
-  const reading: Reading = { type: RESOURCE_TYPES[name], quirks, onMembers, keysLeft: MOST_KEYS }
+  const reading = { ...beginReading(quirks), type: RESOURCE_TYPES[name], onMembers }
   let filterText = 0
   for (const operation of operations as readonly unknown[]) {
     const read = readOperation(operation, reading)
     if (read instanceof ScimError) return read
     if (read.path !== null && read.path !== 'unknown' && read.path.filter && !isMembers(read.path, reading)) {
       filterText += read.length
-      const refused = filterText > MOST_FILTER_TEXT ? tooMuchFilter() : tooLarge(draft)
+      const refused = filterText > MOST_FILTER_TEXT ? tooMuchFilter() : spendOnFilter(draft, read, reading)
       if (refused) return refused
     }
     const refused = carryOut(draft, read, reading)
@@ -86,6 +80,12 @@ function notAnObject(): ScimError {
 
 function tooMuchFilter(): ScimError {
   return refusal('tooMany', `The filters of all paths are longer than ${MOST_FILTER_TEXT} characters.`)
+}
+
+/** Each term of a filter may compare every character of a list. */
+function spendOnFilter(draft: Draft, { length }: Operation, reading: Reading): ScimError | null {
+  const size = JSON.stringify(draft).length
+  return spend(reading, Math.ceil(length / FILTER_STEP) * Math.ceil(size / FILTERED_STEP))
 }
 
 function tooLarge(draft: Draft): ScimError | null {
@@ -117,8 +117,11 @@ interface Operation {
   readonly value: unknown
 }
 
-function readOperation(json: unknown, { type, quirks }: Reading): Operation | ScimError {
+function readOperation(json: unknown, reading: ResourceReading): Operation | ScimError {
+  const { type, quirks } = reading
   if (!isObject(json)) return refusal('invalidSyntax', 'An operation is no object.')
+  const refused = spend(reading, Object.keys(json).length)
+  if (refused) return refused
   const op = readOp(fieldOf(json, 'op', quirks), quirks)
   if (op === null) return refusal('invalidSyntax', 'An operation is none of add, replace and remove.')
   const text = fieldOf(json, 'path', quirks) ?? ''
@@ -138,7 +141,7 @@ function readOp(json: unknown, quirks: Quirks): Op | null {
   return op
 }
 
-function carryOut(draft: Draft, { op, path, value }: Operation, reading: Reading): ScimError | null {
+function carryOut(draft: Draft, { op, path, value }: Operation, reading: ResourceReading): ScimError | null {
   if (path === 'unknown') {
     reading.quirks.add('unknown-path')
     return null
@@ -156,12 +159,12 @@ function applyPath(
   path: AttributePath,
   op: Op,
   json: unknown,
-  reading: Reading,
+  reading: ResourceReading,
 ): ScimError | null {
   const { schema, attribute } = path
-  if (isMembers(path, reading)) return reading.onMembers!(op, path, json)
+  if (isMembers(path, reading)) return reading.onMembers!(op, path, json, reading)
   if (schema === reading.type.core)
-    return applyAt(draft, { ...path, attribute: attribute! }, op, json, reading.quirks)
+    return applyAt(draft, { ...path, attribute: attribute! }, op, json, reading)
   if (attribute === null && (op === 'remove' || (op === 'replace' && json === null))) {
     delete draft[schema.id]
     return null
@@ -170,12 +173,12 @@ function applyPath(
   const refused =
     attribute === null
       ? applyExtension(draft, path, op, json, reading)
-      : applyAt(holder, { ...path, attribute }, op, json, reading.quirks)
+      : applyAt(holder, { ...path, attribute }, op, json, reading)
   if (Object.keys(holder).length === 0) delete draft[schema.id]
   return refused
 }
 
-function isMembers(path: AttributePath, { onMembers }: Reading): boolean {
+function isMembers(path: AttributePath, { onMembers }: ResourceReading): boolean {
   return onMembers !== null && path.attribute?.name === 'members'
 }
 
@@ -184,7 +187,7 @@ function applyExtension(
   path: AttributePath,
   op: Op,
   json: unknown,
-  reading: Reading,
+  reading: ResourceReading,
 ): ScimError | null {
   if (json === null) return null
   if (isObject(json)) return applyPathless(draft, op, json, path.schema.id, reading)
@@ -197,13 +200,12 @@ function applyPathless(
   op: Op,
   values: JsonObject,
   extension: string | null,
-  reading: Reading,
+  reading: ResourceReading,
 ): ScimError | null {
   const seen = new Set<string>()
-  const entries = Object.entries(values)
-  reading.keysLeft -= entries.length
-  if (reading.keysLeft < 0) return refusal('tooMany', `The body has more than ${MOST_KEYS} attributes.`)
-  for (const [key, value] of entries) {
+  const tooMany = spend(reading, Object.keys(values).length)
+  if (tooMany) return tooMany
+  for (const [key, value] of Object.entries(values)) {
     const path = pathOfKey(key, extension, reading)
     if (path === null) continue
     const { schema, attribute, sub, filter } = path
@@ -216,7 +218,11 @@ function applyPathless(
   return null
 }
 
-function pathOfKey(key: string, extension: string | null, { type, quirks }: Reading): AttributePath | null {
+function pathOfKey(
+  key: string,
+  extension: string | null,
+  { type, quirks }: ResourceReading,
+): AttributePath | null {
   const met: Quirks = new Set()
   const path = parsePath(extension === null ? key : `${extension}:${key}`, type, met)
   if (path === 'unknown' || path instanceof ScimError) return null

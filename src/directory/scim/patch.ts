@@ -6,17 +6,21 @@ import { elementTest } from './filter.js'
 import type { FilterNode } from './filter-syntax.js'
 import type { AttributePath } from './paths.js'
 import { subAttributeOf } from './paths.js'
-import type { Quirks } from './quirks.js'
 import type { Attribute } from './schema.js'
 import {
   type Draft,
   type DraftValue,
   MOST_VALUES,
+  type Reading,
   readElement,
   readList,
   readValue,
+  spend,
   tooMany,
 } from './values.js'
+
+/** Pairs of values that are compared in the time of a step. */
+const COMPARED_IN_STEP = 10
 
 export type Op = 'add' | 'replace' | 'remove'
 
@@ -26,7 +30,7 @@ export function applyAt(
   path: AttributePath & { readonly attribute: Attribute },
   op: Op,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): ScimError | null {
   const { attribute, sub } = path
   if (attribute.mutability === 'readOnly' || sub?.mutability === 'readOnly')
@@ -36,8 +40,8 @@ export function applyAt(
   if (op !== 'remove' && json === undefined) return refusal('invalidValue', 'An operation lacks its value.')
   if (op === 'add' && json === null) return null
   const refused = attribute.multiValued
-    ? applyToList(draft, path, op, json, quirks)
-    : applyToSingle(draft, path, op, json, quirks)
+    ? applyToList(draft, path, op, json, reading)
+    : applyToSingle(draft, path, op, json, reading)
   if (refused === null) prune(draft, attribute)
   return refused
 }
@@ -62,9 +66,9 @@ function applyToSingle(
   { attribute, sub }: AttributePath & { readonly attribute: Attribute },
   op: Op,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): ScimError | null {
-  const value = op === 'remove' ? null : readValue(sub ?? attribute, json, quirks)
+  const value = op === 'remove' ? null : readValue(sub ?? attribute, json, reading)
   if (value instanceof ScimError) return value
   const present = draft[attribute.name]
   if (sub !== null) {
@@ -83,21 +87,29 @@ function isDraft(value: DraftValue | undefined): value is Draft {
 
 type ListPath = Pick<AttributePath, 'filter' | 'sub'> & { readonly attribute: Attribute }
 
-function applyToList(draft: Draft, path: ListPath, op: Op, json: unknown, quirks: Quirks): ScimError | null {
+function applyToList(
+  draft: Draft,
+  path: ListPath,
+  op: Op,
+  json: unknown,
+  reading: Reading,
+): ScimError | null {
   const { attribute, filter, sub } = path
   const present = (draft[attribute.name] ?? []) as Draft[]
-  const selects = filter === null ? () => true : elementTest(filter, attribute, quirks)
+  const refused = spend(reading, present.length)
+  if (refused) return refused
+  const selects = filter === null ? () => true : elementTest(filter, attribute, reading.quirks)
   if (selects instanceof ScimError) return selects
   if (op === 'remove') {
-    const left = removedFrom(present, path, selects, json, quirks)
+    const left = removedFrom(present, path, selects, json, reading)
     if (left instanceof ScimError) return left
     draft[attribute.name] = left
     return null
   }
   const written =
     filter === null && sub === null
-      ? writtenList(present, attribute, op, json, quirks)
-      : writtenValues(present, path, selects, op, json, quirks)
+      ? writtenList(present, attribute, op, json, reading)
+      : writtenValues(present, path, selects, op, json, reading)
   if (written instanceof ScimError) return written
   const settled = distinct(written)
   if (settled.values.length > MOST_VALUES) return tooMany(attribute)
@@ -110,15 +122,17 @@ function removedFrom(
   { attribute, filter, sub }: ListPath,
   selects: (value: ScimValue) => boolean,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): Draft[] | ScimError {
   if (sub !== null)
     return present.map((value) => (selects(value as ScimValue) ? without(value, sub.name) : value))
   if (filter !== null) return present.filter((value) => !selects(value as ScimValue))
   if (json === undefined || json === null) return []
-  quirks.add('remove-with-value')
-  const given = readList(attribute, json, quirks) ?? []
+  reading.quirks.add('remove-with-value')
+  const given = readList(attribute, json, reading) ?? []
   if (given instanceof ScimError) return given
+  const refused = spend(reading, Math.ceil((present.length * given.length) / COMPARED_IN_STEP))
+  if (refused) return refused
   const said = given.map((one) => Object.entries(one))
   // A value goes when it has everything that a given one says.
   return present.filter((value) => !said.some((parts) => parts.every(([name, part]) => value[name] === part)))
@@ -140,9 +154,9 @@ function writtenList(
   attribute: Attribute,
   op: Op,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): Written | ScimError {
-  const given = readList(attribute, op === 'add' ? asList(json) : json, quirks) ?? []
+  const given = readList(attribute, op === 'add' ? asList(json) : json, reading) ?? []
   if (given instanceof ScimError) return given
   return { values: op === 'add' ? [...present, ...given] : given, touched: new Set(given) }
 }
@@ -180,9 +194,9 @@ function writtenValues(
   selects: (value: ScimValue) => boolean,
   op: Op,
   json: unknown,
-  quirks: Quirks,
+  reading: Reading,
 ): Written | ScimError {
-  const read = sub === null ? readElement(attribute, json, quirks) : readValue(sub, json, quirks)
+  const read = sub === null ? readElement(attribute, json, reading) : readValue(sub, json, reading)
   if (read instanceof ScimError) return read
   const write = (value: Draft): Draft => {
     if (sub !== null) return read === null ? without(value, sub.name) : { ...value, [sub.name]: read }
@@ -196,20 +210,20 @@ function writtenValues(
     return changed
   })
   if (touched.size > 0 || read === null) return { values, touched }
-  const fresh = filter === null ? {} : valueDescribedBy(filter, attribute, quirks)
+  const fresh = filter === null ? {} : valueDescribedBy(filter, attribute, reading)
   if (fresh === null) return refusal('noTarget', 'No value is selected by the filter of the path.')
-  if (filter !== null) quirks.add('value-path-creates')
+  if (filter !== null) reading.quirks.add('value-path-creates')
   const added = sub === null ? { ...fresh, ...(read as Draft) } : write(fresh)
   return { values: [...values, added], touched: new Set([added]) }
 }
 
 /** The value that satisfies a filter of equalities: `type eq "work"` is `{type: "work"}`. Null for any other filter. */
-function valueDescribedBy(filter: FilterNode, list: Attribute, quirks: Quirks): Draft | null {
+function valueDescribedBy(filter: FilterNode, list: Attribute, reading: Reading): Draft | null {
   const described: Draft = {}
   for (const term of filter.kind === 'and' ? filter.terms : [filter]) {
     if (term.kind !== 'compare' || term.op !== 'eq' || term.literal.value === null) return null
-    const sub = subAttributeOf(list, term.name, quirks)
-    const value = sub && readValue(sub, term.literal.value, quirks)
+    const sub = subAttributeOf(list, term.name, reading.quirks)
+    const value = sub && readValue(sub, term.literal.value, reading)
     if (!sub || value === null || value instanceof ScimError || Object.hasOwn(described, sub.name))
       return null
     described[sub.name] = value

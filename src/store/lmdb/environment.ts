@@ -55,6 +55,9 @@ export interface KeyRange {
  */
 const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
 
+/** The native code takes the rest of a division by 2³²: beyond it, a list would begin anew. */
+const MOST_SKIPPED = 2 ** 31 - 1
+
 const IN_WRITE_TRANSACTION = Object.freeze({})
 /** The outcome of a transaction that has changed nothing because it began before the last commit. */
 const TOO_EARLY = Symbol('too early')
@@ -134,7 +137,7 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     const range = {
       ...(start.length > 0 && { start }),
       ...(end && { end }),
-      ...{ offset, limit },
+      ...{ offset: Math.min(offset, MOST_SKIPPED), limit },
       ...this.#reads(),
     }
     return limit === 0 ? [] : Array.from(table.getRange(range), ({ value }) => value)

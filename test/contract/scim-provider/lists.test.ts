@@ -41,6 +41,7 @@ test('a page says what it is, and begins and ends where it was asked to', async 
     ['startIndex=2&count=2', NAMES.slice(1, 3), 2],
     ['startIndex=5', NAMES.slice(4), 5],
     ['startIndex=6', [], 6],
+    ['startIndex=4294967297', [], 4_294_967_297],
     ['startIndex=0', NAMES, 1],
     ['startIndex=-3&count=1', NAMES.slice(0, 1), 1],
     ['count=0', [], 1],

@@ -136,3 +136,58 @@ test('whatever comes is read, or refused by a value', async (t) => {
   )
   t.pass()
 })
+
+test('one body has no more gone through than a user can need, wherever it stands', async (t) => {
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]))
+  const refused = (outcome: unknown, name: string) => t.match(outcome, { scimType: 'tooMany' }, name)
+  refused(readUser(userBody({ userName: 'bo', name: keys(6_001) }), new Set()), 'unknown names in a value')
+  const emails = Array.from({ length: 100 }, () => keys(61))
+  refused(readUser(userBody({ userName: 'bo', emails }), new Set()), 'unknown names in values of a list')
+  const work = { ...ANN, document: { addresses: Array.from({ length: 100 }, (_, i) => ({ type: `t${i}` })) } }
+  const patched = (count: number, operation: object) =>
+    patchUser(work, patchBody(...Array.from({ length: count }, () => operation)), new Set())
+  const one = { op: 'add', path: 'addresses', value: { type: 't1' } }
+  t.notOk(patched(50, one) instanceof ScimError)
+  refused(patched(60, one), 'a long list, written again and again')
+  const others = Array.from({ length: 100 }, (_, i) => ({ type: `u${i}` }))
+  refused(patched(10, { op: 'remove', path: 'addresses', value: others }), 'long lists, compared')
+  const text = 'é'.repeat(600)
+  const long = {
+    ...ANN,
+    document: { emails: Array.from({ length: 100 }, (_, i) => ({ value: text + i })) },
+  }
+  const filter = `emails[${Array.from({ length: 60 }, () => 'value co zß').join(' or ')}]`
+  refused(
+    patchUser(long, patchBody({ op: 'remove', path: filter }), new Set()),
+    'a long filter over long values',
+  )
+  refused(
+    patchUser(ANN, patchBody({ op: 'add', path: 'title', value: 'x', ...keys(6_000) }), new Set()),
+    'of an operation',
+  )
+})
+
+test('a user with a hundred values in every list is read', async (t) => {
+  const values = Array.from({ length: 100 }, (_, i) => ({
+    value: `v${i}`,
+    type: 'work',
+    display: `d${i}`,
+    primary: i === 0,
+  }))
+  const lists = ['emails', 'phoneNumbers', 'ims', 'photos', 'entitlements', 'roles', 'x509Certificates']
+  const body = userBody({ userName: 'bo', ...Object.fromEntries(lists.map((name) => [name, values])) })
+  const user = readUser(body, new Set())
+  t.notOk(user instanceof ScimError, user instanceof ScimError ? user.detail : 'read')
+})
+
+test('a body names 20,000 members of a group and no more', async (t) => {
+  const members = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ value: `u${i}`, type: 'User', $ref: null }))
+  const read = readGroup({ displayName: 'g', members: members(20_000) }, new Set())
+  t.equal(read instanceof ScimError ? read : read.members.members.length, 20_000)
+  t.match(readGroup({ displayName: 'g', members: members(20_001) }, new Set()), { scimType: 'tooMany' })
+  const half = { op: 'add', path: 'members', value: members(10_001) }
+  t.match(patchGroup(GROUP, patchBody(half, half), new Set()), { scimType: 'tooMany' })
+  const strange = members(3_000).map((member) => ({ ...member, a: 1, b: 2 }))
+  t.match(readGroup({ displayName: 'g', members: strange }, new Set()), { scimType: 'tooMany' })
+})
