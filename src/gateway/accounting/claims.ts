@@ -7,7 +7,7 @@ import { moneyQuotaName, type Quota } from '../../limits/quota.js'
 import type { QuotaShortage } from '../../limits/quota-leases.js'
 import type { Organization } from '../../store/account-store.js'
 import { inclusivePayer, keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
-import { affordableTokens, type Reservation } from '../pricing/reservation.js'
+import { affordableTokens, type Reservation, type ReservedMoney } from '../pricing/reservation.js'
 
 export type QuotaClaimKind =
   | 'concurrent'
@@ -68,21 +68,17 @@ export function quotaClaimsFor(
   const claims: QuotaClaim[] = []
   if (limits !== undefined) {
     for (const { kind, quota } of keyQuotasAt(keyHash, limits, unixMs)) {
-      if (kind === 'key-money' && reservation.ofKey === 0) continue
+      // Nothing is charged on the caller's own accounts, and nothing of them counts.
+      if (kind === 'key-money' && reservation.isOwn && limits.spending?.includesByok !== true) continue
       claims.push({ kind, quota, amount: claimedAmount(kind, quota, reservation) })
     }
   }
   const credits = organization?.credits ?? null
-  if (organization !== null && credits !== null && !isOnOwnAccount(reservation)) {
+  if (organization !== null && credits !== null && !reservation.isOwn) {
     const quota = creditsQuota(organization, credits)
     claims.push({ kind: 'organization-money', quota, amount: reservation.cost })
   }
   return claims
-}
-
-/** Nothing of it can be charged. */
-function isOnOwnAccount({ cost, ofKey }: Reservation): boolean {
-  return ofKey !== undefined && cost === 0
 }
 
 function claimedAmount(kind: QuotaClaimKind, { capacity }: Quota, reservation: Reservation): number {
@@ -94,7 +90,7 @@ function claimedAmount(kind: QuotaClaimKind, { capacity }: Quota, reservation: R
       // A call that is larger than the limit may have a whole window for itself, or it could never run.
       return Math.min(capacity, reservation.promptTokens + reservation.completionTokens)
     case 'key-money':
-      return reservation.ofKey ?? reservation.cost
+      return (reservation.ofKey ?? reservation).cost
     default:
       return reservation.cost
   }
@@ -181,11 +177,13 @@ interface RefusalContext {
 }
 
 export function refusalFault(refused: QuotaClaim, shortage: QuotaShortage, context: RefusalContext): Fault {
+  const { reservation } = context
+  const { left } = shortage
   switch (refused.kind) {
     case 'key-money':
-      return paymentRequiredFault(refused.amount, shortage.left, context, describeKeyLimit(context))
+      return paymentRequiredFault(reservation.ofKey ?? reservation, left, describeKeyLimit(context), context)
     case 'organization-money':
-      return paymentRequiredFault(refused.amount, shortage.left, context, 'of the credits')
+      return paymentRequiredFault(reservation, left, 'of the credits', context)
     default:
       return rateLimitedFault(refused, shortage, context.unixMs)
   }
@@ -199,12 +197,13 @@ function describeKeyLimit({ caller, unixMs }: RefusalContext): string {
 
 /** Says what would fit, and where to go (contract/gateway 11.2). */
 function paymentRequiredFault(
-  needed: number,
+  reserved: ReservedMoney,
   left: number,
-  { reservation, creditsUrl }: RefusalContext,
   ofWhat: string,
+  { creditsUrl }: Pick<RefusalContext, 'creditsUrl'>,
 ): Fault {
-  const fits = affordableTokens(left, reservation)
+  const needed = reserved.cost
+  const fits = affordableTokens(left, reserved)
   const advice =
     fits === null || fits < 1 ? '' : ` With max_tokens of at most ${fits} this request would fit.`
   const note =

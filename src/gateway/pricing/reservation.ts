@@ -28,18 +28,19 @@ export interface Reservation {
    * served in.
    */
   readonly cost: number
-  /**
-   * Nano-dollars that may count in the limit of the key; absent where that is `cost`. It is another amount only where the
-   * caller's own account may be asked.
-   */
-  readonly ofKey?: number
-  /** What the provider may ask the caller's own account, where that is asked first. */
-  readonly byok?: number
   /** Nano-dollars of that which do not depend on the length of the answer. */
   readonly fixed: number
   /** Nano-dollars per million tokens of the answer. */
   readonly perMillion: number
+  /** What may count in the limit of the key; absent where that is the same. */
+  readonly ofKey?: ReservedMoney
+  /** What the provider may ask the caller's own account, where that is asked first. */
+  readonly byok?: number
+  /** Nothing but the caller's own accounts may be asked; absent where that of the operator may. */
+  readonly isOwn?: true
 }
+
+export type ReservedMoney = Pick<Reservation, 'cost' | 'fixed' | 'perMillion'>
 
 /** Most tokens of an answer that are set aside, whatever the request allows. */
 export const MAX_RESERVED_TOKENS = 4096
@@ -74,14 +75,15 @@ export function reservationForPlan(
     endpoints.filter((each) => each.own !== undefined),
   )
   const operators = endpoints.filter((each) => each.own === undefined)
-  const charged =
-    operators.length === 0 ? { ...own, ...NO_COST } : reservationFor(operation, request, operators)
+  const isOwn = operators.length === 0
+  const charged = isOwn ? { ...own, ...NO_COST } : reservationFor(operation, request, operators)
   return {
     ...charged,
     promptTokens: Math.max(charged.promptTokens, own.promptTokens),
     completionTokens: Math.max(charged.completionTokens, own.completionTokens),
-    ofKey: inclusive ? Math.max(charged.cost, own.cost) : charged.cost,
+    ...(inclusive && own.cost > charged.cost && { ofKey: own }),
     ...(endpoints[0]!.own !== undefined && { byok: own.cost }),
+    ...(isOwn && { isOwn }),
   }
 }
 
@@ -173,7 +175,7 @@ function countSearches({ tools = [], web_search_options: options }: MeasuredRequ
 }
 
 /** How many tokens of answer fit into that many nano-dollars; null when not even the question does. */
-export function affordableTokens(nanos: number, { fixed, perMillion }: Reservation): number | null {
+export function affordableTokens(nanos: number, { fixed, perMillion }: ReservedMoney): number | null {
   if (nanos < fixed) return null
   return perMillion === 0 ? MAX_RESERVED_TOKENS : Math.floor(((nanos - fixed) * MILLION) / perMillion)
 }

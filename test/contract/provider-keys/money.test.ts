@@ -84,6 +84,17 @@ test("a key's limit counts what was charged, and the caller's own account only w
   t.match(await keyOf(inclusive), { limit_remaining: 0.005, usage: 0, byok_usage: 0.03 })
 })
 
+test('a refusal says how long an answer would fit by the prices of the account that counts', async (t) => {
+  const inclusive = { limit: 0.005, include_byok_in_limit: true }
+  for (const allow_fallback of [true, false]) {
+    const ours = await tenant({ key: inclusive })
+    await bring(ours, OWN, { allow_fallback })
+    const refused = await ask(ours.key, 'acme/long', { max_tokens: 1000 })
+    t.equal(refused.status, 402)
+    t.match(refused.json().error.metadata, { needed: 0.01, available: 0.005, affordable_tokens: 500 })
+  }
+})
+
 test('a limit counts from now on as the key says now, whatever was spent before', async (t) => {
   const ours = await tenant({ key: { limit: 0.035 } })
   const record = await bring(ours, OWN)

@@ -93,6 +93,7 @@ export async function ownKeyWorld(t: Test): Promise<OwnKeyWorld> {
         'acme/one': { endpoints: [{ provider: 'one', prices: PRICES }] },
         'acme/other': { endpoints: [{ provider: 'one', prices: PRICES }] },
         'acme/claude': { endpoints: [{ provider: 'claude', prices: PRICES }] },
+        'acme/long': { endpoints: [{ provider: 'one', prices: { prompt: '0', completion: '0.00001' } }] },
         'acme/open': { endpoints: [{ provider: 'open', prices: PRICES }] },
         'acme/both': {
           endpoints: [
