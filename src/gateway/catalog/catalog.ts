@@ -266,13 +266,17 @@ export class CallerKeyEndpoints {
     this.#create = create
   }
 
+  /** What the endpoint under that key is known by, without making it up. */
+  identityUnder(base: ModelEndpoint, { id }: CallerKey): Pick<ModelEndpoint, 'key'> & { own: OwnAccount } {
+    return { key: `${base.key} under ${id}`, own: Object.freeze({ keyId: id, base }) }
+  }
+
   /** The endpoint under that key; the same object as last time while the key and the endpoint are the same. */
-  endpointUnder(base: ModelEndpoint, { id, secret }: CallerKey): ModelEndpoint {
-    const { provider, endpoints } = this.#providerOf(id, secret)
+  endpointUnder(base: ModelEndpoint, key: CallerKey): ModelEndpoint {
+    const { provider, endpoints } = this.#providerOf(key.id, key.secret)
     let endpoint = endpoints.get(base)
     if (endpoint === undefined) {
-      const own: OwnAccount = Object.freeze({ keyId: id, base })
-      endpoint = Object.freeze({ ...base, key: `${base.key} under ${id}`, provider, own })
+      endpoint = Object.freeze({ ...base, ...this.identityUnder(base, key), provider })
       endpoints.set(base, endpoint)
     }
     return endpoint

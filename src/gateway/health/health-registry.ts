@@ -88,7 +88,7 @@ export class HealthRegistry {
   }
 
   /** Whether calls had better go elsewhere: it is at its limit, or keeps failing for everybody or that caller. */
-  isResting({ key, own }: ModelEndpoint, caller: string): boolean {
+  isResting({ key, own }: Pick<ModelEndpoint, 'key' | 'own'>, caller: string): boolean {
     const health = (own === undefined ? this.#endpoints : this.#underKeys).get(key)
     const state = health?.state(this.now(), caller) ?? 'closed'
     return state === 'open' || state === 'cooling'

@@ -11,6 +11,12 @@ interface CredentialState {
 }
 
 /**
+ * Keys before the operator's credential, and as many behind it, that one call is tried with at an endpoint: whoever
+ * brings many that are refused must not make many calls of each.
+ */
+const MOST_TRIED = 5
+
+/**
  * The endpoints in their order, each once for every credential it may be called with: the caller's keys that go first,
  * the operator's unless one of those keeps it out, the caller's other keys. One that is at its limit or keeps failing
  * goes behind the others of its endpoint. The very list for a caller that has no keys, which is nearly every one.
@@ -20,25 +26,41 @@ export function withCredentials(
   caller: Principal,
   { keysOf, health }: CredentialState,
 ): readonly ModelEndpoint[] {
-  const keys = keysOf?.(caller)
-  if (keys === undefined || keys.length === 0) return endpoints
-  const isResting = (endpoint: ModelEndpoint): boolean => health.isResting(endpoint, caller.organizationId)
+  // Where no provider takes keys nobody is asked for any.
+  if (keysOf === undefined || !endpoints.some(({ provider }) => provider.callerKeys !== undefined))
+    return endpoints
+  const keys = keysOf(caller)
+  if (keys.length === 0) return endpoints
   return endpoints.flatMap((endpoint) => {
-    const all = underKeys(endpoint, keys)
-    if (all.length === 1) return all
-    return [...all.filter((each) => !isResting(each)), ...all.filter(isResting)]
+    const { callerKeys } = endpoint.provider
+    if (callerKeys === undefined) return [endpoint]
+    const isResting = (key: CallerKey | null): boolean =>
+      health.isResting(
+        key === null ? endpoint : callerKeys.identityUnder(endpoint, key),
+        caller.organizationId,
+      )
+    const { first, behind, operators } = fittingKeys(endpoint, keys)
+    const some = (all: readonly CallerKey[]) => behindIf(isResting, all).slice(0, MOST_TRIED)
+    const tried = behindIf(isResting, [...some(first), ...operators, ...some(behind)])
+    return tried.map((key) => (key === null ? endpoint : callerKeys.endpointUnder(endpoint, key)))
   })
 }
 
-function underKeys(endpoint: ModelEndpoint, keys: readonly CallerKey[]): readonly ModelEndpoint[] {
-  const { slug, callerKeys } = endpoint.provider
-  if (callerKeys === undefined) return [endpoint]
-  const fitting = keys.filter((key) => key.provider === slug && isFor(key, endpoint.model))
+/** Those that the condition holds for go behind the others. */
+function behindIf<T>(condition: (each: T) => boolean, all: readonly T[]): readonly T[] {
+  const last = all.filter(condition)
+  return last.length === 0 ? all : [...all.filter((each) => !last.includes(each)), ...last]
+}
+
+/** `operators`: its credential, which is null, where it may be used. */
+function fittingKeys({ provider, model }: ModelEndpoint, keys: readonly CallerKey[]) {
+  const fitting = keys.filter((key) => key.provider === provider.slug && isFor(key, model))
   const first = fitting.filter(({ priority }) => priority === 'first')
-  const behind = fitting.filter(({ priority }) => priority === 'fallback')
-  const under = (key: CallerKey): ModelEndpoint => callerKeys.endpointUnder(endpoint, key)
-  const operators = first.every(({ allowFallback }) => allowFallback) ? [endpoint] : []
-  return [...first.map(under), ...operators, ...behind.map(under)]
+  return {
+    first,
+    behind: fitting.filter(({ priority }) => priority === 'fallback'),
+    operators: first.every(({ allowFallback }) => allowFallback) ? [null] : [],
+  }
 }
 
 function isFor({ models }: CallerKey, { id, entryId }: Model): boolean {

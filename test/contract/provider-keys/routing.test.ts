@@ -174,3 +174,16 @@ test('a key at its limit goes behind for as long as its provider asks', async (t
   await ask(ours.key, 'acme/other')
   t.strictSame(seen(one), [OWN, OPERATOR_ONE, OPERATOR_ONE])
 })
+
+test('a call tries some of its keys, those that work before those that do not, and then the operator', async (t) => {
+  const ours = await tenant()
+  const keys = Array.from({ length: 30 }, (_, at) => `bad-key-0123456789-${at}`)
+  for (const key of keys) await bring(ours, key)
+  one.script = refusing(keys, 429, { 'retry-after': '60' })
+  const tries = 5
+  t.equal((await ask(ours.key)).status, 200)
+  t.strictSame(seen(one), [...keys.slice(0, tries), OPERATOR_ONE])
+  one.script = answers
+  await ask(ours.key)
+  t.strictSame(seen(one), [keys[tries]], 'the next that has not been told to wait')
+})
