@@ -1,3 +1,5 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { SampleSet } from '../../harness/figures/sample-set.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import { ADMIN_ENVIRONMENT } from '../../performance/gateway/calls.js'
@@ -18,6 +20,7 @@ const MS_A_ROUND = 3_000
 const PATCHES = 400
 const MOST_PATCH_MS = 5
 const MB = 1_000_000
+const PAGE = 4_096
 
 const nameOf = (index: number): string => `person-${index}`
 
@@ -33,15 +36,26 @@ async function deliver(directory: FakeDirectory, users: number, groups: number):
   }
 }
 
-/** Times of PATCHes that add and remove one member, by turns in a large and in a small group. */
-async function patchInTurns(directory: FakeDirectory, person: string) {
-  const times = { [LARGE]: new SampleSet(), [SMALL]: new SampleSet() }
+/**
+ * Times of PATCHes that add and remove one member, by turns in a large and in a small group, and of the disk alone at
+ * the same moments: what has to be flushed for a commit, its pages and then its root.
+ */
+async function patchInTurns(directory: FakeDirectory, person: string, folder: string) {
+  const times = { [LARGE]: new SampleSet(), [SMALL]: new SampleSet(), disk: new SampleSet() }
+  const file = openSync(join(folder, 'disk-alone'), 'w')
   for (let turn = 0; turn < PATCHES; turn++) {
     for (const group of [LARGE, SMALL] as const) {
       const { ms } = await (turn % 2 === 0 ? directory.join(group, [person]) : directory.leave(group, person))
       times[group].record(ms)
     }
+    const since = performance.now()
+    for (const bytes of [4 * PAGE, PAGE]) {
+      writeSync(file, Buffer.alloc(bytes, turn), 0, bytes, turn * PAGE)
+      fdatasyncSync(file)
+    }
+    times.disk.record(performance.now() - since)
   }
+  closeSync(file)
   return times
 }
 
@@ -92,7 +106,7 @@ export const directorySync: Trial = {
     const syncMs = performance.now() - since
     const full = residentBytes(server.pids)
     const differences = (await Promise.all(all.map((directory) => directory.differences()))).flat()
-    const times = await patchInTurns(first, nameOf(users - 1))
+    const times = await patchInTurns(first, nameOf(users - 1), staging.freshFolder())
     const lookups: TrialFigure[] = []
     for (const [what, path] of Object.entries(LOOKUPS(users))) {
       const { ms } = await first.client.require('GET', path)
@@ -118,6 +132,7 @@ export const directorySync: Trial = {
         figure('groups', groups * DIRECTORIES + 2),
         figure('PATCH in the large group, median', times[LARGE].quantile(0.5), 'ms'),
         figure('PATCH in the small group, median', times[SMALL].quantile(0.5), 'ms'),
+        figure('the disk alone at the same time, p99', times.disk.quantile(0.99), 'ms'),
         figure('answers 429', limited),
         figure('resident memory before', empty / MB, 'MB'),
         figure('resident memory after the sync', full / MB, 'MB'),
