@@ -36,15 +36,32 @@ export function sealedAttemptIn(cookies: string): string | null {
   return cookieIn(cookies, ATTEMPT_COOKIE)
 }
 
-/** Of several with one name the first. */
+/**
+ * Null as well for two with one name, of which one is not from here: a browser keeps a single `__Host-` cookie of a name.
+ * Only blanks and tabs around a name go. `trim` would take other white space as well, and with it in front a name has no
+ * prefix to a browser: a neighbouring host could set that cookie.
+ */
 function cookieIn(cookies: string, name: string): string | null {
   if (!cookies.includes(name)) return null
+  let found: string | null = null
   for (const pair of cookies.split(';')) {
     const equals = pair.indexOf('=')
-    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+    if (equals < 0 || withoutBlanks(pair.slice(0, equals)) !== name) continue
+    if (found !== null) return null
+    found = withoutBlanks(pair.slice(equals + 1))
   }
-  return null
+  return found
 }
+
+/** In one pass, whatever the text: an expression would go back over it at each blank. */
+function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && BLANKS.includes(text[start]!)) start++
+  while (end > start && BLANKS.includes(text[end - 1]!)) end--
+  return text.slice(start, end)
+}
+
+const BLANKS = ' \t'
 
 /**
  * Whether a page of ours has caused a call, by what browsers say of it and no page can change: `Sec-Fetch-Site`, or

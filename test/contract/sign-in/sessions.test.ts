@@ -148,6 +148,22 @@ test('what is no session is refused as an unknown key is', async (t) => {
   t.equal((await browser.fetch('/api/v1/keys')).status, 401)
 })
 
+test('a cookie that another host may have set is none', async (t) => {
+  const secret = (await signedIn()).cookies.get(NAME)!
+  const ask = async (cookie: string): Promise<number> =>
+    (await new BrowserCalls(server.baseUrl).fetch('/api/v1/keys', { headers: { Cookie: cookie } })).status
+  t.equal(await ask(`a=b;\t${NAME}=${secret} ;c=d`), 200)
+  // To a browser these names have no prefix; behind another cookie, so that no reader of headers takes the blank away.
+  for (const blank of ['\u2000', '\u00a0', '\ufeff']) {
+    const bytes = Buffer.from(`a=b; ${blank}${NAME}=${secret}`).toString('latin1')
+    t.equal(await ask(bytes), 401)
+  }
+  for (const other of ['A'.repeat(43), secret, '', 'x']) {
+    t.equal(await ask(`${NAME}=${secret}; ${NAME}=${other}`), 401, 'of two nobody knows whose is whose')
+    t.equal(await ask(`${NAME}=${other}; ${NAME}=${secret}`), 401)
+  }
+})
+
 test('signing in gives a new secret each time, whatever cookie the browser came with', async (t) => {
   const browser = new BrowserCalls(server.baseUrl)
   const planted = 'A'.repeat(43)
