@@ -13,6 +13,7 @@ import type { Sealer } from '../identity/sealing-key.js'
 import { Sessions } from '../identity/sessions.js'
 import { OpenIdProviders } from '../identity/sign-in/openid-provider.js'
 import { SignIn, type SignInEvent } from '../identity/sign-in/sign-in.js'
+import { redirectUriOf } from '../identity/sign-in/sign-in-urls.js'
 import type { FederationAuditRow } from '../store/federation-store.js'
 import type { SignInProvider } from '../store/session-store.js'
 import type { Store } from '../store/store.js'
@@ -51,7 +52,7 @@ export function composeSignIn(options: SignInComposition) {
     clock,
     urlDefect: (url) => jwksUrlDefect(url, config.allowLoopbackIssuers),
     secretOf: (provider) => clientSecretOf(provider, sealer),
-    redirectUri: `${baseUrl}/api/v1/sign-in/callback`,
+    redirectUriOf: (provider) => redirectUriOf(baseUrl, provider.id),
   })
   const signIn = new SignIn({
     ...{ store: store.sessions, members: store.directory.members, sessions, openid, sealer, clock },

@@ -5,6 +5,7 @@ import { recordEncoder } from '../../http/answers.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { redirectUriOf, signInUrl } from '../../identity/sign-in/sign-in-urls.js'
 import type { SignInProvider } from '../../store/session-store.js'
 import { recordEndpoints } from './record-endpoints.js'
 import { closedObject } from './schema.js'
@@ -93,8 +94,8 @@ function encodeSignInProvider(provider: SignInProvider, baseUrl: string): z.infe
     ...provider,
     scopes: [...provider.scopes],
     hasClientSecret: provider.sealedSecret !== null,
-    redirectUri: `${baseUrl}/api/v1/sign-in/callback`,
-    signInUrl: `${baseUrl}/api/v1/sign-in/${provider.id}`,
+    redirectUri: redirectUriOf(baseUrl, provider.id),
+    signInUrl: signInUrl(baseUrl, provider.id),
   })
 }
 

@@ -97,12 +97,13 @@ export const signInEndpoints = ({ signIn, limit, place }: SignInPorts): Endpoint
       }
     },
   }),
-  operation('end_sign_in', 'GET /api/v1/sign-in/callback', {
+  operation('end_sign_in', 'GET /api/v1/sign-in/{provider_id}/callback', {
     summary: 'Where an identity provider sends the browser of a member back to',
     open: true,
     readsAddress: true,
     limit: (call) => (limit === null ? null : limit(call.address)),
     headers: ['accept', 'cookie'],
+    params: { provider_id: idParam('Id of the sign-in provider.') },
     query: {
       code: optionalTextParam('What the provider gives for a sign-in.'),
       state: optionalTextParam('What the sign-in was begun with.'),
@@ -115,8 +116,8 @@ export const signInEndpoints = ({ signIn, limit, place }: SignInPorts): Endpoint
       },
     },
     faults: ['bad-request', 'forbidden', 'unavailable'],
-    handle: async (_, call) => {
-      const outcome = await signIn.finish(call.header('cookie'), call.query, call)
+    handle: async ({ params }, call) => {
+      const outcome = await signIn.finish(params.provider_id, call.header('cookie'), call.query, call)
       const cookies = [['Set-Cookie', NO_ATTEMPT_COOKIE] as const]
       if (!outcome.ok) return refusalReply(outcome.refusal, call, cookies)
       const { session, returnTo } = outcome

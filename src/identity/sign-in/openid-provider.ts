@@ -30,8 +30,8 @@ interface OpenIdOptions {
   readonly urlDefect: (url: string) => string | null
   /** The client's secret; null for a public client. Fails when the seal cannot be opened. */
   readonly secretOf: (provider: SignInProvider) => string | null
-  /** Where the provider sends people back to. */
-  readonly redirectUri: string
+  /** Where a provider sends people back to. */
+  readonly redirectUriOf: (provider: SignInProvider) => string
 }
 
 /** What we know of a provider stays so long, a failure so long. */
@@ -63,7 +63,7 @@ export class OpenIdProviders {
     const client = await import('openid-client')
     try {
       const url = client.buildAuthorizationUrl(await this.configurationOf(provider), {
-        redirect_uri: this.options.redirectUri,
+        redirect_uri: this.options.redirectUriOf(provider),
         scope: provider.scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
@@ -87,7 +87,7 @@ export class OpenIdProviders {
       const config = await this.configurationOf(provider)
       const tokens = await client.authorizationCodeGrant(
         config,
-        new URL(`${this.options.redirectUri}?${query}`),
+        new URL(`${this.options.redirectUriOf(provider)}?${query}`),
         { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
       )
       return { ok: true, claims: tokens.claims()! }

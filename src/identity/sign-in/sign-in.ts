@@ -82,13 +82,19 @@ export class SignIn {
 
   /**
    * Ends an attempt: a session of the one active member that has the provider's subject.
+   * @param providerId whose redirect it is
    * @param query that of the redirect
    */
-  async finish(cookies: string, query: string, caller: SignInCaller): Promise<SignInOutcome> {
+  async finish(
+    providerId: string,
+    cookies: string,
+    query: string,
+    caller: SignInCaller,
+  ): Promise<SignInOutcome> {
     const { store, openid, sessions } = this.options
     const attempt = this.attemptIn(cookies)
-    const provider = attempt && store.providers.get(attempt.providerId)
-    if (attempt === null || provider === null) return refused('not-begun')
+    const provider = store.providers.get(providerId)
+    if (attempt?.providerId !== providerId || provider === null) return refused('not-begun')
     const redeemed = { hash: hash('sha256', attempt.state, 'hex'), expiresAt: attempt.expiresAt }
     if (store.isRedeemed(redeemed.hash)) return refused('not-begun')
     const answer = await openid.redeem(provider, query, attempt)
@@ -104,7 +110,7 @@ export class SignIn {
       this.tell(provider, caller, reason, subject)
       return refused('no-member')
     }
-    const { organizationId, id: providerId } = provider
+    const { organizationId } = provider
     const owner = { organizationId, keyHash: null, memberId: member.id, providerId }
     const session = await sessions.begin(owner, caller.address, redeemed)
     if (session === null) return refused('not-begun')

@@ -11,11 +11,11 @@ void tap.test('sign-in in Chromium', { skip: program === null && 'no Chromium is
   const bench = await SignInBench.start(t)
   const { baseUrl, apiUrl } = bench.server
   // Another site than the server's, as an identity provider is.
-  const people = await startPeopleProvider(t, `${apiUrl}/sign-in/callback`, { host: 'localhost' })
+  const people = await startPeopleProvider(t, { host: 'localhost' })
   const organization = await bench.newOrganization()
   const directory = await bench.newDirectory(organization)
   const ann = await bench.addPerson(directory, 'ann', 'ann')
-  const provider = await bench.newProvider(organization, directory, { issuer: people.issuer })
+  const provider = await bench.newProvider(organization, directory, {}, people)
   const browser = new HeadlessBrowser(program!)
   t.after(() => browser.close())
   const who = `fetch('/api/v1/session').then((answer) => answer.status === 200 ? answer.json() : answer.status)`

@@ -1,6 +1,7 @@
 /** Members of a directory sign in with an identity provider that nobody here wrote. */
 import tap, { test } from 'tap'
 import type { BrowserCalls } from '../../support/clients/browser-calls.js'
+import { LyingProvider } from '../../support/providers/lying-provider.js'
 import { CLIENT, startPeopleProvider } from '../../support/providers/people-provider.js'
 import type { Json } from '../../support/servers/gateway-server.js'
 import { SignInBench } from '../../support/servers/sign-in-bench.js'
@@ -38,7 +39,7 @@ test('a member signs in, is who the directory says, and signs out', async (t) =>
   const there = await bench.begin(browser, provider, '?return_to=/docs%3Fa=1')
   t.equal(there.origin, bench.people.issuer)
   const asked = there.searchParams
-  t.match(asked.get('redirect_uri'), `${bench.server.apiUrl}/sign-in/callback`)
+  t.match(asked.get('redirect_uri'), `${bench.server.apiUrl}/sign-in/${provider}/callback`)
   for (const [name, value] of [
     ['client_id', CLIENT.id],
     ['response_type', 'code'],
@@ -76,12 +77,10 @@ test('a member signs in, is who the directory says, and signs out', async (t) =>
 
 test('a provider that signs with RSA, and binds by another claim', async (t) => {
   const { organization, directory } = await world()
-  const people = await startPeopleProvider(t, `${bench.server.apiUrl}/sign-in/callback`, {
-    algorithm: 'RS256',
-  })
+  const people = await startPeopleProvider(t, { algorithm: 'RS256' })
   const eve = await bench.addPerson(directory, 'eve', 'object-7')
-  const wish = { issuer: people.issuer, subject_claim: 'oid' }
-  const provider = await bench.newProvider(organization, directory, wish)
+  const wish = { subject_claim: 'oid' }
+  const provider = await bench.newProvider(organization, directory, wish, people)
   people.account = '7'
   const browser = bench.browser()
   const back = await people.visit((await bench.begin(browser, provider)).href)
@@ -179,6 +178,25 @@ function withAttempt(sealed: string): BrowserCalls {
   return browser
 }
 
+test('a code of one provider is not brought to another, whoever has sent the browser there', async (t) => {
+  const { organization, directory, provider } = await world()
+  const liar = await LyingProvider.start(t)
+  const wish = { issuer: liar.url, client_secret: null }
+  const untrue = await bench.newProvider(organization, directory, wish)
+  const browser = bench.browser()
+  const begun = await bench.begin(browser, untrue)
+  // The untrue one sends its visitor on to the true one, as our client there and with the state of its own attempt.
+  const attacker = await bench.begin(bench.browser(), provider)
+  attacker.searchParams.set('state', begun.searchParams.get('state')!)
+  bench.people.account = 'ann'
+  const back = await bench.people.visit(attacker.href)
+  t.ok(back.searchParams.has('code'))
+  t.equal((await bench.finish(browser, back)).status, 400)
+  t.notOk(liar.asked.includes('/token'), 'the code would have been theirs')
+  attacker.searchParams.set('redirect_uri', begun.searchParams.get('redirect_uri')!)
+  await t.rejects(bench.people.visit(attacker.href), /400/, 'nor does the true one send anybody there')
+})
+
 test('of several callbacks of one attempt at once at most one makes a session', async (t) => {
   const { organization, provider } = await world()
   const browser = bench.browser()
@@ -228,7 +246,7 @@ test('a code without its verifier, a state that is changed, and a denial end in 
 })
 
 test('programs are told in JSON', async (t) => {
-  const response = await fetch(`${bench.server.apiUrl}/sign-in/callback?code=a&state=b`)
+  const response = await fetch(`${bench.server.apiUrl}/sign-in/none/callback?code=a&state=b`)
   t.equal(response.status, 400)
   t.match(await response.json(), { error: { code: 400, message: /not begun in this browser/ } })
   const unknown = await fetch(`${bench.server.apiUrl}/sign-in/01a1f979-1e43-72a7-b412-56634c02ee45`)

@@ -28,7 +28,7 @@ async function attempt(provider: LyingProvider, id: string): Promise<{ status: n
   const there = await browser.open(`/api/v1/sign-in/${id}`)
   if (there.status !== 302) return { status: there.status, session: false }
   const query = provider.back(new URL(there.headers.get('location')!).searchParams)
-  const { status } = await browser.open(`/api/v1/sign-in/callback?${query}`, 'cross-site')
+  const { status } = await browser.open(`/api/v1/sign-in/${id}/callback?${query}`, 'cross-site')
   return { status, session: browser.cookies.has(SESSION_COOKIE) }
 }
 
@@ -48,7 +48,7 @@ test('a provider that tells the truth signs in, with a secret and without', asyn
     code: 'a-code',
     client_id: 'sluice',
     code_verifier: /^[\w-]{43}$/,
-    redirect_uri: `${bench.server.apiUrl}/sign-in/callback`,
+    redirect_uri: `${bench.server.apiUrl}/sign-in/${open.id}/callback`,
   })
   const secret = { client_secret: 'a:secret / %' }
   const basic = await liar(t, secret)

@@ -12,6 +12,8 @@ export interface PeopleProvider {
   readonly issuer: string
   /** Who comes next: the subject. Null is refused as one without access to the client. */
   account: string | null
+  /** Where it sends people back to. */
+  readonly redirectUris: Set<string>
   /** The whole way of a browser there, from where we have sent it to the address it is sent back to. */
   visit(url: string): Promise<URL>
 }
@@ -22,10 +24,8 @@ interface PeopleProviderOptions {
   readonly host?: '127.0.0.1' | 'localhost'
 }
 
-/** @param redirectUri where it sends people back to */
 export async function startPeopleProvider(
   lifetime: Lifetime,
-  redirectUri: string,
   { algorithm = 'ES256', host = '127.0.0.1' }: PeopleProviderOptions = {},
 ): Promise<PeopleProvider> {
   const server = createServer()
@@ -42,7 +42,7 @@ export async function startPeopleProvider(
       {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
-        redirect_uris: [redirectUri],
+        redirect_uris: ['https://nobody.example/'],
         id_token_signed_response_alg: algorithm,
       },
     ],
@@ -57,7 +57,14 @@ export async function startPeopleProvider(
       claims: () => ({ sub: id, oid: `object-${id}`, email: `${id}@example.com` }),
     }),
   })
-  const people: PeopleProvider = { issuer, account: 'ann', visit: (url) => visit(url, issuer) }
+  const redirectUris = new Set<string>()
+  provider.Client.prototype.redirectUriAllowed = (uri: string) => redirectUris.has(uri)
+  const people: PeopleProvider = {
+    issuer,
+    account: 'ann',
+    redirectUris,
+    visit: (url) => visit(url, issuer),
+  }
   const serve = provider.callback()
   server.on('request', (request, response) => {
     if (request.url?.startsWith('/interaction/') === true) void interact(provider, people, request, response)

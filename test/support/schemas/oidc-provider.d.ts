@@ -19,6 +19,7 @@ declare module 'oidc-provider' {
       readonly accountId: string
       readonly clientId: string
     }) => Grant
+    readonly Client: { readonly prototype: { redirectUriAllowed: (uri: string) => boolean } }
     callback(): (request: IncomingMessage, response: ServerResponse) => void
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>
     interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>

@@ -27,7 +27,7 @@ export class SignInBench {
     const settings = { SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on', SLUICE_EXCHANGES_PER_MINUTE: '0', ...env }
     const server = await startGateway({ env: settings })
     lifetime.after(() => server.stop())
-    const people = await startPeopleProvider(lifetime, `${server.apiUrl}/sign-in/callback`)
+    const people = await startPeopleProvider(lifetime)
     return new SignInBench(server, people)
   }
 
@@ -79,17 +79,24 @@ export class SignInBench {
     await this.made('DELETE', `/scim/v2/Users/${id}`, undefined, token)
   }
 
-  /** A sign-in provider for the people of a directory; its id. */
-  async newProvider({ key }: Organization, directory: Directory | null, more: object = {}): Promise<string> {
+  /** A sign-in provider for the people of a directory, whom `people` knows; its id. */
+  async newProvider(
+    { key }: Organization,
+    directory: Directory | null,
+    more: object = {},
+    people = this.people,
+  ): Promise<string> {
     const wish = {
       name: 'people',
-      issuer: this.people.issuer,
+      issuer: people.issuer,
       client_id: CLIENT.id,
       client_secret: CLIENT.secret,
       connection_id: directory?.id ?? null,
       ...more,
     }
-    return (await this.made('POST', '/sign-in-providers', wish, key)).data.id
+    const { data } = await this.made('POST', '/sign-in-providers', wish, key)
+    if (data.issuer === people.issuer) people.redirectUris.add(data.redirect_uri)
+    return data.id
   }
 
   browser(): BrowserCalls {
