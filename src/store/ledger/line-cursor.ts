@@ -7,6 +7,8 @@ const NINE = 0x39
 const QUOTE = 0x22
 const COMMA = 0x2c
 const BACKSLASH = 0x5c
+const LIST = 0x5b
+const OBJECT = 0x7b
 
 export class LineCursor {
   #line = ''
@@ -17,8 +19,8 @@ export class LineCursor {
     this.at = at
   }
 
-  /** A whole number, and passes the character behind it; NaN where there is none. */
-  whole(): number {
+  /** A whole number, and passes the character behind it; NaN where it is none, or does not end with that character. */
+  whole(end: string): number {
     const line = this.#line
     const begin = this.at
     let at = begin
@@ -30,7 +32,7 @@ export class LineCursor {
       at++
     }
     this.at = at + 1
-    return at === begin ? Number.NaN : number
+    return at === begin || line[at] !== end ? Number.NaN : number
   }
 
   /** Passes that text; false where another one stands. */
@@ -43,13 +45,14 @@ export class LineCursor {
   /** Passes an object of figures, whose names are ours and hold no brackets, and the comma behind it. */
   passesFigures(): boolean {
     if (this.passes('{},')) return true
+    if (this.#line.charCodeAt(this.at) !== OBJECT) return false
     const end = this.#line.indexOf('},', this.at)
     if (end < 0) return false
     this.at = end + 2
     return true
   }
 
-  /** Passes so many values with their commas: numbers, null, and texts without an escape. */
+  /** Passes so many values with their commas: numbers, truth values, null, and texts without an escape. */
   passesValues(count: number): boolean {
     const line = this.#line
     let at = this.at
@@ -60,7 +63,7 @@ export class LineCursor {
         while (code !== QUOTE && code !== BACKSLASH && at < line.length)
         if (code !== QUOTE) return false
         at++
-      }
+      } else if (code === LIST || code === OBJECT) return false
       while (line.charCodeAt(at) !== COMMA) if (++at >= line.length) return false
       at++
     }

@@ -77,13 +77,6 @@ export function byokField(byokCost: number | undefined): string {
   return byokCost === undefined || byokCost === 0 ? '' : ` ${byokCost}`
 }
 
-/** Stands for a text that is the same as the one it is compared with. */
-const SAME_TEXT = 0
-
-/**
- * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
- * three times as long. In the order of `DETAIL_MEMBERS`.
- */
 /** What the detail of a C line says went on the caller's own account; undefined where nothing did. */
 export function byokCostIn(detail: string): number | undefined {
   if (!/,\d+\]$/.test(detail)) return undefined
@@ -91,6 +84,13 @@ export function byokCostIn(detail: string): number | undefined {
   return typeof last === 'number' ? last : undefined
 }
 
+/** Stands for a text that is the same as the one it is compared with. */
+const SAME_TEXT = 0
+
+/**
+ * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
+ * three times as long. In the order of `DETAIL_MEMBERS`.
+ */
 function encodeDetail({ units, detail, byokCost }: LedgerRowContent): string {
   const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
   const { finish, nativeFinish, serviceTier, mediaParts, audioParts } = detail

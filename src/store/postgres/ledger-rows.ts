@@ -125,14 +125,14 @@ export class RowColumns {
   /** `C id cost coverage outcome promptTokens completionTokens`, maybe `byokCost`, and the detail. */
   #addClosed(line: string, kind: 'call' | 'part'): void {
     const cursor = this.#cursor
-    this.#costs.push(cursor.whole())
-    const coverage = cursor.whole()
-    const outcome = cursor.whole()
-    this.#prompts.push(cursor.whole())
-    this.#completions.push(cursor.whole())
+    this.#costs.push(cursor.whole(' '))
+    const coverage = cursor.whole(' ')
+    const outcome = cursor.whole(' ')
+    this.#prompts.push(cursor.whole(' '))
+    this.#completions.push(cursor.whole(' '))
     let isDetail = cursor.passes('[')
     if (!isDetail) {
-      cursor.whole()
+      cursor.whole(' ')
       isDetail = cursor.passes('[')
     }
     const tailAt = isDetail ? cursor.at - 1 : line.indexOf(' [') + 1
@@ -143,7 +143,7 @@ export class RowColumns {
   /** `L id upstreamCost promptTokens completionTokens` and the detail. */
   #addLost(line: string): void {
     const tail = line.slice(line.indexOf(' [') + 1)
-    for (const column of [this.#costs, this.#prompts, this.#completions]) column.push(this.#cursor.whole())
+    for (const column of [this.#costs, this.#prompts, this.#completions]) column.push(this.#cursor.whole(' '))
     const [model, provider, , fault, , durationMs] = parseTail(tail)
     const named = encodeTraits([model, model, provider, ''], fault)
     this.#addRest(tail, Number(durationMs), { kind: LOST, outcome: 0, coverage: 0, ...named })
@@ -169,8 +169,8 @@ export class RowColumns {
       names = cursor.since(namesAt)
     }
     if (!cursor.passesValues(DURATION - API - 1)) return null
-    const durationMs = cursor.whole()
-    if (!cursor.passesValues(FAULT - DURATION - 1)) return null
+    const durationMs = cursor.whole(',')
+    if (Number.isNaN(durationMs) || !cursor.passesValues(FAULT - DURATION - 1)) return null
     if (cursor.passes(NO_FAULT)) return { names, fault: NO_FAULT, durationMs }
     const faultAt = cursor.at
     return cursor.passesValues(1) ? { names, fault: cursor.since(faultAt), durationMs } : null

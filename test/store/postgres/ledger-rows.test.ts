@@ -5,7 +5,7 @@ import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
 import { encodeClosedLine, encodeLostLine, encodePayerLine } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { RowColumns } from '../../../src/store/postgres/ledger-rows.js'
-import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
+import { ledgerRow, words } from '../../support/arbitraries/ledger-rows.js'
 import { hashOf } from '../../support/data/accounts.js'
 
 const LOST = {
@@ -88,6 +88,53 @@ test('columns are what a parser finds in the lines, whatever stands in them', (t
       )
     }),
     { numRuns: 200 },
+  )
+  t.end()
+})
+
+/** As it goes into a column; what is no number of ours counts as none. */
+function wholeOf(value: unknown): number {
+  const whole = Math.round(Number(value))
+  return Number.isSafeInteger(whole) ? whole : 0
+}
+
+test('details that stand in a line otherwise than ours do are read as the parser reads them', (t) => {
+  const [row] = fc.sample(ledgerRow, { seed: 4, numRuns: 1 })
+  const front = encodeClosedLine(row!).split(' ').slice(0, 7).join(' ')
+  const units = fc.dictionary(fc.constantFrom('a', 'b'), fc.nat())
+  const number = fc.oneof(fc.double({ noNaN: true }), fc.nat())
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), words, number, fc.constant('",[{},'))
+  const detail = fc.oneof(
+    fc.array(value, { maxLength: 20 }),
+    fc.tuple(
+      units,
+      value,
+      value,
+      words,
+      words,
+      fc.nat(),
+      fc.nat(),
+      number,
+      value,
+      value,
+      value,
+      value,
+      value,
+    ),
+  )
+  fc.assert(
+    fc.property(detail, (values) => {
+      const tail = JSON.stringify(values)
+      const columns = new RowColumns()
+      columns.add(toBytes(encodePayerLine(row!)), toBytes(`${front} ${tail}\n`), 0)
+      const [{ kind, figures }] = rowsOf(columns) as [ReturnType<typeof rowsOf>[0]]
+      const [, model, , provider, api, , , durationMs, , , , fault] = JSON.parse(tail) as unknown[]
+      const texts = [model, provider, api, fault].map((text) =>
+        inColumn(typeof text === 'string' ? text : ''),
+      )
+      t.strictSame([...kind.slice(4, 7), kind[8], figures[4]], [...texts, wholeOf(durationMs)])
+    }),
+    { numRuns: 1_000 },
   )
   t.end()
 })
