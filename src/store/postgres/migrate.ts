@@ -171,7 +171,9 @@ function pendingOf(
       )
     }
     if (own !== undefined && own.checksum !== checksum) {
-      throw new UnusableDatabase(`the database was made by another ${name} than this release has`)
+      throw new UnusableDatabase(
+        `the database was made by a release with another ${name} than this one; use that release, or name an empty database`,
+      )
     }
   }
   const last = applied.at(-1)
