@@ -225,6 +225,9 @@ function endpointPorts(
     files: {
       files: store.files,
       accounts: store.accounts,
+      keysOf: inference.keysOf,
+      catalog: inference.catalog,
+      spool: parts.spool,
       fileBytes: config.limits.uploadBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },

@@ -33,15 +33,17 @@ export class FaultLog {
 
   /**
    * Our own failures are errors, a deadline of ours is a warning, what callers do wrong is told up to a number.
-   * Saturation, and how a provider failed (which the log of calls tells), are for debugging only. `path`: of a call
-   * that no operation answers.
+   * Saturation, and how a provider failed an inference (which the log of calls tells), are for debugging only; how it
+   * failed another call is told as a refusal. `path`: of a call that no operation answers.
    */
   record(fault: Fault, status: number, operation: string, call: HttpCall, path?: string): void {
     const log = this.#log
-    const ofProvider = fault.generation !== null && fault.kind !== 'internal'
+    const { generation, kind, metadata, cause } = fault
+    const ofInference = generation !== null && kind !== 'internal'
+    const ofProvider = !ofInference && kind !== 'internal' && metadata?.provider_name !== undefined
     // What this server says it does not do is no failure of its own.
-    const isRefusal = (status < 500 || fault.kind === 'not-implemented') && !ofProvider
-    const ours = !isRefusal && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
+    const isRefusal = (status < 500 || kind === 'not-implemented' || ofProvider) && !ofInference
+    const ours = !isRefusal && !ofInference && (kind !== 'unavailable' || cause !== undefined)
     if (isRefusal) {
       if (!this.#tellsRefusals || !this.#refusals.take()) return
     } else if (!ours && !log.isLevelEnabled('debug')) return
@@ -53,7 +55,7 @@ export class FaultLog {
     else if (ours) log.error({ ...line, detail, err: fault.cause ?? fault }, 'call failed')
     else if (log.isLevelEnabled('debug'))
       log.debug({ ...line, detail, ...describeFault(fault) }, 'call refused')
-    else log.info({ ...line, ...describeFault(fault) }, 'call refused')
+    else log.info({ ...line, ...(ofProvider && { detail }), ...describeFault(fault) }, 'call refused')
   }
 }
 

@@ -29,6 +29,8 @@ export interface HttpCall {
   readonly aborted: boolean
   /** Calls `callback` once when that happens; at once when it has happened already. */
   onAbort(callback: () => void): void
+  /** Only the head of the answer is sent (HEAD): its body is neither started nor opened. Absent where that is not told. */
+  readonly headOnly?: boolean
   /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
   disconnect?(): void
 }

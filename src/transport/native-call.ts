@@ -77,7 +77,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     protected readonly res: HttpResponse,
     protected readonly route: Route,
     protected readonly server: ServerState,
-    protected readonly headOnly: boolean,
+    readonly headOnly: boolean,
     arrivedAt: number,
   ) {
     super(arrivedAt)

@@ -92,8 +92,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/providers/audio/',
     'services of speech and transcription, and what all that speak or listen share',
-    `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
-     type:src/upstream/port.ts`,
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/',
   ),
   rule(
     'src/gateway/providers/openai/',

@@ -33,6 +33,22 @@ test('a refusal is one line with operation, field and message, and without what 
   t.notMatch(JSON.stringify(lines), 'the reason')
 })
 
+test('a provider that fails a call outside inference is no error of ours, and its line says how', async (t) => {
+  const { faults, lines } = logAt('info')
+  const metadata = { error_type: 'provider_unavailable', provider_name: 'theirs' } as const
+  const fault = new Fault('provider-failed', { metadata, detail: 'theirs: answered 500', cause: new Error() })
+  faults.record(fault, 502, 'read_file', CALL)
+  faults.record(new Fault('unavailable', fault), 503, 'read_file', CALL)
+  faults.record(fault.withGeneration({ id: 'gen-1', serviceMetadata: null }), 502, 'chat', CALL)
+  t.match(lines, [
+    { level: 30, operation: 'read_file', status: 502, detail: 'theirs: answered 500' },
+    { level: 30, operation: 'read_file', status: 503 },
+  ])
+  t.equal(lines.length, 2)
+  faults.record(new Fault('internal', { metadata }), 500, 'chat', CALL)
+  t.match(lines[2], { level: 50, status: 500 })
+})
+
 test('a call without an operation is told with its path, and a key in it is not', async (t) => {
   const { faults, lines } = logAt('info')
   faults.record(

@@ -1,8 +1,10 @@
-import { Fault, invalidInput, throwFault } from '../../base/fault.js'
-import { type MaybePromise, mapMaybe } from '../../base/maybe-promise.js'
+import { Fault, invalidInput } from '../../base/fault.js'
+import { mapMaybe } from '../../base/maybe-promise.js'
 import type { Principal } from '../../base/principal.js'
+import type { Catalog } from '../../gateway/catalog/catalog.js'
+import { FILE_PROVIDERS, ownFileAccount } from '../../gateway/files/own-account.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
 import {
   choiceParam,
   type FieldValues,
@@ -13,9 +15,14 @@ import {
   type TextField,
 } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
+import type { OwnProviderKey } from '../../identity/provider-keys.js'
 import type { AccountStore } from '../../store/account-store.js'
-import type { FileListQuery, FileRecord, FileStore } from '../../store/file-store.js'
-import { DOWNLOAD_HEADERS, downloadReply } from './download.js'
+import type { FileListQuery, FileStore } from '../../store/file-store.js'
+import type { Spool } from '../../store/spool.js'
+import { accountFilePlace } from './account-files.js'
+import { DOWNLOAD_HEADERS } from './download.js'
+import { keptFiles } from './kept-files.js'
+import type { FilePlace } from './place.js'
 import {
   DeletedFile,
   ENCODING_HEADERS,
@@ -24,13 +31,17 @@ import {
   fileEncodingFor,
   UPLOAD_FORM,
 } from './schema.js'
-import { receiveUpload } from './upload.js'
 
 const operation = endpointGroup({ tag: 'Files', dialect: gateway, access: 'own-key' })
 
 export interface FilePorts {
   readonly files: FileStore
   readonly accounts: AccountStore
+  /** What callers have of keys with providers, for files that lie there. */
+  readonly keysOf: (caller: Principal) => readonly OwnProviderKey[]
+  readonly catalog: () => Catalog
+  /** For uploads on their way to a provider. */
+  readonly spool: Spool
   /** Most bytes of a file. */
   readonly fileBytes: number
   /** Most time for an upload or a download. */
@@ -54,9 +65,9 @@ function fileIdText(description: string): TextField<string | null> {
 const SCOPE_QUERY = {
   workspace_id: optionalUuidParam('Workspace of the files; the caller’s default one when absent.'),
   provider: choiceParam(
-    ['openai', 'anthropic'],
+    FILE_PROVIDERS,
     null,
-    'Files that lie with this provider, with a key of your own for it.',
+    'Files that lie with a provider of this kind, in the account of a key of your own for it.',
   ),
 }
 
@@ -71,6 +82,9 @@ const LIST_QUERY = {
   before_id: fileIdText('Only files that stand before this one in the list.'),
 }
 
+/** How a provider fails, where files lie with it. */
+const PROVIDER_FAULTS = ['rate-limited', 'provider-failed'] as const
+
 /** Files of a workspace (contract/gateway 8, contract/decisions 3, 32 and 33). */
 export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   operation('create_file', `POST ${PATH}`, {
@@ -81,10 +95,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     bodyLimit: ports.fileBytes + FORM_BYTES,
     deadlineMs: ports.deadlineMs,
     replies: { 200: { description: 'The file, on disk', schema: FileAnswer } },
-    faults: ['forbidden', 'unavailable'],
-    handle: async ({ caller, query }, call) => {
-      const workspace = resolveWorkspace(caller, query, ports.accounts)
-      return jsonReply(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
+    faults: ['forbidden', 'unavailable', ...PROVIDER_FAULTS],
+    handle: async (input, call) => {
+      const file = await placeOf(input, call, ports).create(call)
+      return jsonReply(200, fileEncodingFor(call).file(file))
     },
   }),
   operation('list_files', `GET ${PATH}`, {
@@ -92,13 +106,11 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     query: LIST_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'A page of files', schema: FileListAnswer } },
-    faults: ['forbidden'],
-    handle: ({ caller, query }, call) => {
-      const workspace = resolveWorkspace(caller, query, ports.accounts)
+    faults: ['forbidden', 'unavailable', ...PROVIDER_FAULTS],
+    handle: (input, call) => {
       const encoding = fileEncodingFor(call)
-      return mapMaybe(ports.files.filesOf(workspace, fileListQuery(query)), (page) =>
-        jsonReply(200, encoding.list(page)),
-      )
+      const page = placeOf(input, call, ports).list(fileListQuery(input.query))
+      return mapMaybe(page, (told) => jsonReply(200, encoding.list(told)))
     },
   }),
   operation('read_file', `GET ${PATH}/{file_id}`, {
@@ -107,10 +119,11 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     query: SCOPE_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'The file', schema: FileAnswer } },
-    faults: ['forbidden', 'item-not-found'],
+    faults: ['forbidden', 'item-not-found', 'unavailable', ...PROVIDER_FAULTS],
     handle: (input, call) => {
       const encoding = fileEncodingFor(call)
-      return mapMaybe(findRequestedFile(input, ports), (file) => jsonReply(200, encoding.file(file)))
+      const file = placeOf(input, call, ports).read(input.params.file_id)
+      return mapMaybe(file, (told) => jsonReply(200, encoding.file(told)))
     },
   }),
   operation('delete_file', `DELETE ${PATH}/{file_id}`, {
@@ -119,10 +132,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     query: SCOPE_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
-    faults: ['forbidden', 'item-not-found', 'unavailable'],
+    faults: ['forbidden', 'item-not-found', 'unavailable', ...PROVIDER_FAULTS],
     handle: async (input, call) => {
-      const { id } = await findRequestedFile(input, ports)
-      if (!(await ports.files.removeFile(id))) throwFault('item-not-found')
+      const id = input.params.file_id
+      await placeOf(input, call, ports).remove(id)
       return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
   }),
@@ -148,27 +161,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
         headers: { 'Content-Range': 'The size of the content' },
       },
     },
-    faults: ['forbidden', 'item-not-found', 'internal'],
-    handle: async (input, call) => downloadReply(await findRequestedFile(input, ports), call, ports.files),
+    faults: ['forbidden', 'item-not-found', 'internal', 'unavailable', ...PROVIDER_FAULTS],
+    handle: async (input, call) => placeOf(input, call, ports).content(input.params.file_id, call),
   }),
 ]
-
-interface FileCallInput {
-  readonly caller: Principal
-  readonly params: FieldValues<typeof FileId>
-  readonly query: FieldValues<typeof SCOPE_QUERY>
-}
-
-/** The file that a call names. Fails with `item-not-found` also when it lies in another workspace. */
-function findRequestedFile(
-  { caller, params, query }: FileCallInput,
-  { files, accounts }: FilePorts,
-): MaybePromise<FileRecord> {
-  const workspaceId = resolveWorkspace(caller, query, accounts)
-  return mapMaybe(files.file(params.file_id), (file) =>
-    file?.workspaceId === workspaceId ? file : throwFault('item-not-found'),
-  )
-}
 
 /** Fails when the places contradict each other. */
 function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQuery {
@@ -184,11 +180,28 @@ function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQuery {
 }
 
 const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })
-/** Keys of callers for providers are not kept by this server, so no caller has one. */
 const NO_OWN_KEY = invalidInput(
   ['query', 'provider'],
-  'needs a key of your own for this provider, and none can be kept here yet: without it the files of this server are meant',
+  'needs a key of your own for this provider: one of this workspace or, with a management key, of the organization. Without it the files of this server are meant',
 )
+
+interface FileCallInput {
+  readonly caller: Principal
+  readonly query: FieldValues<typeof SCOPE_QUERY>
+}
+
+/** The files that a call is about. Fails with `forbidden` and `invalid-input` where there are none such. */
+function placeOf({ caller, query }: FileCallInput, call: HttpCall, ports: FilePorts): FilePlace {
+  const workspaceId = resolveWorkspace(caller, query, ports.accounts)
+  const { provider } = query
+  if (provider === null) return keptFiles(caller.organizationId, workspaceId, ports)
+  const keys = ports.keysOf({ ...caller, workspaceId })
+  // A key of the whole organization opens an account in which files of all workspaces lie.
+  const usable = caller.kind === 'management' ? keys : keys.filter((key) => key.workspaceId === workspaceId)
+  const account = ownFileAccount(ports.catalog(), usable, provider)
+  if (account === null) throw NO_OWN_KEY
+  return accountFilePlace(account, caller, call, ports)
+}
 
 /**
  * The workspace that was asked for, or the caller's default one: a management key's is the organization's first.
@@ -196,7 +209,7 @@ const NO_OWN_KEY = invalidInput(
  */
 function resolveWorkspace(
   caller: Principal,
-  { workspace_id: asked, provider }: FieldValues<typeof SCOPE_QUERY>,
+  { workspace_id: asked }: FieldValues<typeof SCOPE_QUERY>,
   accounts: AccountStore,
 ): string {
   const { workspaceId: own, organizationId } = caller
@@ -204,7 +217,6 @@ function resolveWorkspace(
     const isOwn = own === null && accounts.workspace(asked)?.organizationId === organizationId
     if (!isOwn) throw OTHER_WORKSPACE
   }
-  if (provider !== null) throw NO_OWN_KEY
   const workspace = asked ?? own ?? accounts.workspacesOf(organizationId)[0]?.id
   if (workspace === undefined) throw OTHER_WORKSPACE
   return workspace

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { recordEncoder } from '../../http/answers.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
-import type { FileListPage, FileRecord } from '../../store/file-store.js'
+import type { ToldFile, ToldFilePage } from './place.js'
 
 const File = nameSchema(
   'File',
@@ -14,12 +14,12 @@ const File = nameSchema(
     id: z.string(),
     type: z.literal('file'),
     filename: z.string(),
-    mime_type: z.string().meta({ description: 'Told by the content.' }),
+    mime_type: z.string().meta({ description: 'Told by the content, of a file at a provider by that.' }),
     size_bytes: z.int(),
     created_at: z.string(),
-    downloadable: z
-      .boolean()
-      .meta({ description: 'Whether the server made it: no other file can be downloaded.' }),
+    downloadable: z.boolean().meta({
+      description: 'Whether the server made it, or its provider hands it out: no other can be downloaded.',
+    }),
   }),
 )
 
@@ -64,7 +64,11 @@ export const UPLOAD_FORM = {
         contentMediaType: 'application/octet-stream',
         description: 'The file; not empty.',
       },
-      purpose: { type: 'string', maxLength: 64, description: 'What it is for; kept and shown.' },
+      purpose: {
+        type: 'string',
+        maxLength: 64,
+        description: 'What it is for; kept and shown. At a provider one that it knows.',
+      },
     },
     required: ['file'],
   },
@@ -77,8 +81,8 @@ export const UPLOAD_FORM = {
 export const ENCODING_HEADERS = ['user-agent', 'anthropic-version'] as const
 
 interface FileEncoding {
-  file(file: FileRecord): object
-  list(list: FileListPage): object
+  file(file: ToldFile): object
+  list(list: ToldFilePage): object
   deleted(id: string): object
 }
 
@@ -111,11 +115,11 @@ const OPENAI: FileEncoding = {
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, object: 'file', deleted: true }),
 }
 
-function encodeNativeFile(file: FileRecord): z.infer<typeof File> {
+function encodeNativeFile(file: ToldFile): z.infer<typeof File> {
   return encodeFileRecord({ ...file, type: 'file', downloadable: file.origin === 'created' })
 }
 
-function encodeOpenAiFile(file: FileRecord): z.infer<typeof OpenAiFile> {
+function encodeOpenAiFile(file: ToldFile): z.infer<typeof OpenAiFile> {
   return {
     id: file.id,
     object: 'file',
@@ -127,6 +131,6 @@ function encodeOpenAiFile(file: FileRecord): z.infer<typeof OpenAiFile> {
   }
 }
 
-function encodePageEnds(files: readonly FileRecord[], hasMore: boolean) {
+function encodePageEnds(files: readonly ToldFile[], hasMore: boolean) {
   return { has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null }
 }

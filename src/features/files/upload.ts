@@ -1,8 +1,7 @@
 /** From the form of an upload to a stored file, without holding it in memory. */
 import { Fault, invalidInput, ValidationIssue } from '../../base/fault.js'
-import type { Principal } from '../../base/principal.js'
 import type { HttpCall } from '../../http/endpoint.js'
-import { type MultipartFields, readFileForm } from '../../http/multipart.js'
+import { type FormFile, type MultipartFields, readFileForm } from '../../http/multipart.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64
@@ -23,22 +22,32 @@ interface UploadOptions {
  */
 export async function receiveUpload(
   call: HttpCall,
-  { organizationId }: Principal,
+  organizationId: string,
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
   const asked = files.requireRoom(organizationId)
   if (asked instanceof Promise) await asked
-  const { fields, file } = await readFileForm(call, { fileBytes }, () => files.beginFile(organizationId))
+  const form = await readFileForm(call, { fileBytes }, () => files.beginFile(organizationId))
   try {
-    const purpose = readPurpose(fields)
-    if (file === null) throw new Fault('invalid-input', { issues: [FILE_MISSING] })
-    if (file.size === 0) throw invalidInput(['body', 'file'], 'must not be empty')
-    const filename = file.header.filename || DEFAULT_FILENAME
+    const { file, filename, purpose } = requireUpload(form)
     return await file.writer.commit({ organizationId, workspaceId, filename, origin: 'uploaded', purpose })
   } finally {
-    await file?.writer.abandon()
+    await form.file?.writer.abandon()
   }
+}
+
+interface UploadForm<Writer> {
+  readonly fields: MultipartFields
+  readonly file: FormFile<Writer> | null
+}
+
+/** What a form says of its file. Throws what is wrong with it. */
+export function requireUpload<Writer>({ fields, file }: UploadForm<Writer>) {
+  const purpose = readPurpose(fields)
+  if (file === null) throw new Fault('invalid-input', { issues: [FILE_MISSING] })
+  if (file.size === 0) throw invalidInput(['body', 'file'], 'must not be empty')
+  return { file, filename: file.header.filename || DEFAULT_FILENAME, purpose }
 }
 
 function readPurpose(fields: MultipartFields): string | null {

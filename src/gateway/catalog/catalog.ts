@@ -282,6 +282,11 @@ export class CallerKeyEndpoints {
     return endpoint
   }
 
+  /** The provider itself under that key. */
+  providerUnder({ id, secret }: CallerKey): CatalogProvider {
+    return this.#providerOf(id, secret).provider
+  }
+
   #providerOf(id: string, secret: string): KnownProvider {
     const before = this.#known.get(id)
     if (before?.secret === secret) return before

@@ -145,7 +145,7 @@ test('what cannot be named is 404, what is not one’s own 403, what cannot be a
       api.managementKey,
       contentOf(id, '?provider=anthropic'),
       400,
-      'provider: needs a key of your own for this provider, and none can be kept here yet: without it the files of this server are meant',
+      'provider: needs a key of your own for this provider: one of this workspace or, with a management key, of the organization. Without it the files of this server are meant',
     ],
     [
       'an unknown provider',

@@ -227,7 +227,7 @@ test('parameters that cannot be are 400, ids that cannot be are 404, no credenti
     ['?provider=google', 'provider: must be one of openai, anthropic'],
     [
       '?provider=openai',
-      'provider: needs a key of your own for this provider, and none can be kept here yet: without it the files of this server are meant',
+      'provider: needs a key of your own for this provider: one of this workspace or, with a management key, of the organization. Without it the files of this server are meant',
     ],
     ['?limit=0', 'limit: must be at least 1'],
     ['?limit=1001', 'limit: must be at most 1000'],

@@ -1,8 +1,10 @@
 /** Files and directory groups as they are served: real store, real pipeline, in-memory transport. */
-import { fileEndpoints } from '../../../src/features/files/endpoints.js'
+import { fail } from 'node:assert/strict'
+import { type FilePorts, fileEndpoints } from '../../../src/features/files/endpoints.js'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
+import { buildCatalog } from '../../../src/gateway/catalog/catalog.js'
 import { BodyBudget } from '../../../src/http/body-budget.js'
 import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
 import { peopleOf } from '../../../src/identity/people.js'
@@ -51,6 +53,13 @@ export interface FileApi {
 export const BOUNDARY = 'xxBOUNDARYxx'
 export const FILE_LIMIT = 200_000
 
+/** What lies at providers is tested against the built server. */
+const NO_PROVIDERS: Pick<FilePorts, 'keysOf' | 'catalog' | 'spool'> = {
+  keysOf: () => [],
+  catalog: () => buildCatalog({ providers: {}, models: [], aliases: {} } as never, {} as never),
+  spool: { beginWrite: () => fail('nothing is spooled') },
+}
+
 interface FileApiOptions {
   readonly permissions?: PermissionOverrides
   /** Puts something in front of the store. */
@@ -67,7 +76,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   const endpoints = [
     ...keyEndpoints(accounts, people, NO_USAGE, clock),
     ...organizationEndpoints(accounts, people, clock),
-    ...fileEndpoints({ files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
+    ...fileEndpoints({ ...NO_PROVIDERS, files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
     ...scimEndpoints({ scim, directory: store.directory, accounts, clock }),
   ]
   const permissions = options.permissions ?? new Map()

@@ -34,7 +34,7 @@ const MOST_BYTES = 32 * 1024 * 1024
 const MOST_FILES = 16
 const LONGEST_FETCH_MS = 30_000
 /** The server's files are a beta of it. */
-const FILES_BETA = ['anthropic-beta', 'files-api-2025-04-14']
+export const FILES_BETA = ['anthropic-beta', 'files-api-2025-04-14'] as const
 
 type MessagesCall = ProviderCall<MessagesRequest>
 

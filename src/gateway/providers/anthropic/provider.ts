@@ -11,12 +11,14 @@ import type {
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import { isForeignCitation } from '../../translation/citations.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
+import { accountFiles } from '../http/account-files.js'
 import type { StreamFormat } from '../http/answer-format.js'
 import { MediaRoom } from '../http/media-room.js'
 import { addExtraMembers, ProviderServer, type ServerOptions, type WireObject } from '../http/server.js'
 import type { MessagesApi, Provider, ProviderCall } from '../port/provider.js'
 import { withManagedBreakpoints } from './cache-breakpoints.js'
 import { type KeepFile, withKeptFiles } from './created-files.js'
+import { ANTHROPIC_FILES } from './files.js'
 import { MESSAGE_MEDIA } from './message-media.js'
 import { answerEvents, isMessageStop, MessageEventReader, parseMessage } from './message-reader.js'
 import { writePlainBody } from './plain-body.js'
@@ -74,6 +76,7 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
   return {
     ...chatOverMessages(messages),
     messages,
+    files: accountFiles(server, ANTHROPIC_FILES),
     runsNativeTools: true,
     countMessages: (call, caller) =>
       new Promise((resolve) => {

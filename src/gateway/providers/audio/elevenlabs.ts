@@ -16,12 +16,12 @@ import {
   objectsIn,
   optionalMember,
 } from '../../formats/json-values.js'
+import { type FormFields, formBody } from '../http/form-body.js'
 import { DocumentExchange } from '../http/provider-exchange.js'
 import type { ProviderServer, ServerOptions, WireObject } from '../http/server.js'
 import { deferCall } from '../port/deferred-call.js'
 import { type ErrorMembers, rejectCall } from '../port/failure.js'
 import type { CallHandle, ProviderCall, SpeechApi, TranscriptionApi } from '../port/provider.js'
-import { type FormFields, formBody } from './form-body.js'
 import { fieldsOf, optionsFor } from './provider-options.js'
 import { type AudioService, serviceServer, serviceSource } from './service.js'
 import { SoundExchange } from './sound-exchange.js'

@@ -46,6 +46,11 @@ type CallBounds = Pick<UpstreamRequest, 'deadlineAt' | 'repeatable' | 'caller'>
 /** A request without what changes from call to call. */
 type RequestTemplate = Omit<UpstreamRequest, 'body' | keyof CallBounds>
 
+/** What it is sent for. */
+type SentFor = Pick<ProviderCall<RoutedRequest>, 'deadlineAt' | 'repeatable' | 'caller'>
+/** Whose answer it is. */
+type Answering = { readonly endpoint: { readonly provider: { readonly name: string } } }
+
 interface ServerFetch {
   readonly call: Pick<ProviderCall<RoutedRequest>, 'deadlineAt' | 'caller'>
   readonly receiver: UpstreamReceiver
@@ -112,7 +117,7 @@ export class ProviderServer {
   }
 
   /** Who answers the call, for the texts of its failures. */
-  source({ endpoint }: ProviderCall<RoutedRequest>): FailureSource {
+  source({ endpoint }: Answering): FailureSource {
     return { name: endpoint.provider.name, secrets: this.#secrets }
   }
 
@@ -132,7 +137,7 @@ export class ProviderServer {
   send(
     exchange: ProviderExchange<FailureReceiver, unknown>,
     request: Omit<UpstreamRequest, keyof CallBounds>,
-    { deadlineAt, repeatable, caller }: ProviderCall<RoutedRequest>,
+    { deadlineAt, repeatable, caller }: SentFor,
   ): CallHandle {
     const { method, origin, path, headers, body, timeouts, limits } = request
     // Member by member: to spread one object into another takes longer than all else here.

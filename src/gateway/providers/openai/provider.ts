@@ -10,6 +10,7 @@ import type {
   ContentPart,
 } from '../../formats/canonical.js'
 import { nonEmptyText, optionalMember } from '../../formats/json-values.js'
+import { accountFiles } from '../http/account-files.js'
 import type { StreamFormat } from '../http/answer-format.js'
 import {
   addExtraMembers,
@@ -24,6 +25,7 @@ import { openAiSpeech, openAiTranscription } from './audio.js'
 import { type CacheControlUse, defaultCacheControlUse, withMarksFor } from './cache-marks.js'
 import { CHAT_MEDIA } from './chat-media.js'
 import { openAiEmbeddings } from './embeddings.js'
+import { OPENAI_FILES } from './files.js'
 import { withPainters } from './images.js'
 import { writePlainBody } from './plain-body.js'
 import { openSpokenAnswers, type SealedIds, withSealedAnswers } from './spoken-answers.js'
@@ -72,6 +74,7 @@ export function openAiProvider(options: OpenAiOptions): Provider {
     speech: openAiSpeech(server),
     embeddings: openAiEmbeddings(server),
     transcription: openAiTranscription(server),
+    files: accountFiles(server, OPENAI_FILES),
   }
 }
 

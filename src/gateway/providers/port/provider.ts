@@ -18,6 +18,13 @@ import type {
 } from '../../formats/canonical.js'
 import type { Embeddings, EmbeddingsRequest } from '../../formats/embeddings.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
+import type {
+  AccountCall,
+  AccountFile,
+  AccountFilePage,
+  AccountFileQuery,
+  NewAccountFile,
+} from './account-files.js'
 
 /**
  * What a retry after a failure may assume: the provider never had the request, may have worked on it (and may
@@ -140,6 +147,28 @@ export type TranscriptionApi = ProviderApi<TranscriptionRequest, never, Transcri
 export type EmbeddingsApi = ProviderApi<EmbeddingsRequest, never, Embeddings>
 export type MessagesApi = ProviderApi<MessagesRequest, MessagesEvent, MessagesAnswer>
 
+/** Takes a content. After `onEnd` or `onFailure`, and after `cancel`, nothing more is called. */
+export interface ContentReceiver extends FailureReceiver {
+  /** The content will come. */
+  onHead(): void
+  /** Borrowed. */
+  onData(piece: Uint8Array): void
+  onEnd(): void
+}
+
+/**
+ * The files of one account. Promises reject with the fault that the caller is told. Ids become part of a path: whoever
+ * calls has seen to it that they are words.
+ */
+export interface AccountFiles {
+  create(call: AccountCall, file: NewAccountFile): Promise<AccountFile>
+  list(call: AccountCall, page: AccountFileQuery): Promise<AccountFilePage>
+  read(call: AccountCall, id: string): Promise<AccountFile>
+  remove(call: AccountCall, id: string): Promise<void>
+  /** Nothing is told before it has returned. Larger contents than `maxBytes` fail with `bad-request`. */
+  content(call: AccountCall, id: string, maxBytes: number, receiver: ContentReceiver): CallHandle
+}
+
 /** Every provider serves chat; one whose own format is another one translates. */
 export interface Provider extends ChatApi {
   /** Where it speaks text. Its `complete` is never called. */
@@ -150,6 +179,8 @@ export interface Provider extends ChatApi {
   readonly embeddings?: EmbeddingsApi
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
   readonly messages?: MessagesApi
+  /** The files of its account, where it keeps any. */
+  readonly files?: AccountFiles
   /** It runs tools under the names that the messages format has for them (contract/tools 3.12). */
   readonly runsNativeTools?: boolean
   /**

@@ -1,9 +1,16 @@
 /** A request as multipart/form-data (RFC 7578), its file read while it is sent. */
 import { randomBytes } from 'node:crypto'
 import type { StreamedRequestBody } from '../../../upstream/port.js'
-import type { AudioFile } from '../../formats/audio.js'
 
 export type FormFields = readonly (readonly [name: string, value: string])[]
+
+/** A file to send. */
+export interface SentFile {
+  readonly filename: string
+  /** Bytes without a type of their own when absent. */
+  readonly mediaType?: string
+  readonly bytes: StreamedRequestBody & { readonly size: number }
+}
 
 interface FormBody {
   readonly contentType: string
@@ -13,10 +20,10 @@ interface FormBody {
 }
 
 /** Fields in their order, and behind them the file, if there is one, in a part named `file`. */
-export function formBody(fields: FormFields, file: AudioFile | null): FormBody {
+export function formBody(fields: FormFields, file: SentFile | null): FormBody {
   const boundary = `sluice-${randomBytes(18).toString('base64url')}`
   const parts = fields.map(([name, value]) => formField(boundary, name, value))
-  const before = Buffer.from(parts.join('') + (file === null ? '' : filePartHead(boundary, file.filename)))
+  const before = Buffer.from(parts.join('') + (file === null ? '' : filePartHead(boundary, file)))
   const after = Buffer.from(`${file === null ? '' : '\r\n'}--${boundary}--\r\n`)
   async function* read(): AsyncIterable<Uint8Array> {
     yield before
@@ -34,9 +41,12 @@ function formField(boundary: string, name: string, value: string): string {
   return `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"\r\n\r\n${value}\r\n`
 }
 
-function filePartHead(boundary: string, filename: string): string {
+function filePartHead(
+  boundary: string,
+  { filename, mediaType = 'application/octet-stream' }: SentFile,
+): string {
   const disposition = `form-data; name="file"; filename="${escapeName(filename)}"`
-  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`
+  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${mediaType}\r\n\r\n`
 }
 
 /** As browsers write names: what would end the name or the line is percent-encoded. */
