@@ -26,9 +26,10 @@ const server = await startGateway({
   config: {
     limits: { upload_body_bytes: MOST_BYTES },
     providers: {
-      another: provider('openai', `${mirror.origin}/v1`, { timeouts: { headers_ms: 150 } }),
+      another: provider('openai', `${mirror.origin}/v1`),
       claude: provider('anthropic', claude.origin),
       openai: provider('openai', `${one.origin}/v1`),
+      silent: provider('openai', `${mirror.origin}/v1`, { timeouts: { headers_ms: 150 } }),
       zoo: provider('openai', `${mirror.origin}/v1`),
     },
     models: { 'acme/one': { endpoints: [{ provider: 'openai' }] } },
@@ -294,7 +295,7 @@ test('a provider that refuses or fails is told as such', async (t) => {
       },
     },
   })
-  const silent = await tenant(['another', CANARY])
+  const silent = await tenant(['silent', CANARY])
   mirror.script = () => {}
   await fails(t, silent.management, 'silence', 502)
   mirror.script = openai.script
