@@ -97,7 +97,10 @@ export class MappingService {
     return this.ports.scim.removeMapping(mapping.id, keepMembers, now, scimActorOf(caller, call))
   }
 
-  /** Who would gain a role and who would lose one; null when what it would change is not there. */
+  /**
+   * Who would gain a role and who would lose one; null when what it would change is not there. Fails with `conflict` as
+   * `createMapping`.
+   */
   async tryChange(caller: Principal, input: MappingTrialInput): Promise<RoleChange[] | null> {
     const trial = this.#trialOf(caller, input)
     return trial && tryMapping(trial, this.ports)
@@ -115,6 +118,10 @@ export class MappingService {
       const workspaceId = this.#ownWorkspace(caller, create.workspace_id)
       const scimGroupId = create.scim_group_id.toLowerCase()
       const mapping = { organizationId, workspaceId, scimGroupId }
+      const isThere = this.ports.scim
+        .mappingsOf(organizationId)
+        .some((each) => each.workspaceId === workspaceId && each.scimGroupId === scimGroupId)
+      if (isThere) throw new Fault('conflict')
       return { mapping, mappingId: null, role: create.role, keepMembers: false }
     }
     const mapping = this.findMapping(caller, (change ?? remove)?.id ?? '')

@@ -1,5 +1,5 @@
 /** What a change of a mapping would do, without doing it: who would gain a role, who would lose one (contract/directory 6). */
-import { largeTurn } from '../base/large-turns.js'
+import { TurnSlices } from '../base/turn-slices.js'
 import type { DirectoryStore, RoleReason } from '../store/directory-store.js'
 import type { ScimMapping, ScimRole, ScimStore } from '../store/scim-store.js'
 
@@ -31,14 +31,14 @@ interface GroupUser {
   readonly held: boolean
 }
 
-const PAGE = 500
+const PAGE = 250
 
-/** Everybody whose role would be another one, in the order of the group. Other calls run between its pages. */
+/** Everybody whose role would be another one, in the order of the group. Other calls run in between. */
 export async function tryMapping(trial: MappingTrial, ports: TrialPorts): Promise<RoleChange[]> {
   const changes: RoleChange[] = []
-  let seen = 0
+  const slices = new TurnSlices()
   for (const user of usersOf(trial.mapping, ports)) {
-    if (++seen % PAGE === 0) await largeTurn()
+    if (slices.isOver) await slices.next()
     const change = changeFor(trial, user, ports)
     if (change.roleBefore !== change.roleAfter) changes.push(change)
   }

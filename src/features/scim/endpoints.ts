@@ -82,7 +82,7 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     query: PAGING_QUERY,
     examples: { change: { change: { id: '01a1fa30-c4da-7b0f-b302-bb9ccaa59df7', role: 'admin' } } },
     replies: { 200: { description: 'A page of changes, and how many there are', schema: MappingTrialOut } },
-    faults: ['item-not-found'],
+    faults: ['item-not-found', 'conflict'],
     handle: async ({ caller, body, query }) => {
       const changes = (await mappings.tryChange(caller, body)) ?? throwFault('item-not-found')
       return jsonReply(
