@@ -64,7 +64,6 @@ const REFUSED = {
     detail: 'the member is not active or has no role in the workspace of the key',
   }),
 }
-const WRONG_KIND = new Fault('unauthenticated', { detail: 'the credential is no key' })
 const NOT_BY_TOKEN = new Fault('forbidden', { note: 'Access tokens cannot perform this operation' })
 const NOT_BY_SESSION = new Fault('forbidden', {
   note: 'A member performs this operation with a key of its own, not by a session',
@@ -120,7 +119,7 @@ export function createAuthority(
 
   function admitSubject(subject: SessionSubject | Fault | null, needed: NeededAccess): Principal {
     if (subject === null) throw MISSING
-    if (subject instanceof Fault) throw subject
+    if (subject instanceof Fault) throw refusalOfKind(needed, subject)
     if ('keyHash' in subject) return admitKey(accounts.key(subject.keyHash), needed, false)
     return admitMember(subject.memberId, needed)
   }
@@ -155,8 +154,10 @@ export function createAuthority(
       if (needed === 'anyone') return ANONYMOUS
       if (session !== null && sessions !== undefined && authorization === '' && apiKey === '') {
         const subject = sessions.subjectOf(session)
-        if (subject instanceof Promise) return subject.then((late) => admitSubject(late, needed))
-        return admitSubject(subject, needed)
+        // A row that opens an operation to keys takes nothing from the sessions that may call it without.
+        const asked = needed === 'key' && access !== 'anyone' ? access : needed
+        if (subject instanceof Promise) return subject.then((late) => admitSubject(late, asked))
+        return admitSubject(subject, asked)
       }
       const credential = readCredential(authorization, apiKey)
       const key = credential.length > LONGEST_KEY ? null : accounts.key(hashKey(credential))
@@ -176,7 +177,8 @@ function admitClass(caller: CallerClass, needed: NeededAccess): void {
 
 /** Operations that any key opens have no 403 of their own: what is no key is no credential there. */
 function refusalOfKind(needed: NeededAccess, told: Fault): Fault {
-  return needed === 'key' ? WRONG_KIND : told
+  if (needed !== 'key' || told.kind !== 'forbidden') return told
+  return new Fault('unauthenticated', { note: told.note, detail: 'the credential is no key' })
 }
 
 /** What a key is to the table of access. Its role is asked anew on every call: one that was changed counts at once. */

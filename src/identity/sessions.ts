@@ -74,10 +74,13 @@ export class Sessions implements SessionVerifier {
     return secret === null ? null : this.living(hashOf(secret))
   }
 
-  /** Newest first: those of the caller's organization, or of a person its own. */
+  /**
+   * Newest first: those of the caller's organization, or of who has signed in its own. A personal key has none: an admin
+   * of one workspace can make one that names somebody.
+   */
   list(caller: Principal): readonly Session[] {
-    const { organizationId, userId } = caller
-    const owner = caller.kind === 'management' ? null : (userId ?? '')
+    const { organizationId, kind, userId } = caller
+    const owner = kind === 'management' ? null : kind === 'member' ? userId! : ''
     return this.store.sessionsOf({ organizationId, owner }).filter((session) => this.isLiving(session))
   }
 
@@ -85,7 +88,8 @@ export class Sessions implements SessionVerifier {
   async end(caller: Principal, sessionHash: string): Promise<boolean> {
     const session = this.store.session(sessionHash)
     if (session === null || session.organizationId !== caller.organizationId) return false
-    if (caller.kind !== 'management' && session.memberId !== (caller.userId ?? '')) return false
+    const isOwn = caller.kind === 'member' && session.memberId === caller.userId
+    if (caller.kind !== 'management' && !isOwn) return false
     return await this.store.removeSession(sessionHash)
   }
 

@@ -24,6 +24,8 @@ interface Bench {
   readonly store: ReturnType<typeof openLmdbStore>
   /** The key and the member, to be changed. */
   readonly facts: { key: ApiKey | null; member: Member | null; roles: Map<string, ScimRole> }
+  /** Rows of the configuration about `operation`. */
+  readonly rows: Map<string, 'key' | 'management'>
   /** The caller of a call of our own page with this cookie, or the fault that refuses it. */
   asked(
     cookie: string,
@@ -51,7 +53,8 @@ async function benchOf(t: Test): Promise<Bench> {
     members: { factsOf: (id: string) => (id === idOf(500) ? factsOf(facts.member) : null) },
     roles: { roleOf: () => null, workspacesOf: () => facts.roles },
   } as unknown as People
-  const authority = createAuthority({ key: () => facts.key }, clock, () => new Map(), { sessions, people })
+  const rows: Bench['rows'] = new Map()
+  const authority = createAuthority({ key: () => facts.key }, clock, () => rows, { sessions, people })
   const asked: Bench['asked'] = async (cookie, access, more = {}) => {
     const headers: Partial<Record<string, string>> = { cookie, 'sec-fetch-site': 'same-origin', ...more }
     const call: SessionCall = { method: more.method ?? 'GET', header: (name) => headers[name] ?? '' }
@@ -62,7 +65,7 @@ async function benchOf(t: Test): Promise<Bench> {
       throw error
     }
   }
-  return { clock, sessions, store, facts, asked }
+  return { clock, sessions, store, facts, rows, asked }
 }
 
 const factsOf = (member: Member | null) => member && { ...member, deleted: member.deletedAt !== null }
@@ -131,6 +134,19 @@ test('a session of a member is that member, with the roles of this moment, and e
   t.match(await bench.asked(cookie, 'member'), { kind: 'unauthenticated' }, 'with its provider as well')
 })
 
+test('a row that opens an operation to keys takes nothing from sessions; one that closes it does', async (t) => {
+  const bench = await benchOf(t)
+  const cookie = await ofMember(bench)
+  bench.rows.set('operation', 'key')
+  t.match(await bench.asked(cookie, 'member'), { kind: 'member' })
+  for (const access of ['admin', 'management'] as const) {
+    t.match(await bench.asked(cookie, access), { kind: 'forbidden' }, `${access}: nor does it add anything`)
+  }
+  t.match(await bench.asked(cookie, 'anyone'), { kind: 'unauthenticated' }, 'locked')
+  bench.rows.set('operation', 'management')
+  t.match(await bench.asked(cookie, 'member'), { kind: 'forbidden' })
+})
+
 test('a session ends after 8 hours', async (t) => {
   const bench = await benchOf(t)
   const cookie = await ofKey(bench)
@@ -149,6 +165,11 @@ test('a call that changes something needs the header that no form can send', asy
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     t.match(await bench.asked(cookie, 'management', { method }), {
       kind: 'forbidden',
+      note: /X-Sluice-Request/,
+    })
+    // Documents of operations that any key opens know no 403.
+    t.match(await bench.asked(cookie, 'key', { method }), {
+      kind: 'unauthenticated',
       note: /X-Sluice-Request/,
     })
     const marked = { method, 'x-sluice-request': '1' }
@@ -194,6 +215,10 @@ test('only its owner and its organization’s management see and end a session',
   t.equal(await bench.sessions.end(member as Principal, other.hash), false)
   const foreign = { ...(management as Principal), organizationId: idOf(9) }
   t.equal(await bench.sessions.end(foreign, other.hash), false)
+  // An admin of a workspace can make a key in the name of anybody who has a role there.
+  const byKey: Principal = { ...(member as Principal), kind: 'personal', workspaceId: idOf(2) }
+  t.strictSame(bench.sessions.list(byKey), [])
+  t.equal(await bench.sessions.end(byKey, ofPerson![0]!.hash), false)
   t.equal(await bench.sessions.end(member as Principal, ofPerson![0]!.hash), true)
   t.match(await bench.asked(cookies[1]!, 'member'), { kind: 'unauthenticated' })
   t.equal(await bench.sessions.end(management as Principal, other.hash), true)
