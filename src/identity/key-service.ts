@@ -7,6 +7,7 @@ import { type Clock, unixMs } from '../base/clock.js'
 import { Fault, invalidInput } from '../base/fault.js'
 import { dollarsToNanos } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
+import { TurnSlices } from '../base/turn-slices.js'
 import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
 import { type ApiKeySpec, addNewKey } from './api-keys.js'
 import { loosens } from './key-tightening.js'
@@ -15,6 +16,8 @@ import { type Reach, reachOf, roleIn } from './reach.js'
 
 /** Keys in one answer to a list. */
 export const KEYS_PER_PAGE = 100
+/** Records that are read at once. */
+const READ_AT_ONCE = 50
 
 interface KeyListFilter {
   readonly offset: number
@@ -51,7 +54,7 @@ const NOT_BY_BOUNDED_KEY = new Fault('forbidden', {
 })
 const NOT_FOR_OTHERS = new Fault('forbidden', { note: 'Members can create keys of their own only' })
 const ONLY_TIGHTER = new Fault('forbidden', {
-  note: 'Only an admin of the workspace can loosen the limits of a key or enable it',
+  note: 'Only an admin of the workspace can loosen the limits of a key or enable it, by a key without limits or end',
 })
 
 /**
@@ -69,14 +72,31 @@ export class KeyService {
     this.#people = people
   }
 
-  list(caller: Principal, { offset, include_disabled, workspace_id }: KeyListFilter): ApiKey[] {
+  /** Whether a key counts follows from the roles of its person, so all keys before the page are looked at, in turns. */
+  async list(caller: Principal, asked: KeyListFilter): Promise<ApiKey[]> {
+    const { offset, include_disabled, workspace_id } = asked
     const reach = reachOf(caller, this.#people.roles)
-    return this.#accounts
-      .keysOf(caller.organizationId)
-      .filter((key) => mayManage(reach, key) && (workspace_id === null || key.workspaceId === workspace_id))
-      .map((key) => this.#asItCounts(key))
-      .filter((key) => include_disabled || !key.disabled)
-      .slice(offset, offset + KEYS_PER_PAGE)
+    const slices = new TurnSlices()
+    const page: ApiKey[] = []
+    let passed = 0
+    for (const key of this.#keysOf(caller.organizationId)) {
+      if (slices.isOver) await slices.next()
+      if (!mayManage(reach, key) || (workspace_id !== null && key.workspaceId !== workspace_id)) continue
+      const shown = this.#asItCounts(key)
+      if (shown.disabled && !include_disabled) continue
+      if (passed++ >= offset) page.push(shown)
+      if (page.length === KEYS_PER_PAGE) break
+    }
+    return page
+  }
+
+  *#keysOf(organizationId: string): Generator<ApiKey> {
+    for (let last: ApiKey | null = null; ; ) {
+      const keys = this.#accounts.keysPageOf(organizationId, last, READ_AT_ONCE)
+      yield* keys
+      if (keys.length < READ_AT_ONCE) return
+      last = keys.at(-1)!
+    }
   }
 
   /** Null when there is none, when it is deleted, or when it is out of the caller's reach: nobody can tell which. */
@@ -95,18 +115,20 @@ export class KeyService {
     const workspaceId = this.#workspaceIdFor(caller, reach, wanted.workspace_id)
     const holder = this.#holderFor(reach, workspaceId, wanted.creator_user_id)
     const spec = keySpecOf(caller, wanted, workspaceId, holder)
-    return await addNewKey(this.#accounts, spec, unixMs(this.#clock))
+    const { record, key } = await addNewKey(this.#accounts, spec, unixMs(this.#clock))
+    return { record: this.#asItCounts(record), key }
   }
 
   /**
-   * Null when there is nothing to change. What a member changes on its key, and what a key changes on itself, may only
-   * make it narrower: fails with `forbidden` otherwise.
+   * Null when there is nothing to change. What a member changes on its key, what a key changes on itself and what a key
+   * with limits or an end changes on any may only make it narrower: fails with `forbidden` otherwise.
    */
   async change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
     const reach = reachOf(caller, this.#people.roles)
     const found = this.#find(reach, hash)
     if (found === null) return null
-    const mayLoosen = roleIn(reach, found.workspaceId!) === 'admin' && hash !== caller.keyHash
+    const isAdmin = roleIn(reach, found.workspaceId!) === 'admin'
+    const mayLoosen = isAdmin && hash !== caller.keyHash && !this.#isBounded(caller)
     const apply = (current: ApiKey): ApiKey => applyKeyChanges(current, changes, unixMs(this.#clock))
     let isRefused = false
     const changed = await this.#accounts.changeKey(hash, (current) => {
@@ -135,7 +157,7 @@ export class KeyService {
     return key.disabled || personLetsCount(key, this.#people) ? key : { ...key, disabled: true }
   }
 
-  /** Otherwise who has a key with a limit would make itself one without. */
+  /** Otherwise who has a key with a limit would make itself one without, or two would free each other. */
   #isBounded({ kind, keyHash, limits }: Principal): boolean {
     if (kind === 'management' || kind === 'member') return false
     return limits !== undefined || this.#accounts.key(keyHash)?.expiresAt !== null

@@ -6,6 +6,7 @@ import { type Clock, unixMs } from '../base/clock.js'
 import { Fault, throwFault } from '../base/fault.js'
 import { newUuidV7 } from '../base/ids.js'
 import { actorOf, type Principal } from '../base/principal.js'
+import { sortInTurns } from '../base/sorting-in-turns.js'
 import type { AccountStore } from '../store/account-store.js'
 import type {
   DirectoryPage,
@@ -64,7 +65,10 @@ export class MemberService {
   }
 
   /** Of one workspace in the caller's reach, or of all of them. Fails with `item-not-found` for another one. */
-  list(caller: Principal, { offset, limit, workspace_id }: MemberListFilter): DirectoryPage<MemberView> {
+  async list(
+    caller: Principal,
+    { offset, limit, workspace_id }: MemberListFilter,
+  ): Promise<DirectoryPage<MemberView>> {
     const { members } = this.#ports.directory
     const reach = this.#reachOf(caller)
     const asked = workspace_id?.toLowerCase() ?? null
@@ -72,7 +76,9 @@ export class MemberService {
       const page = members.membersOfOrganization(reach.organizationId, offset, limit)
       return { ...page, entries: page.entries.map((member) => this.#viewOf(member, reach)) }
     }
-    const ids = this.#idsIn(asked === null ? adminWorkspaces(reach) : [this.#requireAdmin(reach, asked)])
+    const ids = await this.#idsIn(
+      asked === null ? adminWorkspaces(reach) : [this.#requireAdmin(reach, asked)],
+    )
     const page = ids.slice(offset, offset + limit).map((id) => members.member(id))
     return {
       entries: page.filter((each) => each !== null).map((member) => this.#viewOf(member, reach)),
@@ -89,11 +95,11 @@ export class MemberService {
     return reach.workspaces === 'all' || view.roles.size > 0 ? view : null
   }
 
-  /** The caller itself; null when it is no member. */
+  /** The caller itself; null when it is no member. Of its roles a key learns the one in its workspace: admins make keys. */
   findSelf(caller: Principal): MemberView | null {
-    const { organizationId, userId } = caller
-    const member = userId === undefined ? null : this.#living(this.#reachOf(caller), userId)
-    return member && { ...member, roles: this.#roles.workspacesOf(organizationId, member.id) }
+    const reach = this.#reachOf(caller)
+    const member = reach.userId === null ? null : this.#living(reach, reach.userId)
+    return member && { ...member, roles: reach.workspaces === 'all' ? new Map() : reach.workspaces }
   }
 
   /** Adds somebody whom no directory delivers. Fails with `conflict` when the name is taken. */
@@ -180,7 +186,8 @@ export class MemberService {
     const reach = this.#reachOf(caller)
     const workspaceId = workspace_id.toLowerCase()
     if (this.#living(reach, id) === null || !this.#isOwnWorkspace(reach, workspaceId)) return null
-    if (id !== reach.userId && roleIn(reach, workspaceId) !== 'admin') return null
+    const isSelf = id === reach.userId && (caller.kind === 'member' || caller.workspaceId === workspaceId)
+    if (!isSelf && roleIn(reach, workspaceId) !== 'admin') return null
     const reasons = this.#ports.directory.roles.reasons(workspaceId, id)
     return reasons.map((reason) => ({ ...reason, groupName: this.#groupName(reach, reason.groupId) }))
   }
@@ -205,9 +212,14 @@ export class MemberService {
   }
 
   /** Members with a role in any of these, in the order of their ids. */
-  #idsIn(workspaceIds: readonly string[]): string[] {
+  async #idsIn(workspaceIds: readonly string[]): Promise<readonly string[]> {
     const { roles } = this.#ports.directory
-    return [...new Set(workspaceIds.flatMap((id) => [...roles.membersOf(id).keys()]))].sort()
+    if (workspaceIds.length === 1) return [...(await roles.membersOf(workspaceIds[0]!)).keys()]
+    const ids = new Set<string>()
+    for (const workspaceId of workspaceIds) {
+      for (const id of (await roles.membersOf(workspaceId)).keys()) ids.add(id)
+    }
+    return await sortInTurns([...ids], (a, b) => (a < b ? -1 : 1))
   }
 
   /** An admin learns of the roles in its own workspaces. */
@@ -225,8 +237,10 @@ export class MemberService {
   #groupName({ organizationId }: Reach, groupId: string | null): string | null {
     if (groupId === null) return null
     const { directory, scim } = this.#ports
-    const group = directory.groups.group(groupId) ?? scim.group(organizationId, groupId)
-    return group?.organizationId === organizationId ? group.displayName : null
+    const group = directory.groups.group(groupId)
+    // An organization may call a group of its own like one that a connection of another has.
+    if (group?.organizationId === organizationId) return group.displayName
+    return scim.group(organizationId, groupId)?.displayName ?? null
   }
 }
 

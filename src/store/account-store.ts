@@ -93,6 +93,8 @@ export interface AccountStore {
   key(hash: string): ApiKey | null
   /** All keys of an organization that are not deleted, oldest first. */
   keysOf(organizationId: string): readonly ApiKey[]
+  /** A page of them: those behind one of its keys, or from the first on. Costs the page. */
+  keysPageOf(organizationId: string, after: ApiKey | null, limit: number): readonly ApiKey[]
   /** All keys of all organizations that are not deleted, oldest first. */
   keys(): readonly ApiKey[]
   /** False when there is one of this hash already, deleted or not. */

@@ -290,8 +290,8 @@ export interface DirectoryRoles {
   reasons(workspaceId: string, memberId: string): readonly RoleReason[]
   /** The workspaces of an organization in which a member has a role. */
   workspacesOf(organizationId: string, memberId: string): ReadonlyMap<string, ScimRole>
-  /** Members with a role in a workspace, in the order of their ids; for lists, costs all who have one. */
-  membersOf(workspaceId: string): ReadonlyMap<string, ScimRole>
+  /** Members with a role in a workspace, in the order of their ids; for lists, costs all who have one, in turns. */
+  membersOf(workspaceId: string): Promise<ReadonlyMap<string, ScimRole>>
   /** Gives a role directly, or another one than before. Null when the member or the workspace is not the organization's. */
   putDirectRole(
     role: {

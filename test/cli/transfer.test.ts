@@ -185,7 +185,7 @@ async function sameDirectories(t: Test, a: DirectoryStore, b: DirectoryStore): P
     groups: groups.groupsOf(scope, { by: 'all' }, 0, 10),
     memberships: groups.membershipsOf(directoryGroupOf(1).id, 0, 10),
     held: roles.heldOf(idOf(1)),
-    roles: [...roles.membersOf(idOf(3))],
+    roles: [...(await roles.membersOf(idOf(3)))],
   })
   const told = await tell(a)
   t.match(told, {

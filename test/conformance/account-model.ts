@@ -20,6 +20,12 @@ export class AccountModel implements AccountStore {
     return this.keys().filter((key) => key.organizationId === organizationId)
   }
 
+  keysPageOf(organizationId: string, after: ApiKey | null, limit: number): ApiKey[] {
+    const from =
+      after === null ? 0 : this.keysOf(organizationId).findIndex(({ hash }) => hash === after.hash) + 1
+    return this.keysOf(organizationId).slice(from, from + limit)
+  }
+
   keys(): ApiKey[] {
     return [...this.#keys.values()]
       .filter(({ deletedAt }) => deletedAt === null)

@@ -100,6 +100,21 @@ function keys(named: Named): void {
     t.strictSame(accounts.keysOf(idOf(1).slice(0, -1)), [], 'the beginning of an id is none')
     t.strictSame(accounts.keysOf(''), [])
   })
+
+  named('keys are listed by page, also behind one that was deleted meanwhile', async (t, { accounts }) => {
+    // Two in a millisecond are in the order of their hashes.
+    for (let i = 0; i < 7; i++) await accounts.addKey(keyOf(i, { createdAt: BEGAN + (i >> 1) }))
+    await accounts.addKey(keyOf(8, { organizationId: idOf(2) }))
+    const all = accounts.keysOf(idOf(1))
+    t.strictSame(accounts.keysPageOf(idOf(1), null, 3), all.slice(0, 3))
+    t.strictSame(accounts.keysPageOf(idOf(1), all[2]!, 3), all.slice(3, 6))
+    t.strictSame(accounts.keysPageOf(idOf(1), all[5]!, 3), all.slice(6))
+    t.strictSame(accounts.keysPageOf(idOf(1), all[6]!, 3), [])
+    t.strictSame(accounts.keysPageOf('', null, 3), [])
+    await accounts.changeKey(all[2]!.hash, (key) => ({ ...key, deletedAt: BEGAN }))
+    t.strictSame(accounts.keysPageOf(idOf(1), all[1]!, 2), all.slice(3, 5))
+    t.strictSame(accounts.keysPageOf(idOf(1), all[2]!, 2), all.slice(3, 5))
+  })
 }
 
 function keyChanges(named: Named): void {

@@ -24,6 +24,7 @@ function inTurn(stores: readonly AccountStore[]): AccountStore {
       return first.key(hash)
     },
     keysOf: (organizationId) => next().keysOf(organizationId),
+    keysPageOf: (organizationId, after, limit) => next().keysPageOf(organizationId, after, limit),
     keys: () => next().keys(),
     addKey: (key) => next().addKey(key),
     changeKey: (hash, change) => next().changeKey(hash, change),

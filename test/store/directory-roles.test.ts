@@ -196,7 +196,7 @@ async function runAgainstModel(store: ReturnType<typeof openStore>, steps: reado
   )
   for (const [index, next] of steps.entries()) {
     await takeStep(store, model, next, index)
-    compare(store, model)
+    await compare(store, model)
   }
 }
 
@@ -327,7 +327,7 @@ function unmapInModel(
   }
 }
 
-function compare({ directory, scim }: ReturnType<typeof openStore>, model: Model): void {
+async function compare({ directory, scim }: ReturnType<typeof openStore>, model: Model): Promise<void> {
   const same = (what: string, found: unknown, expected: unknown): void => {
     const [a, b] = [JSON.stringify(found), JSON.stringify(expected)]
     if (a !== b) throw new Error(`${what}: ${a} where the model has ${b}`)
@@ -342,7 +342,7 @@ function compare({ directory, scim }: ReturnType<typeof openStore>, model: Model
       same(`workspaces of ${id}`, workspaces.get(idOf(place)) ?? null, expected)
     }
     const members = roles.filter(([id, has]) => has !== null && model.people.has(id))
-    same(`members of ${place}`, [...directory.roles.membersOf(idOf(place))], members.sort())
+    same(`members of ${place}`, [...(await directory.roles.membersOf(idOf(place)))], members.sort())
   }
   for (const [id, { members, held, connection }] of model.groups) {
     same(`count of ${id}`, directory.groups.group(id)?.memberCount, members.size)

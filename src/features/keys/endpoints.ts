@@ -86,7 +86,7 @@ export const keyEndpoints = (
       faults: ['unavailable'],
       handle: async ({ caller, query }) => {
         await ledger.sync()
-        const page = keys.list(caller, query)
+        const page = await keys.list(caller, query)
         const spent = await readSpending(page)
         return jsonReply(200, { data: page.map((key, at) => encodeKey(key, spent[at]!)) })
       },

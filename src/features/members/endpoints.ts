@@ -30,8 +30,8 @@ const personEndpoints = (members: MemberService): Endpoint[] => [
     query: { ...PAGING_QUERY, workspace_id: optionalUuidParam('Only who has a role in this workspace.') },
     replies: { 200: { description: 'A page of members', schema: pageAnswer(MemberOut) } },
     faults: ['item-not-found'],
-    handle: ({ caller, query }) => {
-      const { entries, total } = members.list(caller, query)
+    handle: async ({ caller, query }) => {
+      const { entries, total } = await members.list(caller, query)
       return jsonReply(200, { data: entries.map(encodeMember), total_count: total })
     },
   }),

@@ -61,6 +61,17 @@ export function createAccountStore(space: RecordSpace): AccountStore {
     },
     keysOf: (organizationId) =>
       space.inSnapshot(() => keys.listIndexed(ownerIndex, ownerPrefix(KEY, organizationId))),
+    keysPageOf: (organizationId, after, limit) => {
+      const prefix = ownerPrefix(KEY, organizationId)
+      if (prefix === null) return []
+      // Nothing can stand between a key of the index and itself with a zero behind it.
+      const from = after === null ? prefix : Buffer.concat([apiKeyIndexKey(after), Buffer.alloc(1)])
+      return space.inSnapshot(() =>
+        space
+          .valuesOfPage(ownerIndex, prefix, { offset: 0, limit, from })
+          .map((hash) => keys.get<ApiKey>(hash)!),
+      )
+    },
     keys: () =>
       space
         .inSnapshot(() => keys.listIndexed<ApiKey>(ownerIndex, ALL_API_KEYS))

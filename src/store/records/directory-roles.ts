@@ -1,6 +1,9 @@
 /** Direct roles, held removals and the reasons of roles. */
+import { sortInTurns } from '../../base/sorting-in-turns.js'
+import { TurnSlices } from '../../base/turn-slices.js'
 import type { AccountStore } from '../account-store.js'
 import type { DirectoryRoles } from '../directory-store.js'
+import type { ScimRole } from '../scim-store.js'
 import { heldOfGroup, heldOfOrganization, removeHeld } from './directory-edges.js'
 import type { DirectoryRemovals } from './directory-removals.js'
 import type { DirectoryTables } from './directory-tables.js'
@@ -30,7 +33,18 @@ export function createDirectoryRoles({
     reasons: (workspaceId, memberId) => space.inSnapshot(() => facts.reasonsOf(workspaceId, memberId)),
     workspacesOf: (organizationId, memberId) =>
       space.inSnapshot(() => facts.workspacesOf(organizationId, memberId)),
-    membersOf: (workspaceId) => space.inSnapshot(() => facts.membersOf(workspaceId)),
+    membersOf: async (workspaceId) => {
+      const roles = new Map<string, ScimRole>()
+      const slices = new TurnSlices()
+      for (const ids of facts.candidatesOf(workspaceId)) {
+        for (const id of ids) {
+          if (slices.isOver) await slices.next()
+          const role = space.inSnapshot(() => (facts.isMember(id) ? facts.roleOf(workspaceId, id) : null))
+          if (role !== null) roles.set(id, role)
+        }
+      }
+      return new Map(await sortInTurns([...roles], ([a], [b]) => (a < b ? -1 : 1)))
+    },
     putDirectRole: ({ organizationId, workspaceId, memberId, role }, at, actor) =>
       removals.change(() => {
         const member = tables.facts(memberId)

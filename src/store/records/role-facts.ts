@@ -5,7 +5,8 @@
 import type { DirectoryGroup, MemberFacts, RoleReason } from '../directory-store.js'
 import type { ScimGroup, ScimMapping, ScimRole } from '../scim-store.js'
 import { edgeOf, edgesOf, hasEdge, heldOf, heldOfGroup, isHeld } from './directory-edges.js'
-import { type DirectoryTables, keyOf } from './directory-tables.js'
+import { type DirectoryTables, keyOf, type ListPage, memberKey } from './directory-tables.js'
+import { KEY_END } from './record-table.js'
 import { digestOf, type ScimTables, scimKey, type UserDigest } from './scim-tables.js'
 
 /** Somebody who asks, or is asked about. */
@@ -15,6 +16,9 @@ interface User {
   /** Null for an id that is no member's: one that groups name which are delivered whole. */
   readonly facts: MemberFacts | null
 }
+
+/** Members of a group that are read at once. */
+const CANDIDATES_AT_ONCE = 200
 
 export class RoleFacts {
   readonly #scim: ScimTables
@@ -69,36 +73,33 @@ export class RoleFacts {
     return roles
   }
 
-  /** Of members: who has a role by an id that is nobody's is not among them. */
-  membersOf(workspaceId: string): Map<string, ScimRole> {
-    const roles = new Map<string, ScimRole>()
-    const users = new Map<string, MemberFacts | null>()
-    const factsOf = (id: string): MemberFacts | null => {
-      const known = users.get(id)
-      if (known !== undefined) return known
-      const facts = this.#directory.facts(id)
-      users.set(id, facts)
-      return facts
-    }
-    const give = (id: string | null, role: ScimRole, organizationId: string, connectionId?: string): void => {
-      const facts = id === null ? null : factsOf(id)
-      if (id === null || !facts?.active || facts.organizationId !== organizationId) return
-      if (connectionId !== undefined && facts.connectionId !== connectionId) return
-      if (isStronger(role, roles.get(id))) roles.set(id, role)
-    }
-    for (const { userId, role, organizationId } of this.#scim.directRolesOf(workspaceId)) {
-      give(userId, role, organizationId)
-    }
-    for (const { organizationId, scimGroupId, role } of this.#scim.mappingsUnder(scimKey('w', workspaceId))) {
-      const members = this.#scim.group(organizationId, scimGroupId)?.members ?? []
-      for (const id of members) give(id, role, organizationId)
-      const group = this.#groupOf(organizationId, scimGroupId)
+  /** Who may have a role in a workspace, some of them twice, in pages; members and others. Each page is a read of its own. */
+  *candidatesOf(workspaceId: string): Generator<readonly string[]> {
+    const { space } = this.#directory
+    const direct = space.inSnapshot(() => this.#scim.directRolesOf(workspaceId))
+    yield direct.flatMap(({ userId }) => userId ?? [])
+    for (const mapping of space.inSnapshot(() => this.#scim.mappingsUnder(scimKey('w', workspaceId)))) {
+      const { organizationId, scimGroupId } = mapping
+      yield space.inSnapshot(() => this.#scim.group(organizationId, scimGroupId))?.members ?? []
+      const group = space.inSnapshot(() => this.#groupOf(organizationId, scimGroupId))
       if (group === null) continue
-      for (const [id] of edgesOf(this.#directory, group)) give(id, role, organizationId, group.connectionId)
-      for (const { memberId } of heldOfGroup(this.#directory, group.id))
-        give(memberId, role, organizationId, group.connectionId)
+      yield* this.#pages((page) => edgesOf(this.#directory, group, page).map(([id]) => id))
+      yield* this.#pages((page) => heldOfGroup(this.#directory, group.id, page).map((held) => held.memberId))
     }
-    return new Map([...roles].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  /** All pages of a list whose keys end with members. */
+  *#pages(read: (page: ListPage) => string[]): Generator<string[]> {
+    for (let after: string | undefined; ; ) {
+      const ids = this.#directory.space.inSnapshot(() => read({ limit: CANDIDATES_AT_ONCE, after }))
+      yield ids
+      if (ids.length < CANDIDATES_AT_ONCE) return
+      after = memberKey(ids.at(-1)!) + KEY_END
+    }
+  }
+
+  isMember(id: string): boolean {
+    return this.#directory.facts(id) !== null
   }
 
   /** Who keeps a role of their own when it goes: who is in the group, and not those whose removal is held. */

@@ -32,7 +32,7 @@ export function connectionTests(named: NamedDirectoryTest): void {
       t.strictSame(groups.membershipsOf(id, 0, 10), { entries: [], total: 0 })
       t.strictSame(await groups.removeGroup(id, () => null, BEGAN, ACTOR), { absent: true })
       t.strictSame(roles.reasons(id, id), [])
-      t.strictSame([...roles.membersOf(id)], [])
+      t.strictSame([...(await roles.membersOf(id))], [])
       t.strictSame([...roles.workspacesOf(id, id)], [])
       t.strictSame(roles.heldOf(id), [])
       t.equal(await roles.approveHeld(id, BEGAN, ACTOR), 0)

@@ -79,7 +79,7 @@ export function removalTests(named: NamedDirectoryTest): void {
       BEGAN,
       ACTOR,
     )
-    t.equal(roles.membersOf(idOf(2)).size, MANY + 1)
+    t.equal((await roles.membersOf(idOf(2))).size, MANY + 1)
     t.equal(await connections.removeConnection(ONE.connectionId, BEGAN + 9, ACTOR), true)
     await place.reopen()
     const after = place.directory
@@ -100,7 +100,7 @@ export function removalTests(named: NamedDirectoryTest): void {
       [1, 2, 3].map((n) => after.groups.group(directoryGroupOf(n).id) === null),
       [true, true, false],
     )
-    t.strictSame([...after.roles.membersOf(idOf(2))], [[m(5_000), 'member']])
+    t.strictSame([...(await after.roles.membersOf(idOf(2)))], [[m(5_000), 'member']])
     t.strictSame(place.scim.directRolesOf(idOf(3)), [])
     t.equal(await after.connections.removeConnection(ONE.connectionId, BEGAN, ACTOR), false)
     t.strictSame(await after.members.addMember(memberOf(9_000), ACTOR), { absent: true })

@@ -50,7 +50,7 @@ export function roleTests(named: NamedDirectoryTest): void {
     const foreign = mappingOf(1, GROUP.id, { organizationId: idOf(11), workspaceId: idOf(12) })
     await place.scim.addMapping(foreign, ACTOR)
     t.equal(place.scim.roleOf(idOf(12), m(1)), null)
-    t.strictSame([...place.directory.roles.membersOf(idOf(12))], [])
+    t.strictSame([...(await place.directory.roles.membersOf(idOf(12)))], [])
     const own = { ...directoryGroupOf(9), organizationId: idOf(11), members: [m(1), 'ann'] }
     await place.scim.putGroup(own, ACTOR)
     await place.scim.addMapping({ ...foreign, id: idOf(77), scimGroupId: own.id }, ACTOR)
@@ -76,7 +76,7 @@ export function roleTests(named: NamedDirectoryTest): void {
       t.equal(await give(id, workspace, 'admin', n), false)
     }
     t.strictSame(
-      [...roles.membersOf(WORKSPACE)],
+      [...(await roles.membersOf(WORKSPACE))],
       [
         [m(1), 'admin'],
         [m(21), 'member'],

@@ -42,7 +42,8 @@ async function people(t: Test): Promise<People> {
   }
 }
 
-const ONLY_TIGHTER = 'Only an admin of the workspace can loosen the limits of a key or enable it'
+const ONLY_TIGHTER =
+  'Only an admin of the workspace can loosen the limits of a key or enable it, by a key without'
 
 function refusedWith(t: Test, { status, json }: HttpReply, wanted: number, message: string): void {
   t.equal(status, wanted, message)
@@ -155,8 +156,43 @@ test('a key that is bounded neither widens itself nor makes another', async (t) 
     403,
     ONLY_TIGHTER,
   )
+  for (const [by, of] of [
+    [limited, ending],
+    [ending, limited],
+  ] as const) {
+    const path = `/keys/${hashKey(of)}`
+    t.equal((await call(by, 'PATCH', path, { limit: 0.5 })).status, 200)
+    refusedWith(t, await call(by, 'PATCH', path, { limit: 2 }), 403, ONLY_TIGHTER)
+  }
   const free = await keyOf('ada', null)
   t.equal((await call(free, 'PATCH', `/keys/${hashKey(limited)}`, { limit: null })).status, 200)
+})
+
+test('a page of keys has those that count, wherever they stand among those that do not', async (t) => {
+  const { call, manage, keyOf, clock, workspaceId } = await people(t)
+  const ada = await keyOf('ada', 'member')
+  const gone: string = (await manage('POST', '/members', { user_name: 'gone' })).json.data.id
+  const made: { readonly name: string; readonly counts: boolean }[] = []
+  for (let i = 0; i < 130; i++) {
+    clock.advance(1)
+    const counts = i % 7 !== 3
+    const { status, json } = await manage('POST', '/keys', {
+      name: `${i}`,
+      workspace_id: workspaceId,
+      creator_user_id: counts ? 'ada' : gone,
+    })
+    t.strictSame([status, json.data.disabled], [201, !counts], 'as it is from the beginning')
+    made.push({ name: `${i}`, counts })
+  }
+  const names = (reply: HttpReply): string[] => reply.json.data.map(({ name }: { name: string }) => name)
+  const all = made.map(({ name }) => name)
+  const counting = made.filter(({ counts }) => counts).map(({ name }) => name)
+  // Before them are the key of the first start and the first of the person.
+  t.strictSame(names(await manage('GET', '/keys?offset=2')), counting.slice(0, 100))
+  t.strictSame(names(await manage('GET', '/keys?offset=52')), counting.slice(50))
+  t.strictSame(names(await manage('GET', '/keys?offset=82&include_disabled=true')), all.slice(80))
+  t.strictSame(names(await call(ada, 'GET', '/keys?offset=51')), counting.slice(50))
+  t.strictSame(names(await manage('GET', '/keys?offset=1000')), [])
 })
 
 test('who has no role manages no keys', async (t) => {
