@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
-import { systemClock } from '../../src/base/clock.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
 import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { type LedgerIntake, openLedger } from '../../src/compose/ledger.js'
@@ -102,11 +102,11 @@ async function place(t: Test, kind: LedgerKind, now = NOW) {
   const journals = join(dataDir, 'ledger', 'journals')
   const deltas: UsageDelta[] = []
   const finished: string[] = []
-  const ingest = (): JournalIngest =>
+  const ingest = (clock: Partial<Clock> = {}): JournalIngest =>
     new JournalIngest({
       ...open(dataDir),
       days: 30,
-      clock: { ...systemClock, unixSeconds: () => now / 1000 },
+      clock: { ...systemClock, unixSeconds: () => now / 1000, ...clock },
       log: createLog('fatal', 'test'),
       onCommitted: (_journal, shares) => deltas.push(...shares),
       onFinished: (journal) => finished.push(journal),
@@ -373,12 +373,10 @@ suite('a journal of an earlier process of the same number is taken, and one that
   writeJournal(journalName(NOW, process.pid, 0), [same])
   mkdirSync(segmentPath(journals, journalName(NOW + 1, NOBODY, 0), 0))
   writeJournal(journalName(NOW + 2, NOBODY, 1), [other])
-  const books = ingest()
-  const before = performance.now()
+  // Who waits for an earlier process would do so for ever.
+  const books = ingest({ monotonicMs: () => 0 })
   await books.start()
   if (kind.startsBehind) await books.sync()
-  // Who waits for an earlier process gives it 4 s.
-  t.ok(performance.now() - before < 4_000, 'nobody is waited for')
   t.equal((await books.ledger.row(same.id))?.cost, 1)
   t.equal((await books.ledger.row(other.id))?.cost, 2)
   t.equal(await books.sync(), false)
