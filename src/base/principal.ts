@@ -6,7 +6,7 @@ import type { CalendarPeriod } from './utc-period.js'
 export type KeyKind = 'workspace' | 'personal' | 'management'
 
 /** Beside the holders of keys: a `member` by its session, and a directory by the token of its `connection`. */
-export type CallerKind = KeyKind | 'member' | 'connection'
+type CallerKind = KeyKind | 'member' | 'connection'
 
 /** The holder of a checked credential. Frozen and shared by all calls of the same key: nothing may be added to it. */
 export interface Principal {
@@ -27,7 +27,7 @@ export interface Principal {
   readonly limits?: KeyLimits
 }
 
-export interface SpendingLimit {
+interface SpendingLimit {
   /** Nano-dollars that may be spent in a period. */
   readonly limit: number
   readonly reset: CalendarPeriod | null

@@ -20,7 +20,7 @@ export interface RoleChange {
 }
 
 /** Facts that a trial reads. */
-export interface TrialPorts {
+interface TrialPorts {
   readonly scim: Pick<ScimStore, 'group' | 'roleOf'>
   readonly directory: Pick<DirectoryStore, 'groups' | 'members' | 'roles'>
 }

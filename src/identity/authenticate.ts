@@ -45,7 +45,7 @@ export interface SessionVerifier {
 export type PermissionOverrides = ReadonlyMap<string, 'key' | 'management'>
 
 /** What callers are known by beside keys; what is absent is not there. */
-export interface CallerSources {
+interface CallerSources {
   readonly accessTokens?: AccessTokenVerifier
   readonly sessions?: SessionVerifier
   readonly people?: People

@@ -28,7 +28,7 @@ export function peopleOf({
 }
 
 /** Whether somebody is, or was, a member of an organization; a personal key may as well name somebody who is none. */
-export function isMember(userId: string, organizationId: string, people: People): boolean {
+function isMember(userId: string, organizationId: string, people: People): boolean {
   return people.members.factsOf(userId)?.organizationId === organizationId
 }
 

@@ -176,7 +176,7 @@ function distinct({ values, touched }: Written): Written {
 }
 
 /** What is added to a list may be one value (RFC 7644 3.5.2.1). */
-export function asList(json: unknown): unknown {
+function asList(json: unknown): unknown {
   return Array.isArray(json) || json === null ? json : [json]
 }
 

@@ -62,7 +62,7 @@ export interface CatalogProvider
 }
 
 /** Of an endpoint that goes on a caller's account. */
-export interface OwnAccount {
+interface OwnAccount {
   readonly keyId: string
   /** The endpoint under the operator's credential. */
   readonly base: ModelEndpoint

@@ -26,7 +26,7 @@ export interface Organization {
   readonly ids: Readonly<Record<string, string>>
 }
 
-export interface World {
+interface World {
   readonly federation: FederationServer
   readonly own: Organization
   readonly foreign: Organization

@@ -21,7 +21,7 @@ export const OPERATOR_ONE = 'operator-one-0123456789'
 const OPERATOR_TWO = 'operator-two-0123456789'
 const OPERATOR_CLAUDE = 'operator-claude-0123456789'
 /** What every call costs, in dollars. */
-export const PRICE = 0.01
+const PRICE = 0.01
 const PRICES = { prompt: '0', completion: '0', request: String(PRICE) }
 
 export interface Tenant {
@@ -31,7 +31,7 @@ export interface Tenant {
   readonly workspaceId: string
 }
 
-export interface OwnKeyWorld {
+interface OwnKeyWorld {
   readonly server: GatewayServer
   readonly one: MockUpstream
   readonly two: MockUpstream

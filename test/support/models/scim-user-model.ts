@@ -13,18 +13,18 @@ export const CELLS = [
   '+department',
   '+manager.value',
 ] as const
-export type Cell = (typeof CELLS)[number]
+type Cell = (typeof CELLS)[number]
 export const LISTS = ['emails', 'phoneNumbers'] as const
-export type List = (typeof LISTS)[number]
+type List = (typeof LISTS)[number]
 
-export interface Row {
+interface Row {
   readonly value: string
   readonly type: string
   readonly primary?: boolean
 }
 
 /** Which rows a deed concerns. */
-export interface Choice {
+interface Choice {
   readonly type: string
   /** All but those of the type. */
   readonly not: boolean

@@ -7,7 +7,7 @@ import { type Json, MANAGEMENT_KEY, startGateway } from './gateway-server.js'
 export const SCIM = '/api/v1/scim/v2'
 export const CONNECTIONS = '/api/v1/scim-connections'
 
-export interface ScimCall {
+interface ScimCall {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as `application/scim+json`; texts as they are. */
   readonly body?: unknown
