@@ -4,7 +4,7 @@ import { type ProviderKey, type ProviderKeyStore, providerKeyPurpose } from '../
 import type { Sealer } from './sealing-key.js'
 
 /** A caller's credential with a provider. Equal as objects for as long as nothing of the organization's keys changes. */
-interface OwnProviderKey
+export interface OwnProviderKey
   extends Pick<
     ProviderKey,
     'id' | 'organizationId' | 'workspaceId' | 'provider' | 'priority' | 'allowFallback' | 'models'
