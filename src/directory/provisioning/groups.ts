@@ -1,18 +1,20 @@
 /** Groups of a connection as resources. Their members stand apart, so that a change costs what changes. */
 import { isDeepStrictEqual } from 'node:util'
 import { unixMs } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
 import { TurnSlices } from '../../base/turn-slices.js'
 import type {
   DirectoryGroup,
   DirectoryStore,
-  GroupMembership,
   MembershipChange,
   ScimDocument,
+  ScimValue,
 } from '../../store/directory-store.js'
 import { ScimError } from '../scim/errors.js'
 import { type GroupFields, patchGroup, readGroup } from '../scim/groups.js'
 import { renderGroup } from '../scim/rendering.js'
+import { isForOne, membersInTurns, portionsOf } from './member-portions.js'
 import type { ProvisioningPorts } from './users.js'
 import {
   ABSENT,
@@ -31,8 +33,9 @@ interface GroupChange {
   readonly members: readonly MembershipChange[]
 }
 
-/** Members that are read in one go. */
-const MEMBERS_PER_READ = 500
+/** A group that others change all the time is given up. */
+const MOST_TRIES = 20
+const MOVED = new ScimError(412, null, 'The resource was changed in between.')
 
 const NESTED = new ScimError(400, 'invalidValue', 'A group cannot be a member of a group.')
 
@@ -41,6 +44,47 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
   const find = ({ scope }: Visit, id: string): DirectoryGroup | null => {
     const group = groups.group(id.toLowerCase())
     return group !== null && isOfScope(group, scope) ? group : null
+  }
+  /** Again where the group was changed by others in between; at last it is told that the store is busy. */
+  const changeInPortions = async (
+    visit: Visit,
+    id: string,
+    read: (current: GroupFields) => GroupChange | ScimError,
+  ): Promise<DirectoryGroup | ScimError> => {
+    let isBegun = false
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const found = find(visit, id)
+      if (found === null) return ABSENT
+      const next = (isBegun ? null : refusalOf(visit, found)) ?? read(found)
+      if (next instanceof ScimError) return next
+      const portions = await portionsOf(groups, found, next.members)
+      let present = found
+      let outcome: DirectoryGroup | ScimError = found
+      do {
+        const portion = portions.shift()
+        const isLast = portions.length === 0
+        const write = await groups.changeGroup(
+          found.id,
+          guarded((current) => {
+            if (current.version !== present.version) return MOVED
+            const group = isLast && next.group !== found ? next.group : current
+            return withFields(
+              current,
+              { group, members: portion === undefined ? [] : [portion] },
+              unixMs(clock),
+            )
+          }),
+          unixMs(clock),
+          visit.actor,
+        )
+        outcome = outcomeOf(write)
+        if (outcome instanceof ScimError) break
+        isBegun = true
+        present = outcome
+      } while (portions.length > 0)
+      if (outcome !== MOVED) return outcome
+    }
+    throw new Fault('unavailable', { retryAfter: 1, detail: 'others keep changing the group' })
   }
   /** `read` is asked before the change for what the body names, and in it where the group was changed meanwhile. */
   const change = async (
@@ -53,6 +97,7 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
     if (first !== null && !(first instanceof ScimError)) {
       const refused = await checkMembers(directory, visit, first.members)
       if (refused !== null) return refused
+      if (!isForOne(found, first.members)) return changeInPortions(visit, id, read)
     }
     const write = await groups.changeGroup(
       id.toLowerCase(),
@@ -62,6 +107,7 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
         const isSameVersion = first !== null && current.version === found?.version
         const next = isSameVersion ? first : read(current)
         if (next instanceof ScimError) return next
+        if (!isForOne(current, next.members)) return MOVED
         // Read anew it is another object, also where nothing is said of the group itself.
         const group = next.group === found ? current : next.group
         return withFields(current, { ...next, group }, unixMs(clock))
@@ -69,7 +115,8 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
       unixMs(clock),
       visit.actor,
     )
-    return outcomeOf(write)
+    const outcome = outcomeOf(write)
+    return outcome === MOVED ? changeInPortions(visit, id, read) : outcome
   }
   const replacing = (visit: Visit, body: unknown) => (current: GroupFields) => {
     const read = readGroup(body, visit.quirks)
@@ -92,7 +139,18 @@ export function groupsKind({ directory, clock, baseUrl }: ProvisioningPorts): Re
       const { members: named, displays } = read.members
       const counts = { version: 1, memberCount: 0, createdAt: now, updatedAt: now }
       const group = { id: newUuidV7(now), ...visit.scope, ...read.group, ...counts }
-      return outcomeOf(await groups.addGroup(group, named, visit.actor, displays))
+      if (isForOne(null, [members]))
+        return outcomeOf(await groups.addGroup(group, named, visit.actor, displays))
+      const made = outcomeOf(await groups.addGroup(group, [], visit.actor))
+      if (made instanceof ScimError) return made
+      const fill = (current: GroupFields): GroupChange => ({ group: current, members: [members] })
+      try {
+        return await changeInPortions({ ...visit, allows: () => true }, made.id, fill)
+      } catch (error) {
+        // Who creates it again would have two.
+        await groups.removeGroup(made.id, () => null, unixMs(clock), visit.actor).catch(() => {})
+        throw error
+      }
     },
     replace: (visit, id, body) => change(visit, id, replacing(visit, body)),
     patch: (visit, id, body) => change(visit, id, (current) => patchGroup(current, body, visit.quirks)),
@@ -148,12 +206,11 @@ async function renderWithMembers(
   group: DirectoryGroup,
   baseUrl: string,
 ): Promise<ScimDocument> {
-  const slices = new TurnSlices()
-  const members: GroupMembership[] = []
-  for (;;) {
-    const { entries } = groups.membershipsOf(group.id, members.length, MEMBERS_PER_READ)
-    members.push(...entries)
-    if (entries.length < MEMBERS_PER_READ) return renderGroup(group, baseUrl, members)
-    if (slices.isOver) await slices.next()
+  const rendered: ScimValue[] = []
+  for await (const page of membersInTurns(groups, group.id)) {
+    const { members = [] } = renderGroup(group, baseUrl, page)
+    rendered.push(...(members as readonly ScimValue[]))
   }
+  const { meta, ...rest } = renderGroup(group, baseUrl, [])
+  return { ...rest, ...(rendered.length > 0 && { members: rendered }), meta: meta! }
 }

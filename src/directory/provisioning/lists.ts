@@ -8,6 +8,7 @@ import { refusal, ScimError } from '../scim/errors.js'
 import { parseFilter, type ScimFilter } from '../scim/filter.js'
 import type { Projection } from '../scim/projection.js'
 import { parseSort } from '../scim/sorting.js'
+import { shownOf } from './showing.js'
 import type { ResourceKind, Stored, Visit } from './visit.js'
 
 /** What a list is asked for. */
@@ -172,7 +173,7 @@ async function show<T extends Stored>(
   for (const record of records) {
     if (withList) weight += kind.weigh(record)
     if (weight > MOST_MEMBERS && shown.length > 0) break
-    shown.push(projection.of(await kind.render(record, withList)))
+    shown.push(await shownOf(kind, record, projection))
     if (slices.isOver) await slices.next()
   }
   return shown

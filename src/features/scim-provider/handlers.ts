@@ -1,6 +1,7 @@
 /** What is done with users and with groups alike, wherever they are addressed. */
 import type { Principal } from '../../base/principal.js'
 import { type ListWish, listResources, ScanLine } from '../../directory/provisioning/lists.js'
+import { shownOf } from '../../directory/provisioning/showing.js'
 import type { ResourceKind, Stored, Visit } from '../../directory/provisioning/visit.js'
 import { type Projection, parseProjection } from '../../directory/scim/projection.js'
 import type { HttpCall, Reply } from '../../http/endpoint.js'
@@ -75,7 +76,7 @@ export class ResourceHandlers {
     record: Stored,
     projection: Projection,
   ): Promise<Reply> {
-    const shown = projection.of(await kind.render(record, projection.wants(kind.list)))
+    const shown = await shownOf(kind, record, projection)
     const location = `${this.baseUrl}/${kind.name}s/${record.id}`
     return resourceReply(status, shown, {
       version: record.version,
