@@ -1,12 +1,15 @@
 /**
  * Ten thousand answers of both kinds of provider, in both formats, whole and streamed, with tiers, speeds, caches,
- * searches, pictures and sound: what is told and charged is what an independent reckoning makes of the price table.
+ * searches, pictures and sound, on the operator's account and on the caller's own: what is told and charged is what an independent reckoning makes of the price table.
  */
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { test } from 'tap'
 import { z } from 'zod'
 import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
+import type { Principal } from '../../../src/base/principal.js'
 import { ChunkEncoder, encodeCompletion } from '../../../src/features/chat/encode.js'
 import { encodeAnswer, MessagesEncoder } from '../../../src/features/messages/encode.js'
+import { CallerKeyEndpoints } from '../../../src/gateway/catalog/catalog.js'
 import { pricesSchema } from '../../../src/gateway/catalog/configuration/prices.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
@@ -14,11 +17,13 @@ import { chatFormat } from '../../../src/gateway/metering/format.js'
 import { messagesFormat } from '../../../src/gateway/metering/messages-format.js'
 import { anthropicProvider } from '../../../src/gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
+import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import { findRow } from '../../../src/store/ledger/row-text.js'
 import type { UpstreamClient, UpstreamReceiver } from '../../../src/upstream/port.js'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
 import { CALLER, catalogOf } from '../../support/providers/scripted-provider.js'
 import { moneyWorld } from '../../support/servers/money-world.js'
+import { anthropicAnswer, type Facts, openAiAnswer, PNG } from './told-usage.js'
 
 const ANSWERS = 10_000
 const WORLDS = 100
@@ -29,24 +34,6 @@ const SEED = 17
 
 type Table = Readonly<Record<string, string>>
 type Tiers = Readonly<Record<string, Table>>
-
-/** How much of each kind, none of it counted twice. */
-interface Facts {
-  readonly plain: number
-  readonly read: number
-  readonly write5m: number
-  readonly write1h: number
-  readonly heard: number
-  readonly seen: number
-  readonly watched: number
-  readonly said: number
-  readonly thought: number
-  readonly spoken: number
-  readonly painted: number
-  readonly searches: number
-  readonly picturesIn: number
-  readonly picturesOut: number
-}
 
 /** Names in the price table of a kind, and of what it costs where the table does not name it. */
 const NAMES: Readonly<Record<keyof Facts, readonly string[]>> = {
@@ -127,107 +114,25 @@ function drawFacts(kind: 'openai' | 'anthropic'): Facts {
   }
 }
 
-// ── What a server says of it ────────────────────────────────────────────────
+// ── The server and its callers ──────────────────────────────────────────────
 
-interface Told {
-  readonly facts: Facts
-  /** Tier in the words of the price table; null for the usual one, undefined where the server does not say. */
-  readonly tier: string | null | undefined
-}
-
-function openAiUsage({ facts }: Told): object {
-  const { plain, read, write5m, write1h, heard, seen, watched, said, thought, spoken, painted } = facts
-  const written = write5m + write1h
-  return {
-    prompt_tokens: plain + read + written + heard + seen + watched,
-    completion_tokens: said + thought + spoken + painted,
-    prompt_tokens_details: {
-      cached_tokens: read,
-      cache_write_tokens: written,
-      audio_tokens: heard,
-      image_tokens: seen,
-      video_tokens: watched,
-      cache_creation_token_details: {
-        ephemeral_5m_input_tokens: write5m,
-        ephemeral_1h_input_tokens: write1h,
-      },
-    },
-    completion_tokens_details: { reasoning_tokens: thought, audio_tokens: spoken, image_tokens: painted },
-    server_tool_use_details: { web_search_requests: facts.searches },
-  }
-}
-
-const PNG = { image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
-
-function openAiAnswer(told: Told, stream: boolean): readonly string[] {
-  const { facts, tier } = told
-  const head = { id: 'x', ...(tier !== undefined && { service_tier: tier ?? 'default' }) }
-  const images = Array.from({ length: facts.picturesOut }, () => PNG)
-  const message = { role: 'assistant', content: 'yes', ...(images.length > 0 && { images }) }
-  if (!stream) {
-    const choices = [{ index: 0, message, finish_reason: 'stop' }]
-    return [JSON.stringify({ ...head, choices, usage: openAiUsage(told) })]
-  }
-  const pieces = images.map((image) => ({ images: [image] }))
-  const deltas: object[] = [{ role: 'assistant', content: 'yes' }, ...pieces]
-  return [
-    ...deltas.map((delta) => chunkOf({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })),
-    chunkOf({ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
-    chunkOf({ ...head, choices: [], usage: openAiUsage(told) }),
-    'data: [DONE]\n\n',
-  ]
-}
-
-function chunkOf(members: object): string {
-  return `data: ${JSON.stringify(members)}\n\n`
-}
-
-function anthropicUsage({ facts, tier }: Told): object {
-  return {
-    input_tokens: facts.plain,
-    output_tokens: facts.said + facts.thought,
-    cache_read_input_tokens: facts.read,
-    cache_creation_input_tokens: facts.write5m + facts.write1h,
-    cache_creation: {
-      ephemeral_5m_input_tokens: facts.write5m,
-      ephemeral_1h_input_tokens: facts.write1h,
-    },
-    output_tokens_details: { thinking_tokens: facts.thought },
-    server_tool_use: { web_search_requests: facts.searches, web_fetch_requests: 0 },
-    ...(tier === 'fast' && { speed: 'fast', service_tier: 'standard' }),
-    ...(tier !== 'fast' && tier !== undefined && { service_tier: tier ?? 'standard' }),
-  }
-}
-
-function anthropicAnswer(told: Told, stream: boolean): readonly string[] {
-  const usage = anthropicUsage(told)
-  const message = { id: 'm', type: 'message', role: 'assistant', stop_reason: null, stop_sequence: null }
-  const text = { type: 'text', text: 'yes' }
-  if (!stream) return [JSON.stringify({ ...message, content: [text], stop_reason: 'end_turn', usage })]
-  const empty = { ...text, text: '' }
-  const delta = { type: 'text_delta', text: 'yes' }
-  const stop = { stop_reason: 'end_turn', stop_sequence: null }
-  return [
-    {
-      type: 'message_start',
-      message: { ...message, content: [], usage: { input_tokens: 1, output_tokens: 1 } },
-    },
-    { type: 'content_block_start', index: 0, content_block: empty },
-    { type: 'content_block_delta', index: 0, delta },
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: stop, usage },
-    { type: 'message_stop' },
-  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-}
+const OWN_KEY = 'key-of-the-caller'
 
 /** Answers every call with what was laid ready for it. */
 class LaidAnswers implements UpstreamClient {
   pieces: readonly string[] = []
+  refusesOwnKey = false
 
-  call(request: { readonly body: unknown }, receiver: UpstreamReceiver) {
+  call(request: { readonly body: unknown; readonly headers: unknown }, receiver: UpstreamReceiver) {
     const { pieces } = this
     const isStream = (JSON.parse(String(request.body)) as { stream?: boolean }).stream === true
+    const isRefused = this.refusesOwnKey && JSON.stringify(request.headers).includes(OWN_KEY)
     setImmediate(() => {
+      if (isRefused) {
+        receiver.onHead(401, { 'content-type': 'application/json' })
+        receiver.onEnd()
+        return
+      }
       receiver.onHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
       for (const piece of pieces) receiver.onData(Buffer.from(piece))
       receiver.onEnd()
@@ -240,20 +145,50 @@ class LaidAnswers implements UpstreamClient {
   close = async () => {}
 }
 
-// ── The callers ─────────────────────────────────────────────────────────────
+/** On which a world's callers go first, and whether the limits of their keys count that. */
+const ACCOUNTS = ['operators', 'own', 'own, in the limit'] as const
+type Account = (typeof ACCOUNTS)[number]
 
 const TIMEOUTS = { connectMs: 1e6, headersMs: 1e6, firstTokenMs: 1e6, idleMs: 1e6, totalMs: 1e6 }
 
-function drawWorld(kind: 'openai' | 'anthropic') {
+/** A caller whose own accounts count in the limit of its key, or do not. */
+const callerWith = (includesByok: boolean): Principal => ({
+  ...CALLER,
+  limits: {
+    spending: { limit: 1e15, reset: null, ...(includesByok && { includesByok: true }) },
+    ...{ requestsPerMinute: null, tokensPerMinute: null, concurrent: null },
+  },
+})
+
+const KEY = {
+  id: 'k',
+  provider: 'a',
+  priority: 'first',
+  allowFallback: true,
+  models: null,
+  secret: OWN_KEY,
+} as const
+
+function drawWorld(kind: 'openai' | 'anthropic', account: Account) {
   const table = drawTable(80)
   const tiers = drawTiers()
   const { prices } = z.parse(pricesSchema, { ...table, service_tiers: tiers })
   const upstream = new LaidAnswers()
   const options = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: null, headers: {}, version: '1', upstream }
   const server = { ...options, timeouts: TIMEOUTS, limits: { connections: 1, keepAliveMs: 1 } }
-  const provider = kind === 'openai' ? openAiProvider(server) : anthropicProvider(server)
-  const catalog = catalogOf({ 'acme/one': [{ slug: 'a', prices }] }, () => provider)
-  return { kind, table, tiers, upstream, ...moneyWorld(catalog) }
+  const providerWith = (apiKey: string | null) =>
+    kind === 'openai' ? openAiProvider({ ...server, apiKey }) : anthropicProvider({ ...server, apiKey })
+  const catalog = catalogOf({ 'acme/one': [{ slug: 'a', prices, hasBreaker: false }] }, () =>
+    providerWith(null),
+  )
+  const [entry] = catalog.providers
+  const callerKeys = new CallerKeyEndpoints((secret) => {
+    const provider = providerWith(secret)
+    return { ...entry!, provider, messages: messagesOverChat(provider) }
+  })
+  if (account !== 'operators') Object.assign(entry!, { callerKeys })
+  const caller = account === 'operators' ? CALLER : callerWith(account === 'own, in the limit')
+  return { kind, table, tiers, upstream, caller, ...moneyWorld(catalog, () => [KEY]) }
 }
 
 /** The list that holds for an answer, and what of it is asked for and told. */
@@ -297,11 +232,11 @@ function messagesRequest(facts: Facts, asked: string | null, stream: boolean): M
 
 /** The whole of what a caller is sent, and the id of it. */
 async function ask(
-  { gateway }: ReturnType<typeof drawWorld>,
+  { gateway, caller }: ReturnType<typeof drawWorld>,
   format: 'chat' | 'messages',
   request: ChatRequest | MessagesRequest,
 ): Promise<{ readonly id: string; readonly sent: string }> {
-  const inference = { caller: CALLER, simulate: '', traceparent: '' }
+  const inference = { caller, simulate: '', traceparent: '' }
   const at = { arrivedAt: performance.now() }
   const [ours, encodeWhole, Encoder] =
     format === 'chat'
@@ -333,18 +268,26 @@ async function ask(
   })
 }
 
-/** `usage.cost` as the caller reads it, in nano-dollars; the last one that was sent. */
-function toldCost(sent: string): number {
-  const costs = [...sent.matchAll(/"cost":([0-9.e-]+)/g)]
-  return Math.round(Number(costs.at(-1)?.[1]) * 1e9)
+/** What the caller reads of its cost, the last that was sent; in nano-dollars. */
+function toldCost(sent: string) {
+  const last = (member: string, value: string): string | undefined =>
+    [...sent.matchAll(new RegExp(`"${member}":(${value})`, 'g'))].at(-1)?.[1]
+  const nanos = (member: string): bigint => BigInt(Math.round(Number(last(member, '[0-9.e-]+')) * 1e9))
+  return {
+    charged: nanos('cost'),
+    upstream: nanos('upstream_inference_cost'),
+    isByok: last('is_byok', 'true|false') === 'true',
+  }
 }
 
 test('ten thousand answers cost what the price table says, to the nano-dollar', async (t) => {
   let reckoned = 0n
-  let charged = 0n
+  let booked = 0n
   const wrong: string[] = []
   for (let world = 0; world < WORLDS; world++) {
-    const place = drawWorld(world % 2 === 0 ? 'openai' : 'anthropic')
+    const account = ACCOUNTS[world % ACCOUNTS.length]!
+    const place = drawWorld(world % 2 === 0 ? 'openai' : 'anthropic', account)
+    let own = 0n
     for (let answer = 0; answer < ANSWERS / WORLDS; answer++) {
       const format = pick(['chat', 'messages'] as const)
       const stream = isLikely(50)
@@ -354,34 +297,37 @@ test('ten thousand answers cost what the price table says, to the nano-dollar', 
       const { told, asked, prices } = drawTier(place, format)
       const answers = place.kind === 'openai' ? openAiAnswer : anthropicAnswer
       place.upstream.pieces = answers({ facts: seen, tier: told }, stream)
+      place.upstream.refusesOwnKey = isLikely(30)
+      const isByok = account !== 'operators' && !place.upstream.refusesOwnKey
       const build = format === 'chat' ? chatRequest : messagesRequest
       const { id, sent } = await ask(place, format, build(seen, asked, stream))
       const due = reckonNanos(seen, prices)
       const row = findRow(Buffer.from(place.lines.join('')), id)
       reckoned += due
-      if (BigInt(toldCost(sent)) !== due || BigInt(row?.cost ?? -1) !== due) {
-        wrong.push(
-          JSON.stringify({
-            kind: place.kind,
-            format,
-            stream,
-            seen,
-            told,
-            asked,
-            due: String(due),
-            cost: toldCost(sent),
-          }),
-        )
+      if (isByok) own += due
+      const is = { ...toldCost(sent), cost: BigInt(row?.cost ?? -1), byokCost: row?.byokCost }
+      const charged = isByok ? 0n : due
+      const want = {
+        ...{ charged, upstream: due, isByok, cost: charged },
+        byokCost: isByok ? Number(due) : undefined,
       }
+      if (!isDeepStrictEqual(is, want))
+        wrong.push(inspect({ kind: place.kind, account, format, stream, seen, told, asked, is, want }))
     }
     const books = place.charged()
     t.equal(books.unclosed, 0)
     t.equal(place.open(), 0)
-    t.equal(place.spent(), books.nanos, 'limits have lost what the rows charge')
-    charged += BigInt(books.nanos)
+    t.equal(BigInt(books.byok), own)
+    const ofKey = { operators: 0, own: books.nanos, 'own, in the limit': books.nanos + books.byok }[account]
+    t.equal(
+      place.spent(),
+      books.nanos + ofKey,
+      'credits have lost what the rows charge, and limits what counts',
+    )
+    booked += BigInt(books.nanos + books.byok)
   }
   t.same(wrong.slice(0, 3), [])
   t.equal(wrong.length, 0)
-  t.equal(charged, reckoned)
+  t.equal(booked, reckoned)
   t.ok(reckoned > 1_000_000_000n)
 })

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { Accounting } from '../../../src/gateway/accounting/accounting.js'
 import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import { Gateway } from '../../../src/gateway/gateway.js'
+import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import type { QuotaLeases, QuotaPermit } from '../../../src/limits/quota-leases.js'
 import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
 import {
@@ -23,10 +24,16 @@ interface MoneyWorld {
   /** Calls that are admitted and not settled. */
   open(): number
   /** What the books make of the lines. */
-  charged(): { readonly nanos: number; readonly calls: number; readonly unclosed: number }
+  charged(): {
+    readonly nanos: number
+    /** What went on callers' own accounts. */
+    readonly byok: number
+    readonly calls: number
+    readonly unclosed: number
+  }
 }
 
-export function moneyWorld(catalog: Catalog): MoneyWorld {
+export function moneyWorld(catalog: Catalog, keysOf?: RoutingState['keysOf']): MoneyWorld {
   const lines: string[] = []
   let spent = 0
   const leases = {
@@ -51,6 +58,7 @@ export function moneyWorld(catalog: Catalog): MoneyWorld {
   const gateway = new Gateway({
     catalog: () => catalog,
     ...routingState(),
+    ...(keysOf !== undefined && { keysOf }),
     countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
     clock: systemClock,
     files: NO_FILE_PORTS,
@@ -70,8 +78,8 @@ export function moneyWorld(catalog: Catalog): MoneyWorld {
     charged: () => {
       const whole = lines.flatMap((line) => line.trimEnd().split('\n'))
       const { deltas, opened } = new LedgerBatch(whole, new Map())
-      const nanos = deltas.reduce((sum, { cost }) => sum + cost, 0)
-      return { nanos, calls: deltas.reduce((sum, each) => sum + each.calls, 0), unclosed: opened.size }
+      const sum = (member: 'cost' | 'byok' | 'calls') => deltas.reduce((all, each) => all + each[member], 0)
+      return { nanos: sum('cost'), byok: sum('byok'), calls: sum('calls'), unclosed: opened.size }
     },
   }
 }
