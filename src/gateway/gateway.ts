@@ -65,6 +65,9 @@ interface TurnTerms {
 
 const NO_TIME_TO_COUNT = new Fault('unavailable', { retryAfter: 1, detail: 'no time to count tokens' })
 
+/** What a credential that is refused, or at its limit, is told as. */
+const CREDENTIAL_FAULTS: ReadonlySet<string> = new Set(['provider-failed', 'rate-limited'])
+
 /** A whole answer, or why there is none. */
 type CompletionResult<A> =
   | { readonly answer: A; readonly fault: null }
@@ -167,7 +170,7 @@ export class Gateway {
 
   /**
    * Input tokens of a messages request (contract/gateway 5.9): the count of the provider that would be asked first,
-   * where it offers one, otherwise a tokenizer's. Admitted like a call; nothing is generated and nothing settled. Ends
+   * under the first of its credentials that it takes, where it offers one, otherwise a tokenizer's. Admitted like a call; nothing is generated and nothing settled. Ends
    * with its caller. Rejects with what refuses, with the provider's fault, or with `unavailable` where there was no time
    * to count.
    */
@@ -184,11 +187,20 @@ export class Gateway {
 
   async #countInput(generation: Generation<MessagesRequest>, caller: Cancellation): Promise<number | Fault> {
     const { countTokens, deadlineMs } = this.#ports
-    const endpoint = generation.plan.endpoints[0]!
-    const { provider } = endpoint.provider
+    const [first] = generation.plan.endpoints
     // A provider would be given contents of files to count; they are measured here instead.
-    if (provider.countMessages !== undefined && generation.request.files === undefined)
-      return provider.countMessages(createProviderCall(generation, endpoint, deadlineMs, true), caller)
+    if (first!.provider.provider.countMessages !== undefined && generation.request.files === undefined) {
+      let counted: number | Fault = NO_TIME_TO_COUNT
+      for (const endpoint of generation.plan.endpoints) {
+        const { model, provider } = endpoint
+        // The same under its other credentials: what refuses one may take the next.
+        if (model !== first!.model || provider.slug !== first!.provider.slug) continue
+        const call = createProviderCall(generation, endpoint, deadlineMs, true)
+        counted = await provider.provider.countMessages!(call, caller)
+        if (typeof counted === 'number' || !CREDENTIAL_FAULTS.has(counted.kind)) break
+      }
+      return counted
+    }
     const { organizationId } = generation.caller
     const { tokens, areGuessed } = await countInputTokens(generation.request, (texts) =>
       countTokens(texts, organizationId, caller),

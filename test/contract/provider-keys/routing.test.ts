@@ -48,6 +48,24 @@ test('streams, messages and other formats go on it as well', async (t) => {
   t.strictSame([seen(one), seen(claude)], [[OWN], [OTHER, OTHER]])
 })
 
+test('tokens are counted on the account that a call would go on, or the next where its key is refused', async (t) => {
+  const ours = await tenant()
+  await bring(ours, OWN, { provider: 'claude' })
+  const speaks = claude.script
+  let refuses = false
+  claude.script = (peer, { headers }) => {
+    if (refuses && headers['x-api-key'] === OWN) peer.json({ error: { message: 'no' } }, 401)
+    else peer.json({ input_tokens: 42 })
+  }
+  const body = { model: 'acme/claude', messages: [{ role: 'user', content: 'hi' }] }
+  for (refuses of [false, true]) {
+    const counted = await server.post('/messages/count_tokens', body, { key: ours.key })
+    t.strictSame(await counted.json(), { input_tokens: 42 })
+  }
+  claude.script = speaks
+  t.strictSame(seen(claude), [OWN, OWN, 'operator-claude-0123456789'])
+})
+
 test('keys of a workspace go before those of the organization, and no other workspace has them', async (t) => {
   const ours = await tenant()
   const second = await manage(ours.management, 'POST', '/workspaces', { name: 'second' })
