@@ -400,13 +400,26 @@ test('the provider is left when the caller leaves, and when only the head is wan
   const head = await download(management, { method: 'HEAD' })
   t.equal(head.status, 200)
   await peers[1]!.closed()
-  one.script = (peer) => {
-    peers.push(peer)
-    before.abort()
+  for (const [method, path] of [
+    ['GET', '/files/file-1/content'],
+    ['GET', '/files/file-1'],
+    ['POST', '/files'],
+  ] as const) {
+    const early = new AbortController()
+    one.script = (peer) => {
+      peers.push(peer)
+      early.abort()
+    }
+    const asked = fetch(server.apiUrl + path + AT_OPENAI, {
+      method,
+      headers: { Authorization: `Bearer ${management}` },
+      signal: early.signal,
+      ...(method === 'POST' && { body: form('x') }),
+    })
+    await t.rejects(asked, `${method} ${path}`)
+    await peers.at(-1)!.closed()
   }
-  const before = new AbortController()
-  await t.rejects(download(management, { signal: before.signal }))
-  await peers[2]!.closed()
+  t.equal(peers.length, 5)
   one.script = openai.script
 })
 
