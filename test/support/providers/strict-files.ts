@@ -68,7 +68,7 @@ const ANTHROPIC: FileFormat = {
   refuse: ({ code, message }) => ({ type: 'error', error: { type: code, message } }),
 }
 
-export interface FileService {
+interface FileService {
   readonly script: Script
   /** Puts a file into an account and gives its id. */
   put(key: string, filename: string, purpose: string, content: string): string

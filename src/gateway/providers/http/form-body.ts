@@ -5,7 +5,7 @@ import type { StreamedRequestBody } from '../../../upstream/port.js'
 export type FormFields = readonly (readonly [name: string, value: string])[]
 
 /** A file to send. */
-export interface SentFile {
+interface SentFile {
   readonly filename: string
   /** Bytes without a type of their own when absent. */
   readonly mediaType?: string
