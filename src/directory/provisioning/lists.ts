@@ -7,7 +7,7 @@ import { MOST_PER_PAGE } from '../scim/discovery.js'
 import { refusal, ScimError } from '../scim/errors.js'
 import { parseFilter, type ScimFilter } from '../scim/filter.js'
 import type { Projection } from '../scim/projection.js'
-import { parseSort } from '../scim/sorting.js'
+import { parseSort, type SortKey, type SortOrder } from '../scim/sorting.js'
 import { shownOf } from './showing.js'
 import type { ResourceKind, Stored, Visit } from './visit.js'
 
@@ -28,9 +28,9 @@ export interface ListPage {
   readonly startIndex: number
 }
 
-/** Records that a scan takes from the store in one go. */
-const SCANNED_AT_ONCE = 100
-/** Resources that are held to be sorted. */
+/** Records that are taken from the store in one go: each may be as large as a document may be. */
+const READ_AT_ONCE = 20
+/** Resources of which the key is held to be sorted. */
 const MOST_SORTED = 10_000
 /** Members of groups in one answer, beyond which a page ends early (RFC 7644 section 3.4.2.4 lets it). */
 const MOST_MEMBERS = 10_000
@@ -45,8 +45,6 @@ const EVERYTHING: ScimFilter = {
   reads: () => false,
   matches: () => true,
 }
-
-type Order = (a: ScimDocument, b: ScimDocument) => number
 
 /** Which of the results are shown. */
 interface Window {
@@ -91,7 +89,7 @@ export async function listResources<T extends Stored>(
   const window = { offset: startIndex - 1, limit: Math.min(MOST_PER_PAGE, Math.max(0, wish.count)) }
   const found =
     filter.exact && order === null
-      ? pageOf(kind, visit, filter.lookup, window)
+      ? await pageOf(kind, visit, filter.lookup, window)
       : await line.run(visit.scope.connectionId, () => scanFor(kind, visit, filter, order, window))
   if (found instanceof ScimError) return found
   return { resources: await show(kind, found.entries, projection), total: found.total, startIndex }
@@ -102,35 +100,53 @@ interface Found<T> {
   readonly total: number
 }
 
-function pageOf<T extends Stored>(
+async function pageOf<T extends Stored>(
   kind: ResourceKind<T>,
   { scope }: Visit,
   lookup: DirectoryLookup,
   { offset, limit }: Window,
-): Found<T> {
-  return kind.page(scope, lookup, offset, limit)
+): Promise<Found<T>> {
+  const slices = new TurnSlices()
+  const first = kind.page(scope, lookup, offset, Math.min(limit, READ_AT_ONCE))
+  const entries = [...first.entries]
+  for (let read = entries; read.length === READ_AT_ONCE && entries.length < limit; ) {
+    if (slices.isOver) await slices.next()
+    const most = Math.min(limit - entries.length, READ_AT_ONCE)
+    // Behind the last one, as others may have been removed in between.
+    read =
+      lookup.by === 'all'
+        ? [...kind.page(scope, { by: 'all', after: entries.at(-1)!.id }, 0, most).entries]
+        : [...kind.page(scope, lookup, offset + entries.length, most).entries]
+    entries.push(...read)
+  }
+  return { entries, total: first.total }
 }
 
 async function scanFor<T extends Stored>(
   kind: ResourceKind<T>,
   visit: Visit,
   filter: ScimFilter,
-  order: Order | null,
+  order: SortOrder | null,
   { offset, limit }: Window,
 ): Promise<Found<T> | ScimError> {
-  const matches: { readonly record: T; readonly resource: ScimDocument }[] = []
+  const matches: { readonly id: string; readonly key: SortKey }[] = []
   const entries: T[] = []
   let total = 0
   await scan(kind, visit, filter, (record, resource) => {
     total++
-    if (order !== null) matches.push({ record, resource })
+    if (order !== null) matches.push({ id: record.id, key: order.keyOf(resource) })
     else if (total > offset && entries.length < limit) entries.push(record)
     return matches.length <= MOST_SORTED
   })
   if (matches.length > MOST_SORTED) return TOO_MANY_TO_SORT
   if (order === null) return { entries, total }
-  const sorted = await sortInTurns(matches, (a, b) => order(a.resource, b.resource))
-  return { entries: sorted.slice(offset, offset + limit).map(({ record }) => record), total }
+  const sorted = await sortInTurns(matches, (a, b) => order.compare(a.key, b.key))
+  const slices = new TurnSlices()
+  for (const { id } of sorted.slice(offset, offset + limit)) {
+    if (slices.isOver) await slices.next()
+    entries.push(...kind.page(visit.scope, { by: 'id', value: id }, 0, 1).entries)
+  }
+  return { entries, total }
 }
 
 /** Tells of each resource that matches, until it is told to stop or nobody waits any more. */
@@ -144,7 +160,7 @@ async function scan<T extends Stored>(
   const slices = new TurnSlices()
   let lookup = filter.lookup
   for (let offset = 0; ; ) {
-    const { entries } = kind.page(scope, lookup, offset, SCANNED_AT_ONCE)
+    const { entries } = kind.page(scope, lookup, offset, READ_AT_ONCE)
     for (const record of entries) {
       const rendered = kind.render(record, withList)
       const resource = rendered instanceof Promise ? await rendered : rendered
@@ -154,7 +170,7 @@ async function scan<T extends Stored>(
       // The answer has been given already: this one goes nowhere.
       if (isOver()) throw new Fault('deadline-exceeded')
     }
-    if (entries.length < SCANNED_AT_ONCE) return
+    if (entries.length < READ_AT_ONCE) return
     if (lookup.by === 'all') lookup = { by: 'all', after: entries.at(-1)!.id }
     else offset += entries.length
   }

@@ -4,7 +4,7 @@ import { type ListWish, listResources, ScanLine } from '../../../src/directory/p
 import type { ResourceKind, Visit } from '../../../src/directory/provisioning/visit.js'
 import { ScimError } from '../../../src/directory/scim/errors.js'
 import { parseProjection } from '../../../src/directory/scim/projection.js'
-import type { ScimDocument } from '../../../src/store/directory-store.js'
+import type { DirectoryLookup, ScimDocument } from '../../../src/store/directory-store.js'
 
 interface Row {
   readonly id: string
@@ -19,6 +19,7 @@ const rows = (count: number, weight = 0): Row[] =>
 function kindOf(
   list: readonly Row[],
   rendered: (row: Row, withList: boolean) => void = () => {},
+  told: (asked: { lookup: DirectoryLookup; limit: number }) => void = () => {},
 ): ResourceKind<Row> {
   const missing = async () => new ScimError(404, null, 'none')
   return {
@@ -26,7 +27,8 @@ function kindOf(
     list: 'members',
     read: () => new ScimError(404, null, 'none'),
     page: (_scope, lookup, offset, limit) => {
-      if (lookup.by === 'displayName') {
+      told({ lookup, limit })
+      if (lookup.by === 'displayName' || lookup.by === 'id') {
         const found = list.filter(({ id }) => id === lookup.value)
         return { entries: found.slice(offset, offset + limit), total: found.length }
       }
@@ -130,6 +132,34 @@ test('ten thousand results are sorted, one more is too many', async (t) => {
   t.match(refused, { status: 400, scimType: 'tooMany' })
   const narrow = await listed(kindOf(rows(10_001)), { sortBy: 'displayName', filter: 'displayName sw "01"' })
   t.equal(narrow.total, 1)
+})
+
+test('records are read some at a time, and of those that are sorted only what they are sorted by is held', async (t) => {
+  const limits: number[] = []
+  const kind = kindOf(
+    rows(500),
+    () => {},
+    ({ limit }) => limits.push(limit),
+  )
+  t.strictSame(
+    (await listed(kind, { startIndex: 101, count: 200 })).ids,
+    rows(300)
+      .slice(100)
+      .map(({ id }) => id),
+  )
+  t.equal((await listed(kind, { startIndex: 496, count: 200 })).ids.length, 5)
+  t.equal((await listed(kind, { count: 0 })).ids.length, 0)
+  await listed(kind, { filter: 'displayName ew "3"' })
+  t.ok(Math.max(...limits) <= 20, `${limits}`)
+  const shown: string[] = []
+  const sorted = kindOf(
+    rows(500),
+    () => {},
+    ({ lookup }) => lookup.by === 'id' && shown.push(lookup.value),
+  )
+  const { ids } = await listed(sorted, { sortBy: 'displayName', sortOrder: 'descending', count: 3 })
+  t.strictSame(ids, ['000499', '000498', '000497'])
+  t.strictSame(shown, ids, 'those that are shown are read again')
 })
 
 test('long work lets others have their turns', async (t) => {

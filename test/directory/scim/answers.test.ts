@@ -113,11 +113,11 @@ test('resources are sorted by an attribute, those without it last', async (t) =>
     { id: '4', name: { familyName: 'A' }, [ENTERPRISE]: { department: 'x' } },
   ]
   const order = (sortBy: string, sortOrder?: string) => {
-    const compare = parseSort(sortBy, sortOrder, 'User', new Set())
-    return compare instanceof ScimError
-      ? compare
+    const order = parseSort(sortBy, sortOrder, 'User', new Set())
+    return order instanceof ScimError
+      ? order
       : users
-          .toSorted(compare)
+          .toSorted((a, b) => order.compare(order.keyOf(a), order.keyOf(b)))
           .map(({ id }) => id)
           .join('')
   }
