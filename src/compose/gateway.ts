@@ -4,6 +4,7 @@ import { type CallLogLine, type CallSeverity, createCallLog } from '../base/log.
 import type { Principal } from '../base/principal.js'
 import { VERSION } from '../base/version.js'
 import type { Accounting } from '../gateway/accounting/accounting.js'
+import type { CallerAccount } from '../gateway/catalog/caller-key.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
 import { withKeptMedia } from '../gateway/files/kept-media.js'
@@ -40,6 +41,8 @@ import type { RoutingParts } from './routing.js'
 import type { WorkerContext } from './worker-context.js'
 import { workspaceFiles } from './workspace-files.js'
 
+const NO_KEYS: CallerAccount['keys'] = Object.freeze([])
+
 export function composeInference(
   { config, worker, pool, clock, log, store }: WorkerContext,
   routing: RoutingParts,
@@ -57,6 +60,11 @@ export function composeInference(
   const sealedIds = sealedSpokenIds(sealer)
   const ring = new ProviderKeyRing(store.providerKeys, sealer)
   const keysOf = (caller: Principal) => ring.keysOf(caller)
+  // One read for both: of organizations without keys, which most are, no further one is made.
+  const accountOf = (caller: Principal): CallerAccount => {
+    const organization = store.accounts.organization(caller.organizationId)
+    return { organization, keys: organization?.ownKeys === true ? keysOf(caller) : NO_KEYS }
+  }
   const files = {
     filesOf: workspaceFiles(store),
     room: new MediaRoom(),
@@ -93,7 +101,7 @@ export function composeInference(
     sessions: routing.sessions,
     retries: routing.retries,
     random: routing.random,
-    keysOf,
+    accountOf,
     deadlineMs,
     files,
     admit: (generation) => accounting.admit(generation),
@@ -127,6 +135,7 @@ export function composeInference(
     catalog: () => catalog,
     /** What callers have of keys with providers, in the order of trial. */
     keysOf,
+    accountOf,
     providerKeys: {
       providerKeys: store.providerKeys,
       sealer,

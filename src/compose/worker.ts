@@ -204,7 +204,7 @@ function endpointPorts(
     providerKeys: { ...inference.providerKeys, people, accounts: store.accounts, clock },
     ledger: accounting.ledger,
     catalog: inference.catalog,
-    routing: { ...routing, keysOf: inference.keysOf },
+    routing: { ...routing, accountOf: inference.accountOf },
     inference: {
       gateway: inference.gateway,
       loops: inference.loops,

@@ -35,7 +35,7 @@ export interface Inference<R extends RoutedRequest> {
   readonly client?: CallingClient
 }
 
-interface GatewayPorts extends RunPorts, Pick<RoutingState, 'keysOf'> {
+interface GatewayPorts extends RunPorts, Pick<RoutingState, 'accountOf'> {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly sessions: SessionAffinity
@@ -107,13 +107,14 @@ export class Gateway {
     turn?: TurnPlace,
   ): MaybePromise<Generation<R>> {
     const decodedAt = performance.now()
-    const planned = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports)
+    const account = this.#ports.accountOf?.(caller)
+    const planned = planFor(this.#ports.catalog(), asked, caller, serves, this.#ports, null, account)
     const plan = turn === undefined ? planned : keepEndpoint(planned, turn.servedBy)
     const { filesOf, maxBytes } = this.#ports.files
     const named = withNamedFiles(asked, () => filesOf(caller), maxBytes)
     const now = turn?.createdMs ?? Math.floor(this.#ports.clock.unixSeconds() * 1000)
     const parent = turn?.parent
-    const arrival = { operation: name, simulate, traceparent, client, decodedAt, parent }
+    const arrival = { operation: name, simulate, traceparent, client, decodedAt, parent, account }
     const id = turn?.id ?? newGenerationId(now)
     const begin = (request: R): Generation<R> => {
       const generation = new Generation(id, request, caller, plan, now, arrivedAt, arrival)

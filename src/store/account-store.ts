@@ -12,6 +12,8 @@ export interface Organization {
   readonly plan: OrganizationPlan
   /** Nano-dollars that its calls may cost in all; absent or null when there is no end to them. */
   readonly credits?: number | null
+  /** It has keys with providers, so that they are looked for. The store of them keeps this; absent where it has none. */
+  readonly ownKeys?: true
   readonly createdAt: number
   readonly updatedAt: number | null
 }

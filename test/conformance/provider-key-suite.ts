@@ -1,12 +1,14 @@
 /** What a store of provider keys has to do (src/store/provider-key-store.ts). */
 import { type Test, test } from 'tap'
+import type { AccountStore } from '../../src/store/account-store.js'
 import { MOST_PROVIDER_KEYS, type ProviderKeyStore } from '../../src/store/provider-key-store.js'
-import { idOf } from '../support/data/accounts.js'
+import { idOf, organizationOf } from '../support/data/accounts.js'
 import { providerKeyOf } from '../support/data/provider-keys.js'
 
 /** A store at a place of its own. */
 interface ProviderKeyPlace {
   readonly store: ProviderKeyStore
+  readonly accounts: Pick<AccountStore, 'addOrganization' | 'changeOrganization' | 'organization'>
   reopen(): Promise<void>
 }
 
@@ -82,6 +84,20 @@ export function providerKeySuite(kind: ProviderKeyKind): void {
     t.strictSame(store.keysOf(ACME), [providerKeyOf(2)])
     t.equal(await store.remove(ACME, idOf(1_002)), true)
     t.strictSame(store.keysOf(ACME), [])
+  })
+
+  named('the record of an organization says whether it has keys', async (t, { store, accounts }) => {
+    const acme = organizationOf(1)
+    await accounts.addOrganization({ organization: acme, workspaces: [], keys: [] })
+    t.strictSame(accounts.organization(ACME), acme)
+    for (const number of [1, 2]) await store.add(providerKeyOf(number))
+    t.strictSame(accounts.organization(ACME), { ...acme, ownKeys: true })
+    const renamed = await accounts.changeOrganization(ACME, (current) => ({ ...current, name: 'new' }))
+    t.strictSame(renamed, { ...acme, name: 'new', ownKeys: true })
+    await store.remove(ACME, idOf(1_001))
+    t.equal(accounts.organization(ACME)?.ownKeys, true)
+    await store.remove(ACME, idOf(1_002))
+    t.strictSame(accounts.organization(ACME), { ...acme, name: 'new' })
   })
 
   named('an organization has so many and no more, also when they come at once', async (t, { store }) => {

@@ -1,4 +1,5 @@
 import { LmdbEnvironment } from '../../src/store/lmdb/environment.js'
+import { createAccountStore } from '../../src/store/records/accounts.js'
 import { createProviderKeyStore } from '../../src/store/records/provider-keys.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { providerKeySuite } from './provider-key-suite.js'
@@ -9,13 +10,16 @@ providerKeySuite({
     const path = tempFolder(t)
     const open = () => {
       const env = new LmdbEnvironment(path)
-      return { env, store: createProviderKeyStore(env) }
+      return { env, store: createProviderKeyStore(env), accounts: createAccountStore(env) }
     }
     let opened = open()
     t.after(() => opened.env.close())
     return {
       get store() {
         return opened.store
+      },
+      get accounts() {
+        return opened.accounts
       },
       reopen: async () => {
         await opened.env.close()

@@ -34,6 +34,10 @@ void t.test('provider keys in a fleet', { skip: WITHOUT_POSTGRES }, async (withi
         get store() {
           return store
         },
+        get accounts() {
+          const [first, second] = group.machines.map(({ accounts }) => accounts)
+          return { ...first!, organization: (id: string) => second!.organization(id) }
+        },
         reopen: async () => {
           await group.closeAll()
           store = await open()

@@ -70,10 +70,11 @@ export class Accounting {
    */
   admit(generation: RoutedGeneration): Admission | Promise<Admission> {
     this.#bookings.requireRoom()
-    const { caller, request, plan, operation, parent } = generation
+    const { caller, request, plan, operation, parent, account } = generation
     const inclusive = caller.limits?.spending?.includesByok ?? false
     const reservation = reservationForPlan(operation, request, plan.endpoints, inclusive)
-    const organization = this.#ports.accounts.organization(caller.organizationId)
+    const organization =
+      account === undefined ? this.#ports.accounts.organization(caller.organizationId) : account.organization
     const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
       return this.#begin(generation, reservation, NOTHING_HELD)

@@ -1,3 +1,11 @@
+/** What the organization of a caller has, read once for a call. */
+export interface CallerAccount {
+  /** Null where there is none. */
+  readonly organization: { readonly id: string; readonly credits?: number | null } | null
+  /** The keys that the caller may use with providers, in the order of trial. */
+  readonly keys: readonly CallerKey[]
+}
+
 /** A caller's key with a provider. */
 export interface CallerKey {
   readonly id: string

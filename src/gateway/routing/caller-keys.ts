@@ -5,8 +5,6 @@ import type { Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { HealthRegistry } from '../health/health-registry.js'
 
 interface CredentialState {
-  /** The keys that a caller may use, those that go first in front; absent where there are none. */
-  readonly keysOf?: (caller: Principal) => readonly CallerKey[]
   readonly health: Pick<HealthRegistry, 'isResting'>
 }
 
@@ -20,16 +18,14 @@ const MOST_TRIED = 5
  * The endpoints in their order, each once for every credential it may be called with: the caller's keys that go first,
  * the operator's unless one of those keeps it out, the caller's other keys. One that is at its limit or keeps failing
  * goes behind the others of its endpoint. The very list for a caller that has no keys, which is nearly every one.
+ * @param keys that the caller may use, in the order of trial
  */
 export function withCredentials(
   endpoints: readonly ModelEndpoint[],
   caller: Principal,
-  { keysOf, health }: CredentialState,
+  keys: readonly CallerKey[],
+  { health }: CredentialState,
 ): readonly ModelEndpoint[] {
-  // Where no provider takes keys nobody is asked for any.
-  if (keysOf === undefined || !endpoints.some(({ provider }) => provider.callerKeys !== undefined))
-    return endpoints
-  const keys = keysOf(caller)
   if (keys.length === 0) return endpoints
   return endpoints.flatMap((endpoint) => {
     const { callerKeys } = endpoint.provider

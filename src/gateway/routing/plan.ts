@@ -1,5 +1,6 @@
 /** Which endpoints may serve a request, in the order in which they are tried. */
 import type { Principal } from '../../base/principal.js'
+import type { CallerAccount } from '../catalog/caller-key.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 import { withCredentials } from './caller-keys.js'
@@ -47,9 +48,11 @@ export function planFor(
   serves: (endpoint: ModelEndpoint) => boolean,
   state: RoutingState,
   preview: PlanTrace | null = null,
+  account: CallerAccount | undefined = state.accountOf?.(caller),
 ): Plan {
   const plan = planOfEndpoints(catalog, request, caller, serves, state, preview)
-  const endpoints = withCredentials(plan.endpoints, caller, state)
+  if (account === undefined) return plan
+  const endpoints = withCredentials(plan.endpoints, caller, account.keys, state)
   return endpoints === plan.endpoints ? plan : { ...plan, endpoints }
 }
 

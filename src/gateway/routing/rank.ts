@@ -1,7 +1,7 @@
 /** In which order the endpoints that are left are tried (contract/gateway 2.7). */
 
 import type { Principal } from '../../base/principal.js'
-import type { CallerKey } from '../catalog/caller-key.js'
+import type { CallerAccount } from '../catalog/caller-key.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { HealthRegistry } from '../health/health-registry.js'
@@ -14,8 +14,8 @@ export interface RoutingState {
   readonly sessions: SessionAffinity
   /** From 0 to 1. */
   readonly random: () => number
-  /** Keys that a caller has with providers, in the order of trial; absent where nobody has any. */
-  readonly keysOf?: (caller: Principal) => readonly CallerKey[]
+  /** Absent where nobody has keys with providers. */
+  readonly accountOf?: (caller: Principal) => CallerAccount
 }
 
 /** Why endpoints stand where they do. */

@@ -1,5 +1,6 @@
 /** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
 import type { Principal } from '../../base/principal.js'
+import type { CallerAccount } from '../catalog/caller-key.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type {
   AnswerFinish,
@@ -95,6 +96,8 @@ interface InferenceArrival {
   readonly decodedAt: number
   /** Null for what the caller sees. */
   readonly parent: ParentGeneration | null
+  /** What the caller's organization had when it was planned; undefined where that was not asked. */
+  readonly account: CallerAccount | undefined
 }
 
 export class Generation<R extends RoutedRequest = ChatRequest> implements InferenceArrival {
@@ -106,6 +109,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   readonly client: CallingClient
   readonly decodedAt: number
   readonly parent: ParentGeneration | null
+  readonly account: CallerAccount | undefined
   /** Where server tools or plugins have a part in it. */
   loop: LoopRecord | null = null
   /** `performance.now()` when planning was done, and when the call was admitted. */
@@ -146,6 +150,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
     this.client = arrival.client ?? NO_CLIENT
     this.decodedAt = arrival.decodedAt ?? 0
     this.parent = arrival.parent ?? null
+    this.account = arrival.account
   }
 
   /** The endpoint that serves has failed in the middle of its answer. */

@@ -19,10 +19,12 @@ const ALL_API_KEYS = Buffer.from(KEY)
 /** Bytes of a SHA-256. */
 const HASH_BYTES = 32
 
+export const ORGANIZATIONS_TABLE = 'account-organizations'
+
 /** Changes of accounts are rare, so each is a transaction of its own. */
 export function createAccountStore(space: RecordSpace): AccountStore {
   const keys = new RecordTable(space, 'account-keys')
-  const organizations = new RecordTable(space, 'account-organizations')
+  const organizations = new RecordTable(space, ORGANIZATIONS_TABLE)
   const workspaces = new RecordTable(space, 'account-workspaces')
   const ownerIndex = space.byteTable('account-belongings')
   const hashBytes = Buffer.alloc(HASH_BYTES)

@@ -1,8 +1,10 @@
 /**
  * Provider keys in a space of records: all of an organization in one record under its id, because a call asks for all
- * of them, and most organizations have none.
+ * of them. The organization's own record, which every call reads, says whether there is one: most have none.
  */
+import type { Organization } from '../account-store.js'
 import { MOST_PROVIDER_KEYS, type ProviderKey, type ProviderKeyStore } from '../provider-key-store.js'
+import { ORGANIZATIONS_TABLE } from './accounts.js'
 import type { RecordSpace } from './record-space.js'
 import { idKey, RecordTable } from './record-table.js'
 
@@ -16,6 +18,7 @@ const NO_KEYS: readonly ProviderKey[] = Object.freeze([])
 
 export function createProviderKeyStore(space: RecordSpace): ProviderKeyStore {
   const table = new RecordTable(space, PROVIDER_KEYS_TABLE)
+  const organizations = new RecordTable(space, ORGANIZATIONS_TABLE)
 
   const keysIn = (organizationId: string): readonly ProviderKey[] =>
     table.get<ProviderKeysRecord>(idKey(organizationId))?.keys ?? NO_KEYS
@@ -24,6 +27,11 @@ export function createProviderKeyStore(space: RecordSpace): ProviderKeyStore {
     const key = idKey(organizationId)!
     if (keys.length === 0) table.remove(key)
     else table.put(key, { keys })
+    const organization = organizations.get<Organization>(key)
+    const hasKeys = keys.length > 0
+    if (organization === null || (organization.ownKeys === true) === hasKeys) return
+    const { ownKeys: _, ...rest } = organization
+    organizations.put(key, hasKeys ? { ...rest, ownKeys: true } : rest)
   }
 
   return {

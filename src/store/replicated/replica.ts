@@ -80,11 +80,13 @@ export class Replica {
     this.#state = this.#env.byteTable('replica-state')
   }
 
-  /** Opens a table. Only before anything is read. `put` and `remove` are those of the change that is made of it. */
+  /** Opens a table, the same one each time. Only before anything is read. `put` and `remove` are those of the change that is made of it. */
   table(
     name: string,
     change: (table: ReplicaTable, key: Uint8Array, value: Uint8Array | null) => void,
   ): ReplicaTable {
+    const known = this.#tables.get(name)
+    if (known !== undefined) return known
     const table: ReplicaTable = {
       name,
       sets: [this.#env.byteTable(`0/${name}`), this.#env.byteTable(`1/${name}`)],

@@ -188,7 +188,7 @@ function drawWorld(kind: 'openai' | 'anthropic', account: Account) {
   })
   if (account !== 'operators') Object.assign(entry!, { callerKeys })
   const caller = account === 'operators' ? CALLER : callerWith(account === 'own, in the limit')
-  return { kind, table, tiers, upstream, caller, ...moneyWorld(catalog, () => [KEY]) }
+  return { kind, table, tiers, upstream, caller, ...moneyWorld(catalog, [KEY]) }
 }
 
 /** The list that holds for an answer, and what of it is asked for and told. */

@@ -1,9 +1,9 @@
 /** A gateway with its accounting over a journal of lines and leases that add up what was taken of them. */
 import { systemClock } from '../../../src/base/clock.js'
 import { Accounting } from '../../../src/gateway/accounting/accounting.js'
+import type { CallerAccount } from '../../../src/gateway/catalog/caller-key.js'
 import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import { Gateway } from '../../../src/gateway/gateway.js'
-import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import type { QuotaLeases, QuotaPermit } from '../../../src/limits/quota-leases.js'
 import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
 import {
@@ -33,7 +33,7 @@ interface MoneyWorld {
   }
 }
 
-export function moneyWorld(catalog: Catalog, keysOf?: RoutingState['keysOf']): MoneyWorld {
+export function moneyWorld(catalog: Catalog, keys?: CallerAccount['keys']): MoneyWorld {
   const lines: string[] = []
   let spent = 0
   const leases = {
@@ -42,6 +42,7 @@ export function moneyWorld(catalog: Catalog, keysOf?: RoutingState['keysOf']): M
       spent += amount
     },
   } as unknown as QuotaLeases
+  const organization = (id: string) => ({ id, credits: 1e15 })
   const accounting = new Accounting({
     journal: {
       hasRoomFor: () => true,
@@ -50,7 +51,7 @@ export function moneyWorld(catalog: Catalog, keysOf?: RoutingState['keysOf']): M
       recordClosed: async (row) => void lines.push(encodePayerLine(row), encodeClosedLine(row)),
     },
     leases,
-    accounts: { organization: (id) => ({ id, credits: 1e15 }) as never },
+    accounts: { organization: organization as never },
     clock: systemClock,
     creditsUrl: 'money',
     renew: (caller) => caller,
@@ -58,7 +59,9 @@ export function moneyWorld(catalog: Catalog, keysOf?: RoutingState['keysOf']): M
   const gateway = new Gateway({
     catalog: () => catalog,
     ...routingState(),
-    ...(keysOf !== undefined && { keysOf }),
+    ...(keys !== undefined && {
+      accountOf: ({ organizationId: id }) => ({ organization: organization(id), keys }),
+    }),
     countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),
     clock: systemClock,
     files: NO_FILE_PORTS,
