@@ -36,7 +36,7 @@ interface SignInComposition {
 const CONNECTIONS = { connections: 8, keepAliveMs: 1_000 }
 const CALL_MS = 5_000
 /** Of a discovery document, of keys and of tokens. */
-const LARGEST_ANSWER = 256 * 1024
+const LARGEST_ANSWER = 64 * 1024
 
 export function composeSignIn(options: SignInComposition) {
   const { config, store, people, sealer, clock, log, baseUrl, limit, audit } = options

@@ -37,7 +37,8 @@ interface OpenIdOptions {
 /** What we know of a provider stays so long, a failure so long. */
 const FRESH_MS = 10 * 60_000
 const FAILED_MS = 10_000
-const MOST_REMEMBERED = 200
+/** With the keys of each, which may be as large as an answer: anybody who has an organization may name providers. */
+const MOST_REMEMBERED = 64
 /** Of one call; the library asks for three at most. */
 const CALL_SECONDS = 5
 /** As for subject tokens (contract/decisions 52). */
@@ -124,7 +125,7 @@ export class OpenIdProviders {
       timeout: CALL_SECONDS,
       execute: insecure,
     })
-    const metadata = { ...found.serverMetadata() } as openid.ServerMetadata
+    const metadata = neededOf(found.serverMetadata())
     // The library lets a few providers name another issuer than the one that was asked.
     if (metadata.issuer !== issuer) throw new ProviderUnfit('the discovery document is of another issuer')
     const defect = urlDefect(metadata.authorization_endpoint ?? '')
@@ -143,6 +144,26 @@ export class OpenIdProviders {
     for (const extension of [...insecure, client.enableNonRepudiationChecks]) extension(config)
     return config
   }
+}
+
+/** Of a discovery document what a sign-in goes by; nothing else of it is kept. */
+function neededOf({
+  issuer,
+  authorization_endpoint,
+  token_endpoint,
+  jwks_uri,
+  id_token_signing_alg_values_supported,
+  token_endpoint_auth_methods_supported,
+  authorization_response_iss_parameter_supported,
+}: openid.ServerMetadata): openid.ServerMetadata {
+  const endpoints = { authorization_endpoint, token_endpoint, jwks_uri }
+  const supported = {
+    id_token_signing_alg_values_supported,
+    token_endpoint_auth_methods_supported,
+    authorization_response_iss_parameter_supported,
+  }
+  const told = Object.entries({ ...endpoints, ...supported }).filter(([, value]) => value !== undefined)
+  return { issuer, ...Object.fromEntries(told) }
 }
 
 /** Basic is what every provider has to take, unless it says otherwise (OpenID Connect Core section 9). */
