@@ -1,5 +1,5 @@
 /** The two steps of a member's sign-in that a browser sees (OpenID Connect Core section 3.1). */
-import { Fault, type FaultKind } from '../../base/fault.js'
+import { Fault, type FaultKind, throwFault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import {
   type Endpoint,
@@ -73,10 +73,14 @@ export const signInEndpoints = ({ signIn, limit, place }: SignInPorts): Endpoint
     open: true,
     readsAddress: true,
     limit: (call) => (limit === null ? null : limit(call.address)),
-    headers: ['accept', 'host', 'x-forwarded-proto'],
+    headers: ['accept', 'host', 'sec-fetch-site', 'x-forwarded-proto'],
     params: { provider_id: idParam('Id of the sign-in provider.') },
     query: { return_to: RETURN_TO },
     replies: {
+      200: {
+        description: 'Where another site has sent the browser: a page that asks first',
+        mediaType: 'text/html; charset=utf-8',
+      },
       302: {
         description: 'To the identity provider',
         headers: { Location: 'Where to sign in.', 'Set-Cookie': 'What the browser needs to come back.' },
@@ -86,6 +90,10 @@ export const signInEndpoints = ({ signIn, limit, place }: SignInPorts): Endpoint
     handle: async ({ params, query }, call) => {
       const asked = { host: call.header('host'), forwardedProto: call.header('x-forwarded-proto') }
       if (!isSecurePlace(asked, place)) throw new Fault('bad-request', { note: INSECURE_PLACE })
+      if (OF_ANOTHER_SITE.includes(call.header('sec-fetch-site'))) {
+        const issuer = signIn.issuerOf(params.provider_id) ?? throwFault('item-not-found')
+        return pageReply(200, askedFirstMarkup(issuer, params.provider_id, query.return_to), PRIVATE_PAGE)
+      }
       const begun = await signIn.begin(params.provider_id, query.return_to, call)
       if (begun === null) throw new Fault('item-not-found')
       if (!begun.ok) return refusalReply(begun.refusal, call, [])
@@ -129,6 +137,20 @@ export const signInEndpoints = ({ signIn, limit, place }: SignInPorts): Endpoint
     },
   }),
 ]
+
+/** What browsers say in `Sec-Fetch-Site` of a link, a form or a script that is not ours. */
+const OF_ANOTHER_SITE = ['cross-site', 'same-site']
+
+/**
+ * Another site must not sign anybody in unasked: a provider of its own would make its visitors somebody else here, whose
+ * organization would then have what they enter. What the person chooses on this page our own page has caused.
+ */
+function askedFirstMarkup(issuer: string, providerId: string, returnTo: string): string {
+  const here = `/api/v1/sign-in/${encodeURIComponent(providerId)}?return_to=${encodeURIComponent(returnTo)}`
+  const asked = `You were sent here to sign in with <code>${escapeMarkup(issuer)}</code>. Who was signed in before in this browser is so no longer then.`
+  const link = `<a href="${escapeMarkup(here)}">Sign in</a>`
+  return pageMarkup('Sign in', `<h1>Sign in?</h1>\n<p>${asked}</p>\n<p>${link}</p>\n`)
+}
 
 /**
  * A page, because another site has caused this call: a browser would send no `SameSite=Strict` cookie with what it is

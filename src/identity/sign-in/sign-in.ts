@@ -65,6 +65,11 @@ export class SignIn {
   constructor(private readonly options: SignInOptions) {}
 
   /** Null when there is no such provider. */
+  issuerOf(providerId: string): string | null {
+    return this.options.store.providers.get(providerId)?.issuer ?? null
+  }
+
+  /** Null when there is no such provider. */
   async begin(providerId: string, returnTo: string, caller: SignInCaller): Promise<SignInBegin | null> {
     const provider = this.options.store.providers.get(providerId)
     if (provider === null) return null

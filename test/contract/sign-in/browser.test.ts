@@ -18,6 +18,7 @@ void tap.test('sign-in in Chromium', { skip: program === null && 'no Chromium is
   const provider = await bench.newProvider(organization, directory, {}, people)
   const browser = new HeadlessBrowser(program!)
   t.after(() => browser.close())
+  const out = `fetch('/api/v1/session', { method: 'DELETE', headers: { 'X-Sluice-Request': '1' } }).then(({ status }) => status)`
   const who = `fetch('/api/v1/session').then((answer) => answer.status === 200 ? answer.json() : answer.status)`
 
   t.test('a member comes back from another site with a session that the first page has', async (t) => {
@@ -29,9 +30,21 @@ void tap.test('sign-in in Chromium', { skip: program === null && 'no Chromium is
     t.equal(await tab.evaluate('document.cookie'), '', 'no script sees the cookie')
     const problems = tab.problems.filter((each) => !each.includes('/favicon.ico'))
     t.strictSame(problems, [], 'but for the picture that a browser asks for of its own accord')
-    const out = `fetch('/api/v1/session', { method: 'DELETE', headers: { 'X-Sluice-Request': '1' } }).then(({ status }) => status)`
     t.equal(await tab.evaluate(out), 200)
     t.equal(await tab.evaluate(who), 401)
+    await tab.close()
+  })
+
+  t.test('a page of another site signs nobody in unasked', async (t) => {
+    const tab = await browser.open(`${people.issuer}/.well-known/openid-configuration`)
+    await tab.until(`document.readyState === 'complete' && location.hostname === 'localhost'`)
+    await tab.evaluate(`location.href = '${apiUrl}/sign-in/${provider}?return_to=/api/v1/session'`)
+    await tab.until(`location.origin === '${baseUrl}' && document.querySelector('a') !== null`)
+    t.match(await tab.evaluate('document.body.innerText'), `sign in with ${people.issuer}`)
+    await tab.evaluate(`document.querySelector('a').click()`)
+    await tab.until(`location.pathname === '/api/v1/session' && document.body.innerText.length > 2`)
+    t.match(await tab.evaluate(who), { data: { member: { id: ann } } })
+    t.equal(await tab.evaluate(out), 200)
     await tab.close()
   })
 

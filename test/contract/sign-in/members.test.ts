@@ -197,6 +197,29 @@ test('a code of one provider is not brought to another, whoever has sent the bro
   await t.rejects(bench.people.visit(attacker.href), /400/, 'nor does the true one send anybody there')
 })
 
+test('whom another site sends to a sign-in is asked first', async (t) => {
+  const { provider } = await world()
+  const path = `/api/v1/sign-in/${provider}?return_to=${encodeURIComponent('/docs?a=b&c="d')}`
+  for (const site of ['cross-site', 'same-site'] as const) {
+    const browser = bench.browser()
+    const page = await browser.open(path, site)
+    t.equal(page.status, 200, site)
+    t.equal(page.headers.get('location'), null)
+    t.match(page.headers.get('content-security-policy'), /frame-ancestors 'none'/)
+    t.strictSame([...browser.cookies.keys()], [])
+    const text = await page.text()
+    t.match(text, `<code>${bench.people.issuer}</code>`)
+    t.notMatch(text, 'http-equiv')
+    const link = /<a href="([^"]+)">Sign in</.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    t.equal((await browser.open(link, 'same-origin')).status, 302)
+    bench.people.account = 'ann'
+    const there = await bench.begin(browser, provider, new URL(link, bench.server.baseUrl).search)
+    const signedIn = await bench.finish(browser, await bench.people.visit(there.href))
+    t.match(await signedIn.text(), 'url=/docs?a=b&amp;c=&quot;d"')
+  }
+  t.equal((await bench.browser().open('/api/v1/sign-in/none', 'cross-site')).status, 404)
+})
+
 test('of several callbacks of one attempt at once at most one makes a session', async (t) => {
   const { organization, provider } = await world()
   const browser = bench.browser()

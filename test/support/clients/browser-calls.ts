@@ -28,7 +28,10 @@ export class BrowserCalls {
   }
 
   /** A page that somebody opens, or is sent to; redirects are not followed. */
-  async open(path: string, site: 'none' | 'cross-site' | 'same-origin' = 'none'): Promise<Response> {
+  async open(
+    path: string,
+    site: 'none' | 'cross-site' | 'same-site' | 'same-origin' = 'none',
+  ): Promise<Response> {
     return this.call(path, {}, { 'Sec-Fetch-Site': site, Accept: 'text/html' })
   }
 
