@@ -162,11 +162,11 @@ export function toolClaimsFor(
 
 export function limitCoverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
-  return {
+  const coverage: LimitCoverage = {
     key: spending === null ? null : (spending.reset ?? 'never'),
     organization: credits !== null,
-    ...(spending?.includesByok === true && { byok: true }),
   }
+  return spending?.includesByok === true ? { ...coverage, byok: true } : coverage
 }
 
 interface RefusalContext {

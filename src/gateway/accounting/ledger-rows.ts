@@ -44,18 +44,19 @@ export function openLedgerEntry(
 ): OpenLedgerEntry {
   const { id, caller, plan } = generation
   const first = plan.endpoints[0]!
-  return {
+  const entry = {
     id,
     keyHash: caller.keyHash,
     organizationId: caller.organizationId,
     workspaceId: caller.workspaceId,
-    // It is the account that is asked first that a process which dies has most likely used.
-    ...(byok === undefined ? { estimate: cost } : { estimate: 0, byokEstimate: byok }),
+    estimate: cost,
     coverage,
     model: first.model.id,
     provider: first.provider.slug,
     api: apiName(generation),
   }
+  // It is the account that is asked first that a process which dies has most likely used.
+  return byok === undefined ? entry : { ...entry, estimate: 0, byokEstimate: byok }
 }
 
 export function lostAttemptEntry(
@@ -90,7 +91,8 @@ export function closedLedgerEntry(
 ): ClosedLedgerEntry {
   const { id, caller, consumption, request, finish } = generation
   const media = countMedia(request)
-  return {
+  const byokCost = consumption?.cost.byok
+  const entry = {
     id,
     keyHash: caller.keyHash,
     organizationId: caller.organizationId,
@@ -98,7 +100,6 @@ export function closedLedgerEntry(
     coverage,
     outcome: ledgerOutcome(generation, outcome),
     cost: consumption?.cost.total ?? 0,
-    ...(consumption?.cost.byok !== undefined && { byokCost: consumption.cost.byok }),
     promptTokens: consumption?.usage.prompt ?? 0,
     completionTokens: consumption?.usage.completion ?? 0,
     units: consumption === null ? NO_UNITS : ledgerUnits(consumption.usage),
@@ -124,6 +125,7 @@ export function closedLedgerEntry(
       why: rowWhy(generation),
     },
   }
+  return byokCost === undefined ? entry : { ...entry, byokCost }
 }
 
 /** The row of a request whose turns and tools have rows of their own: how it ended, and no money. */

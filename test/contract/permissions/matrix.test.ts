@@ -112,12 +112,21 @@ const isAddressed = (operation: PlacedOperation): boolean =>
   bodyOf(operation, foreign) !== bodyOf(operation, null) ||
   queryOf(operation, foreign) !== queryOf(operation, null)
 
+/** They count what is read, and are written a second later: they may change between any two looks. */
+const COUNTS_READS: ReadonlySet<string> = new Set([
+  'list_scim_connection_requests',
+  'list_scim_connection_quirks',
+  'list_scim_connections',
+  'read_scim_connection',
+  'list_scim_connection_tokens',
+])
+
 test('nobody reads or changes what another organization has', async (t) => {
   const addressed = operations.filter((each) => accessOf(each).level !== 'anyone' && isAddressed(each))
   t.ok(addressed.length > 40)
   const [first, before] = [await snapshot(), await snapshot()]
   // A log of requests and a time of last use change by being read.
-  const steady = [...before].filter(([name, text]) => first.get(name) === text)
+  const steady = [...before].filter(([name, text]) => first.get(name) === text && !COUNTS_READS.has(name))
   t.ok(steady.length > 20)
   t.ok(steady.filter(([, text]) => text.includes(CANARY)).length > 8, 'there is something to be seen')
   for (const operation of addressed) {
