@@ -21,15 +21,12 @@ export class AccountModel implements AccountStore {
   }
 
   keysPageOf(organizationId: string, after: ApiKey | null, limit: number): ApiKey[] {
-    const from =
-      after === null ? 0 : this.keysOf(organizationId).findIndex(({ hash }) => hash === after.hash) + 1
-    return this.keysOf(organizationId).slice(from, from + limit)
+    const left = this.keysOf(organizationId)
+    return left.filter((key) => after === null || inOrderOfAge(after, key) < 0).slice(0, limit)
   }
 
   keys(): ApiKey[] {
-    return [...this.#keys.values()]
-      .filter(({ deletedAt }) => deletedAt === null)
-      .sort((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1))
+    return [...this.#keys.values()].filter(({ deletedAt }) => deletedAt === null).sort(inOrderOfAge)
   }
 
   async addKey(key: ApiKey): Promise<boolean> {
@@ -104,4 +101,9 @@ export class AccountModel implements AccountStore {
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : 1
+}
+
+/** As keys are listed: two of one millisecond by their hashes. */
+function inOrderOfAge(a: ApiKey, b: ApiKey): number {
+  return a.createdAt - b.createdAt || (a.hash === b.hash ? 0 : a.hash < b.hash ? -1 : 1)
 }

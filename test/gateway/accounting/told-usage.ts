@@ -18,7 +18,7 @@ export interface Facts {
   readonly picturesOut: number
 }
 
-export interface Told {
+interface Told {
   readonly facts: Facts
   /** Tier in the words of the price table; null for the usual one, undefined where the server does not say. */
   readonly tier: string | null | undefined

@@ -61,6 +61,7 @@ test('a provider gets the documented defaults', async (t) => {
         collectsData: false,
         zeroDataRetention: false,
         hasBreaker: true,
+        callerKeys: false,
         baseUrl: 'http://127.0.0.1:9000/v1',
         cacheControl: null,
         inlineMedia: ['file'],
