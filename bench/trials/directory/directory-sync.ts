@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { SampleSet } from '../../harness/figures/sample-set.js'
@@ -21,6 +22,10 @@ const PATCHES = 400
 const MOST_PATCH_MS = 5
 const MB = 1_000_000
 const PAGE = 4_096
+/** Of the commit of one PATCH, as strace shows it. */
+const COMMIT_PAGES = 16
+/** 64 MiB, as large as the store of 100,000 users is. */
+const DISK_PAGES = 16_384
 
 const nameOf = (index: number): string => `person-${index}`
 
@@ -38,19 +43,22 @@ async function deliver(directory: FakeDirectory, users: number, groups: number):
 
 /**
  * Times of PATCHes that add and remove one member, by turns in a large and in a small group, and of the disk alone at
- * the same moments: what has to be flushed for a commit, its pages and then its root.
+ * the same moments: what has to be flushed for a commit, its pages, which lie anywhere in the file, and then its root.
  */
 async function patchInTurns(directory: FakeDirectory, person: string, folder: string) {
   const times = { [LARGE]: new SampleSet(), [SMALL]: new SampleSet(), disk: new SampleSet() }
   const file = openSync(join(folder, 'disk-alone'), 'w')
+  writeSync(file, Buffer.alloc(PAGE * DISK_PAGES))
+  fdatasyncSync(file)
   for (let turn = 0; turn < PATCHES; turn++) {
     for (const group of [LARGE, SMALL] as const) {
       const { ms } = await (turn % 2 === 0 ? directory.join(group, [person]) : directory.leave(group, person))
       times[group].record(ms)
     }
     const since = performance.now()
-    for (const bytes of [4 * PAGE, PAGE]) {
-      writeSync(file, Buffer.alloc(bytes, turn), 0, bytes, turn * PAGE)
+    for (const pages of [COMMIT_PAGES, 1]) {
+      const bytes = Buffer.alloc(PAGE, turn)
+      for (let page = 0; page < pages; page++) writeSync(file, bytes, 0, PAGE, PAGE * randomInt(DISK_PAGES))
       fdatasyncSync(file)
     }
     times.disk.record(performance.now() - since)
