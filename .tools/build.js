@@ -14,10 +14,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { basename, dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync } from 'node:zlib'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUT = 'dist'
 const CHUNKS = join(ROOT, OUT, 'chunks')
+/** What runs in browsers: bundled for them, and no module of Node. */
+const CONSOLE_SOURCE = 'src/console/'
+const CONSOLE = join(ROOT, OUT, 'console')
 
 /** Folders of the product. */
 export const PRODUCT = ['src', 'workers']
@@ -101,10 +105,59 @@ export async function build(modules) {
   const programs = await Promise.all(PROGRAMS.map(bundleProgram))
   const others = SOURCES.flatMap(sourcesIn).filter((path) => !PROGRAMS.includes(path))
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
+  writeConsole(await bundleConsole(esbuild))
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   copyStatements()
   removeOrphans()
+}
+
+/**
+ * Screens are chunks that are loaded when they are opened. Names hold a hash of the content, so browsers may keep them.
+ *
+ * @param {typeof import('esbuild')} esbuild
+ */
+function bundleConsole(esbuild) {
+  return esbuild.build({
+    absWorkingDir: ROOT,
+    outdir: `${OUT}/console`,
+    entryPoints: { console: `${CONSOLE_SOURCE}main.tsx`, style: `${CONSOLE_SOURCE}style/console.css` },
+    tsconfig: `${CONSOLE_SOURCE}tsconfig.json`,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    // The first that know light-dark().
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    ...{ bundle: true, splitting: true, format: 'esm', minify: true, charset: 'utf8' },
+    ...{ metafile: true, write: false, logLevel: 'warning' },
+  })
+}
+
+/**
+ * Each file also compressed, and a list of what the page names: the script, the style, and what the script loads at once.
+ *
+ * @param {Awaited<ReturnType<typeof bundleConsole>>} bundle
+ */
+function writeConsole({ outputFiles, metafile }) {
+  const names = new Set(['files.json'])
+  for (const { path, contents } of outputFiles) {
+    const name = basename(path)
+    names.add(name).add(`${name}.br`)
+    writeChanged(path, contents)
+    // The name tells the content, so what is there is right.
+    if (!existsSync(`${path}.br`)) writeChanged(`${path}.br`, brotliCompressSync(contents))
+  }
+  const outputs = Object.entries(metafile.outputs)
+  const entry = (/** @type {string} */ source) => outputs.find(([, { entryPoint }]) => entryPoint === source)
+  const [script = '', output] = entry(`${CONSOLE_SOURCE}main.tsx`) ?? []
+  const [style = ''] = entry(`${CONSOLE_SOURCE}style/console.css`) ?? []
+  const atOnce = (output?.imports ?? []).filter(({ kind }) => kind === 'import-statement')
+  const files = {
+    script: basename(script),
+    style: basename(style),
+    preloads: atOnce.map(({ path }) => basename(path)),
+  }
+  writeChanged(join(CONSOLE, 'files.json'), Buffer.from(JSON.stringify(files)))
+  for (const path of filesUnder(CONSOLE)) if (!names.has(basename(path))) rmSync(path, { force: true })
 }
 
 /**
@@ -151,6 +204,7 @@ function sourcesIn(folder) {
   return filesUnder(join(ROOT, folder))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map((path) => path.slice(ROOT.length))
+    .filter((path) => !path.startsWith(CONSOLE_SOURCE))
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Clock } from './base/clock.js'
 import { type AudioPorts, audioEndpoints } from './features/audio/endpoints.js'
 import { chatEndpoints } from './features/chat/endpoints.js'
+import { consoleEndpoints } from './features/console/endpoints.js'
 import { creditEndpoints } from './features/credits/endpoints.js'
 import { docsEndpoints } from './features/docs/endpoints.js'
 import { documentIntroduction } from './features/docs/introduction.js'
@@ -79,6 +80,7 @@ export interface AppPorts {
   readonly scimProvider: ScimProviderPorts
   readonly fleet: FleetView
   readonly start: StartPorts
+  readonly hasConsole: boolean
 }
 
 /** Every endpoint of the service, its own document included. */
@@ -89,6 +91,7 @@ export function appEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoin
     ...described,
     ...docsEndpoints(() => JSON.stringify(openApiOf(described))),
     ...startEndpoints(ports.start, ports.catalog),
+    ...(ports.hasConsole ? consoleEndpoints() : []),
   ]
 }
 

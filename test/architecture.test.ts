@@ -12,7 +12,7 @@ function tree(): Sources {
   for (const folder of ['src', 'workers']) {
     for (const entry of readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })) {
       const path = `${folder}/${entry}`
-      if (path.endsWith('.ts')) sources[path] = readFileSync(`${ROOT}${path}`, 'utf8')
+      if (/\.tsx?$/.test(path)) sources[path] = readFileSync(`${ROOT}${path}`, 'utf8')
     }
   }
   return sources

@@ -16,7 +16,7 @@ test(`no source file has more than ${MOST_LINES} lines without a reason`, async 
         (name) => `${folder}/${name}`,
       ),
     )
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.(tsx?|css)$/.test(path))
     .filter((path) => readFileSync(`${ROOT}${path}`, 'utf8').split('\n').length - 1 > MOST_LINES)
   t.same(
     long.filter((path) => !(basename(path) in LONGER)),

@@ -234,5 +234,6 @@ function endpointPorts(
     ...parts.directory,
     fleet: opened.fleetView,
     start: startPorts(config, listeningUrl),
+    hasConsole: config.console,
   }
 }

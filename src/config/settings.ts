@@ -196,6 +196,7 @@ export const SETTINGS = nameSettings({
     'on',
     '`on` serves /metrics beside the API, `off` not at all, host:port elsewhere.',
   ),
+  console: setting(onOrOff, true, 'Serve the console, the page in a browser at /console.'),
   allowChunked: setting(
     onOrOff,
     false,

@@ -74,7 +74,7 @@ function breachesOf(file: SourceFacts): string[] {
 }
 
 function naming({ path }: SourceFacts): string[] {
-  const names = path.replace(/\.ts$/, '').split('/')
+  const names = path.replace(/\.tsx?$/, '').split('/')
   return names.flatMap((name) => {
     if (name.split('-').some((word) => DRAWERS.has(word))) return [`${path}: "${name}" is a drawer's name`]
     return /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) ? [] : [`${path}: "${name}" is not kebab-case`]

@@ -294,6 +294,14 @@ export const FOLDERS: readonly FolderRule[] = [
      src/directory/ src/gateway/
      src/federation/`,
   ),
+  // Runs in browsers: it knows the server by its documented operations alone.
+  rule('src/console/api/', 'calls of the API from the page, records and lists that it reads', ''),
+  rule('src/console/kit/', 'what screens of the console are built of', 'type:src/console/api/'),
+  rule(
+    'src/console/',
+    'the console, a page that runs in browsers: its frame, and a folder for each screen',
+    '',
+  ),
   rule(
     'src/app.ts',
     'ports in, endpoints out: the list of all operations',
@@ -411,6 +419,8 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   jose: { owners: ['src/identity/', 'src/federation/'] },
   'openid-client': { owners: ['src/identity/sign-in/openid-provider.ts'] },
   yaml: { owners: ['src/config/'] },
+  // They run in browsers, and the build puts them into the console's files.
+  ...owned(['preact', '@preact/signals'], 'src/console/'),
   // Their files are served to browsers; nothing of them runs here.
   'swagger-ui-dist': { owners: ['src/features/docs/endpoints.ts'] },
   echarts: { owners: ['src/lab/page/page.ts'] },

@@ -53,6 +53,7 @@ const GOOD: readonly Good[] = [
   { name: 'fleetStalenessMs', env: '2000', file: 2000, value: 2000 },
   { name: 'fleetWhenStoreIsAway', env: 'serve', file: 'serve', value: 'serve' },
   { name: 'fleetJournalBytes', env: '67108864', file: 67_108_865, value: undefined },
+  { name: 'console', env: 'off', file: true, value: undefined },
   { name: 'logLevel', env: 'silent', file: 'silent', value: 'silent' },
   ...(['none', 'failures', 'all'] as const).map((each) => ({
     ...{ name: 'logCalls' as const, env: each, file: each, value: each },

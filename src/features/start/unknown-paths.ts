@@ -39,6 +39,7 @@ const ADVICE_AT_ROOT: typeof ADVICE = [
     'nobody signs in here; the token endpoint is described in /.well-known/oauth-authorization-server',
   ],
   [/^\/metrics$/, 'the metrics are off or at an address of their own: the setting SLUICE_METRICS'],
+  [/^\/console\b/, 'the console is at /console, unless the setting SLUICE_CONSOLE says off'],
   [/^\/lab\b/, 'the lab is off or at an address of its own: the setting SLUICE_LAB'],
 ]
 

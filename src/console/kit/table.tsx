@@ -1,0 +1,88 @@
+/** Lists: a table that keeps its shape while it loads, and a way to its next page. */
+import type { ComponentChildren } from 'preact'
+import type { Pages } from '../api/resource.ts'
+import { ProblemNote } from './page.tsx'
+
+export interface Column<T> {
+  readonly title: string
+  readonly cell: (row: T) => ComponentChildren
+  /** Numbers stand right. */
+  readonly align?: 'end'
+  /** From which width of the screen on it is shown; always, where it is absent. */
+  readonly from?: 'medium' | 'wide'
+}
+
+interface TableProps<T> {
+  /** What the rows are, for those who do not see the page. */
+  readonly caption: string
+  readonly columns: readonly Column<T>[]
+  /** Undefined while nothing is known yet. */
+  readonly rows: readonly T[] | undefined
+  readonly keyOf: (row: T) => string
+  /** What stands there when there are no rows. */
+  readonly empty: ComponentChildren
+}
+
+const SKELETON_ROWS = [0, 1, 2, 3, 4, 5, 6, 7]
+
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  if (rows?.length === 0) return <>{empty}</>
+  return (
+    // Wider than a narrow screen it scrolls by itself, by keyboard as well.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to take the focus
+    <section class="table" aria-label={caption} tabIndex={0}>
+      <table aria-busy={rows === undefined}>
+        <thead>
+          <tr>
+            {columns.map(({ title, align, from }) => (
+              <th key={title} scope="col" class={classOf(align, from)}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows === undefined
+            ? SKELETON_ROWS.map((row) => (
+                <tr key={row}>
+                  {columns.map(({ title, align, from }) => (
+                    <td key={title} class={classOf(align, from)}>
+                      <span class="skeleton" />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map((row) => (
+                <tr key={keyOf(row)}>
+                  {columns.map(({ title, cell, align, from }) => (
+                    <td key={title} class={classOf(align, from)}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** A list in pages with its table, its failures and its next page. */
+export function PagedTable<T>({ pages, ...table }: Omit<TableProps<T>, 'rows'> & { pages: Pages<T> }) {
+  const { rows, problem, hasMore, isLoading, more, reload } = pages
+  return (
+    <>
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      {(rows !== undefined || problem === null) && <Table {...table} rows={rows} />}
+      {hasMore && (
+        <button type="button" class="more" disabled={isLoading} onClick={more}>
+          {isLoading ? 'Loading…' : 'Show more'}
+        </button>
+      )}
+    </>
+  )
+}
+
+function classOf(align: 'end' | undefined, from: 'medium' | 'wide' | undefined): string {
+  return [align, from && `from-${from}`].filter(Boolean).join(' ')
+}

@@ -1,0 +1,129 @@
+/** Values as they are read best: ids in short, money, counts and times, all with tabular figures. */
+import { useState } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+const COPIED_MS = 1_500
+
+/** A button that copies a text. */
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), COPIED_MS)
+  }
+  return (
+    <button
+      type="button"
+      class="plain icon-only copy"
+      aria-label={isCopied ? 'Copied' : label}
+      title={isCopied ? 'Copied' : label}
+      onClick={() => void copy()}
+    >
+      <Icon name={isCopied ? 'good' : 'copy'} />
+    </button>
+  )
+}
+
+/** An id, shortened in its middle; the button copies the whole. */
+export function Id({ id, href }: { id: string; href?: string }) {
+  const short = id.length > 18 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id
+  return (
+    <span class="id">
+      {href === undefined ? (
+        <code title={id}>{short}</code>
+      ) : (
+        <a href={href} title={id}>
+          {short}
+        </a>
+      )}
+      <Copy text={id} label={`Copy ${id}`} />
+    </span>
+  )
+}
+
+/** Dollars: cents where that is exact enough, the first two figures that count where it is less. */
+export function Money({ dollars }: { dollars: number | null }) {
+  if (dollars === null) return <span class="soft">none</span>
+  return (
+    <span class="figure">
+      <span class="unit">$</span>
+      {moneyText(dollars)}
+    </span>
+  )
+}
+
+export function moneyText(dollars: number): string {
+  const size = Math.abs(dollars)
+  const digits = size === 0 || size >= 0.1 ? 2 : Math.min(9, Math.ceil(-Math.log10(size)) + 1)
+  return dollars.toLocaleString('en-US', {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: Math.max(2, digits),
+  })
+}
+
+/** A whole number with its groups, and a muted unit behind it. */
+export function Count({ value, unit }: { value: number; unit?: string }) {
+  return (
+    <span class="figure">
+      {value.toLocaleString('en-US')}
+      {unit !== undefined && <span class="unit"> {unit}</span>}
+    </span>
+  )
+}
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
+
+export function Bytes({ value }: { value: number }) {
+  const at = value < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3))
+  const scaled = value / 1000 ** at
+  return (
+    <span class="figure" title={`${value.toLocaleString('en-US')} bytes`}>
+      {at === 0 || scaled >= 100 ? Math.round(scaled) : scaled.toFixed(1)}
+      <span class="unit"> {UNITS[at]}</span>
+    </span>
+  )
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const MINUTE = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'short', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+})
+
+/** A time of here, with that of UTC on hover. */
+export function Time({ at, dayOnly = false }: { at: string | null; dayOnly?: boolean }) {
+  if (at === null) return <span class="soft">never</span>
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={`${date.toISOString().replace('T', ' ').slice(0, 19)} UTC`}>
+      {(dayOnly ? DAY : MINUTE).format(date)}
+    </time>
+  )
+}
+
+/** One of three states, or none: a sign, a colour and a word. */
+export function State({ is, children }: { is: 'good' | 'attention' | 'bad' | 'quiet'; children: string }) {
+  return <span class={`state ${is}`}>{children}</span>
+}
+
+/** How much of a whole is used. */
+export function Meter({ used, of, label }: { used: number; of: number; label: string }) {
+  const part = of > 0 ? Math.min(1, used / of) : 1
+  const state = part >= 1 ? 'bad' : part >= 0.8 ? 'attention' : 'good'
+  return (
+    <span class={`meter ${state}`} role="img" aria-label={`${label}: ${Math.round(part * 100)} %`}>
+      <span style={{ width: `${part * 100}%` }} />
+    </span>
+  )
+}
+
+/** A text that is meant to be copied: a command, a key. */
+export function Code({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <div class="code">
+      <pre>{text}</pre>
+      <Copy text={text} label={label} />
+    </div>
+  )
+}

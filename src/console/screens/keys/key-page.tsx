@@ -1,0 +1,135 @@
+/** One key: what it has spent, its limits, and what can be done with it. */
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Confirm, Dialog } from '../../kit/dialog.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Id, Meter, Money, moneyText, Time } from '../../kit/values.tsx'
+import { navigate, to } from '../../shell/location.ts'
+import { workspaceName } from '../../shell/session.ts'
+import { tell, tellProblem } from '../../shell/toasts.tsx'
+import { KeyState } from './key-state.tsx'
+import { LimitFields, limitsIn } from './limit-fields.tsx'
+import { type Key, keyPath } from './wire.ts'
+
+const UP = { href: to('keys'), title: 'Keys' }
+
+export function KeyPage({ hash }: { hash: string }) {
+  const { data, problem, reload, put } = useResource<{ data: Key }>(keyPath(hash))
+  const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null)
+  if (data === undefined) {
+    return (
+      <Page title="Key" up={UP}>
+        {problem && <ProblemNote problem={problem} retry={reload} />}
+      </Page>
+    )
+  }
+  const key = data.data
+  const change = (body: object) => call<{ data: Key }>('PATCH', keyPath(hash), { body })
+  const disable = async (disabled: boolean): Promise<void> => {
+    const outcome = await change({ disabled })
+    if (!outcome.ok) return tellProblem(outcome.problem)
+    put(outcome.data)
+    tell(`${key.name} is ${disabled ? 'disabled' : 'enabled'}`, () => void disable(!disabled))
+  }
+  const close = (): void => setDialog(null)
+  return (
+    <Page
+      title={key.name}
+      up={UP}
+      beside={<KeyState of={key} />}
+      actions={
+        <>
+          <button type="button" onClick={() => setDialog('rename')}>
+            Rename
+          </button>
+          <button type="button" onClick={() => void disable(!key.disabled)}>
+            {key.disabled ? 'Enable' : 'Disable'}
+          </button>
+          <button type="button" class="danger" onClick={() => setDialog('delete')}>
+            Delete
+          </button>
+        </>
+      }
+    >
+      <Figures
+        rows={[
+          ['Today', <Money key="day" dollars={key.usage_daily} />],
+          ['This week', <Money key="week" dollars={key.usage_weekly} />],
+          ['This month', <Money key="month" dollars={key.usage_monthly} />],
+          ['Altogether', <Money key="all" dollars={key.usage} />],
+          ['Own provider keys', <Money key="own" dollars={key.byok_usage} />],
+        ]}
+      />
+      <div class="columns">
+        <Section title="Limits" lead={<LimitSentence of={key} />}>
+          <Form
+            key={key.updated_at}
+            submit="Save the limits"
+            send={(fields) => change(limitsIn(fields))}
+            done={(answer) => {
+              put(answer)
+              tell('The limits are saved')
+            }}
+          >
+            <LimitFields of={key} />
+          </Form>
+        </Section>
+        <Section title="About">
+          <Facts
+            rows={[
+              ['Key', <code key="label">{key.label}</code>],
+              ['Hash', <Id key="hash" id={key.hash} />],
+              ['Workspace', workspaceName(key.workspace_id)],
+              ['Member', key.creator_user_id && <Id key="member" id={key.creator_user_id} />],
+              ['Created', <Time key="created" at={key.created_at} />],
+              ['Changed', <Time key="changed" at={key.updated_at} />],
+              ['Expires', <Time key="expires" at={key.expires_at} />],
+            ]}
+          />
+        </Section>
+      </div>
+      {dialog === 'rename' && (
+        <Dialog title="Rename the key" close={close}>
+          <Form
+            submit="Rename"
+            cancel={close}
+            send={(fields) => change({ name: textIn(fields, 'name') })}
+            done={(answer) => {
+              put(answer)
+              close()
+            }}
+          >
+            <Field label="Name" name="name" maxLength={256} defaultValue={key.name} autofocus />
+          </Form>
+        </Dialog>
+      )}
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Delete ${key.name}?`}
+          submit="Delete"
+          send={() => call('DELETE', keyPath(hash))}
+          done={() => {
+            tell(`${key.name} is deleted`)
+            navigate(to('keys'))
+          }}
+          close={close}
+        >
+          Calls with this key are refused from then on, and access tokens that act for it as well. What it has
+          spent stays in the ledger. To stop it for a while, disable it instead.
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function LimitSentence({ of: { limit, limit_remaining, limit_reset } }: { of: Key }) {
+  if (limit === null || limit_remaining === null) return <>Nothing limits what this key spends.</>
+  return (
+    <>
+      <Meter used={limit - limit_remaining} of={limit} label="Used of the limit" /> $
+      {moneyText(limit_remaining)} of ${moneyText(limit)} are left{limit_reset && `, ${limit_reset} anew`}.
+    </>
+  )
+}

@@ -1,0 +1,23 @@
+/** What a screen is to the navigation, the palette and the address. */
+import type { ComponentType } from 'preact'
+import type { IconName } from '../kit/icon.tsx'
+import type { Access } from '../shell/session.ts'
+
+export interface ScreenProps {
+  /** Of the record that the address names. */
+  readonly id: string | null
+}
+
+export interface Screen {
+  /** Its part of the address. */
+  readonly path: string
+  readonly title: string
+  /** Under which heading it stands. */
+  readonly group: 'Observe' | 'Use' | 'Organization' | 'Machine'
+  readonly icon: IconName
+  /** Who may open it. */
+  readonly access: Access
+  /** What the palette offers besides the screen, each by the query that begins it. */
+  readonly actions?: readonly { readonly title: string; readonly query: Readonly<Record<string, string>> }[]
+  readonly load: () => Promise<ComponentType<ScreenProps>>
+}
