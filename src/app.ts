@@ -33,12 +33,15 @@ import {
   serviceEndpoints,
   statsEndpoint,
 } from './features/service/endpoints.js'
+import { type SettingsPorts, settingsEndpoints } from './features/settings/endpoints.js'
 import { type SessionPorts, sessionEndpoints } from './features/sign-in/session-endpoints.js'
 import { type SignInPorts, signInEndpoints } from './features/sign-in/sign-in-endpoints.js'
 import { type StartPorts, startEndpoints } from './features/start/endpoints.js'
+import { toolEndpoints } from './features/tools/endpoints.js'
 import type { FederationAdmin } from './federation/admin/ports.js'
 import type { SignInProviderService } from './federation/admin/sign-in-provider-service.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
+import type { GatewayConfig } from './gateway/catalog/configuration.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
@@ -79,6 +82,9 @@ export interface AppPorts {
   readonly scimConnections: ConnectionPorts
   readonly scimProvider: ScimProviderPorts
   readonly fleet: FleetView
+  readonly settings: SettingsPorts
+  /** What the operator says of tools and plugins at this moment. */
+  readonly operatorTerms: () => GatewayConfig
   readonly start: StartPorts
   readonly hasConsole: boolean
 }
@@ -156,6 +162,8 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...scimConnectionEndpoints(ports.scimConnections),
     ...scimProviderEndpoints(ports.scimProvider),
     ...fleetEndpoints(ports.fleet),
+    ...settingsEndpoints(ports.settings),
+    ...toolEndpoints(ports.operatorTerms),
   ]
 }
 

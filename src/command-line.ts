@@ -53,7 +53,9 @@ const LAB_FLAG = '--lab'
 async function withLabFlag(config: Config): Promise<Config> {
   if (!process.argv.slice(2).includes(LAB_FLAG)) return config
   const { LAB_ADDRESS } = await import('./config/values.js')
-  return Object.freeze({ ...config, lab: config.lab === 'off' ? LAB_ADDRESS : config.lab, labFaults: true })
+  const isOff = config.lab === 'off'
+  const sources = { ...config.sources, labFaults: 'flag' as const, ...(isOff && { lab: 'flag' as const }) }
+  return Object.freeze({ ...config, sources, lab: isOff ? LAB_ADDRESS : config.lab, labFaults: true })
 }
 
 const configOrExit = (): Promise<Config> => loadCheckedConfig().catch(exitForInvalid)

@@ -1,6 +1,7 @@
 /** The configuration with what others bring into it: the simulator's models and behaviour, the shapes of plugins. */
 import { type Config, configJsonSchema, readConfig } from '../config/config.js'
-import { gatewayFileReader } from '../gateway/catalog/configuration.js'
+import { describeSettings } from '../config/settings-view.js'
+import { type GatewayConfig, gatewayFileReader } from '../gateway/catalog/configuration.js'
 import { plugin } from '../inference-http/plugins.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
@@ -16,6 +17,11 @@ export const readGateway = file.read
 /** All settings: environment over file over default. Rejects with `InvalidConfigError`, every fault in it. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Promise<Config> {
   return readConfig(environment, file)
+}
+
+/** What is set; see `describeSettings`. */
+export function settingsOf(config: Config, gateway: GatewayConfig) {
+  return describeSettings(config, gateway, file.keys)
 }
 
 /** JSON Schema (2020-12) of the configuration file. */

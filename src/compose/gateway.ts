@@ -131,6 +131,8 @@ export function composeInference(
     gateway,
     loops,
     upstream,
+    /** The configuration of this moment. */
+    settings: () => settings,
     /** The catalogue of this moment. */
     catalog: () => catalog,
     /** What callers have of keys with providers, in the order of trial. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js'
+import type { ConfigurationReport } from '../base/configuration-report.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
@@ -18,6 +19,8 @@ export interface WorkerSettings {
   readonly opened: WorkerStore
   /** Snapshots of all workers, this one included, and what the supervisor knows of a fleet. */
   readonly collect: () => Promise<MetricsSnapshot>
+  /** What all workers have of the configuration, read again before where `reload` asks for it; null when nobody tells. */
+  readonly configuration: (reload: boolean) => Promise<ConfigurationReport | null>
   readonly connections: () => number
   /** URL of the address the server listens on. */
   readonly listeningUrl: string

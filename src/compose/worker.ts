@@ -21,6 +21,7 @@ import { WorkerStats } from '../telemetry/counters/worker-stats.js'
 import { formatMetrics } from '../telemetry/prometheus/fleet-metrics.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
 import { WorkerAccounting } from './accounting.js'
+import { settingsOf } from './configuration.js'
 import { composeDirectory } from './directory.js'
 import { composeFederation } from './federation.js'
 import { composeFileFetching } from './file-fetching.js'
@@ -166,7 +167,7 @@ function composeParts(settings: WorkerSettings) {
 }
 
 function endpointPorts(
-  { config, worker, collect, listeningUrl, opened }: WorkerSettings,
+  { config, worker, collect, configuration, listeningUrl, opened }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
 ): AppPorts {
   const {
@@ -233,6 +234,11 @@ function endpointPorts(
     },
     ...parts.directory,
     fleet: opened.fleetView,
+    settings: {
+      settings: () => settingsOf(config, inference.settings()),
+      configuration,
+    },
+    operatorTerms: inference.settings,
     start: startPorts(config, listeningUrl),
     hasConsole: config.console,
   }

@@ -11,7 +11,7 @@ import {
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
 import type { ConfigFileContent } from './config-file.js'
-import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
+import { SETTINGS, type SettingDefinition, type SettingSource, type Settings } from './settings.js'
 import { isLoopbackPlace } from './values.js'
 
 export { SETTINGS } from './settings.js'
@@ -21,6 +21,8 @@ export interface Config extends Settings {
   /** Providers, models and permissions; the part that a reload renews. */
   readonly gateway: GatewayConfig
   readonly limits: InferenceLimits
+  /** Of settings that are not at their default. */
+  readonly sources: Readonly<Partial<Record<keyof Settings, SettingSource>>>
 }
 
 /** Names the file. */
@@ -61,7 +63,7 @@ export async function readConfig(
     path === '' ? NO_FILE : (await import('./config-file.js')).readConfigFile(path)
   if (problem !== null) faults.push({ source: path, problem })
   const unknown = findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys))
-  const settings = readSettings(environment, file, path, faults)
+  const { settings, sources } = readSettings(environment, file, path, faults)
   const contradictions = findContradictions(settings)
   const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
   const inGateway = gatewayFaults.map((fault) => ({
@@ -70,7 +72,7 @@ export async function readConfig(
   }))
   const all = [faults, unknown, contradictions, inGateway].flat()
   if (all.length > 0 || gateway === null) throw new InvalidConfigError(all)
-  return Object.freeze({ ...settings, gateway, limits })
+  return Object.freeze({ ...settings, gateway, limits, sources })
 }
 
 /** Keys of what differs between two configurations and only counts from a start on. */
@@ -88,19 +90,21 @@ function readSettings(
   file: ConfigFileContent,
   path: string,
   faults: ConfigProblem[],
-): Settings {
+): Pick<Config, 'sources'> & { readonly settings: Settings } {
   const values: Record<string, unknown> = {}
+  const sources: Record<string, SettingSource> = {}
   for (const [name, setting] of Object.entries<SettingDefinition>(SETTINGS)) {
     const { env, key, schema } = setting
     const isInEnvironment = (environment[env] ?? '') !== ''
     values[name] = setting.default
     if (!isInEnvironment && !Object.hasOwn(file, key)) continue
+    sources[name] = isInEnvironment ? 'environment' : 'file'
     const result = schema.safeParse(isInEnvironment ? environment[env] : file[key])
     const source = isInEnvironment ? `environment variable ${env}` : `${path}: ${key}`
     if (result.success) values[name] = result.data
     else faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
   }
-  return values as unknown as Settings
+  return { settings: values as unknown as Settings, sources }
 }
 
 /** What no setting can know alone. */

@@ -23,6 +23,8 @@ interface SettingRow<T> {
   readonly schema: z.ZodType<T>
   readonly default: T
   readonly about: string
+  /** What nobody is shown of the value: all of it, or the user and password of a URL. */
+  readonly hides: 'value' | 'credentials' | null
 }
 
 export interface SettingDefinition<T = unknown> extends SettingRow<T> {
@@ -32,8 +34,13 @@ export interface SettingDefinition<T = unknown> extends SettingRow<T> {
   readonly key: string
 }
 
-function setting<T>(schema: z.ZodType<T>, fallback: NoInfer<T>, about: string): SettingRow<T> {
-  return { schema, default: fallback, about }
+function setting<T>(
+  schema: z.ZodType<T>,
+  fallback: NoInfer<T>,
+  about: string,
+  hides: SettingRow<T>['hides'] = null,
+): SettingRow<T> {
+  return { schema, default: fallback, about, hides }
 }
 
 /** `bodyLimit` is the key `body_limit` and the variable `SLUICE_BODY_LIMIT`; host and port go without the prefix. */
@@ -72,6 +79,7 @@ export const SETTINGS = nameSettings({
     databaseUrl,
     '',
     'PostgreSQL that several machines share, as `postgres://user:password@host:port/name`; without it the embedded store is used.',
+    'credentials',
   ),
   databaseConnections: setting(
     integerBetween(2, 1_000),
@@ -214,12 +222,14 @@ export const SETTINGS = nameSettings({
     credential,
     '',
     'A fixed API key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
+    'value',
   ),
   /** A credential; never logged. `''` when not set. */
   managementKey: setting(
     credential,
     '',
     'A fixed management key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
+    'value',
   ),
   allowLoopbackIssuers: setting(
     onOrOff,
@@ -281,3 +291,6 @@ export const SETTINGS = nameSettings({
 export type Settings = {
   readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K] extends SettingDefinition<infer T> ? T : never
 }
+
+/** Where a value comes from; a flag of the command line wins over all. */
+export type SettingSource = 'default' | 'environment' | 'file' | 'flag'

@@ -27,6 +27,8 @@ import { WorkerSnapshots } from './worker-snapshots.js'
 const FORCE_AFTER_MS = 2_000
 /** How long the ledger gets to take what the workers have left. */
 const CLOSE_MS = 5_000
+/** How long who asks for a reload waits for the workers; later the answer says which of them have it. */
+const ARRIVE_MS = 3_000
 
 /**
  * One press of Ctrl-C reaches a process twice when its parent (npm, timeout) passes on what the terminal has sent
@@ -107,7 +109,9 @@ export class Supervisor {
       isLeaving: () => this.#leaving,
     })
     this.#snapshots = new WorkerSnapshots(this.#slots, () => this.#fleet.machine?.figures() ?? null)
-    this.#rollout = new ConfigRollout(config, { log, workers, reread, sendToWorker: this.#slots.send })
+    this.#rollout = new ConfigRollout(config, {
+      ...{ log, workers, reread, clock: systemClock, sendToWorker: this.#slots.send },
+    })
     const toLedger = (slot: WorkerSlot, message: LedgerMessageToSupervisor, child: WorkerChild): void => {
       if (slot.journal !== null && slot.process === child) this.#ledger?.onMessage(slot.journal, message)
     }
@@ -119,7 +123,9 @@ export class Supervisor {
       'start-failure': (_slot, { reason, exitCode }) => this.#onStartFailure(reason, exitCode),
       'bootstrap-key': (_slot, { kind, key }) =>
         ports.announce(`sluice made a ${kind} key, shown only now: ${key}`),
-      'configuration-applied': ({ index }, { generation }) => this.#rollout.workerApplied(index, generation),
+      'configuration-applied': ({ index }, { generation, version }) =>
+        this.#rollout.workerApplied(index, generation, version),
+      'configuration-request': (_slot, message, child) => void this.#tellConfiguration(message, child),
       'lab-result': ({ index }, { id, result }) => this.#lab?.onResult(index, id, result),
       'routing-update': ({ index: from }, { update }) => {
         for (const worker of this.#slots.readyWorkers()) {
@@ -194,7 +200,20 @@ export class Supervisor {
 
   /** See `ConfigRollout.reload`. */
   reload(): void {
-    if (!this.#leaving) this.#rollout.reload()
+    if (!this.#leaving) void this.#rollout.reload()
+  }
+
+  /** A reload is told with what came of it, whoever else has asked for another one since. */
+  async #tellConfiguration(
+    { id, reload }: MessageToSupervisor & { readonly type: 'configuration-request' },
+    child: WorkerChild,
+  ): Promise<void> {
+    if (this.#leaving) return
+    const attempt = reload ? await this.#rollout.reload() : null
+    if (attempt?.faults.length === 0) await this.#rollout.whenArrived(ARRIVE_MS)
+    const report = this.#rollout.report()
+    const told = attempt === null ? report : { ...report, lastReload: attempt }
+    sendToProcess(child, { type: 'configuration-report', id, report: told })
   }
 
   async #startLab(config: Config): Promise<void> {

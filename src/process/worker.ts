@@ -3,6 +3,7 @@
 import cluster from 'node:cluster'
 import { createTrustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
+import type { ConfigurationReport } from '../base/configuration-report.js'
 import { Fault } from '../base/fault.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
@@ -28,6 +29,8 @@ const POLL_MS = 20
 /** How long threads and files get to be released. */
 const CLOSE_MS = 1_000
 const SNAPSHOTS_MS = 2_000
+/** A file of 16 MiB takes seconds to read, and workers a moment to take what stands in it. */
+const CONFIGURATION_MS = 20_000
 
 /** False when there is no supervisor. */
 function sendToSupervisor(message: MessageToSupervisor): boolean {
@@ -42,6 +45,7 @@ class WorkerProcess {
   readonly #config: Config
   readonly #native: NativeServer
   readonly #snapshotReplies = new PendingReplies<MetricsSnapshot>(systemClock)
+  readonly #configurationReplies = new PendingReplies<ConfigurationReport>(systemClock)
   readonly #composed: ComposedWorker
   readonly #maxConnections: number
   #server: UwsServer | null = null
@@ -64,6 +68,7 @@ class WorkerProcess {
       log,
       opened,
       collect: () => this.#allSnapshots(),
+      configuration: (reload) => this.#askConfiguration(reload),
       connections: () => this.#server?.connections() ?? 0,
       listeningUrl: listeningUrl(start.config, start.port),
       journal: start.journal,
@@ -172,6 +177,9 @@ class WorkerProcess {
       case 'barrier-passed':
         this.#composed.fleet?.onMessage(message)
         break
+      case 'configuration-report':
+        this.#configurationReplies.receive(message.id, message.report)
+        break
       case 'all-snapshots':
         this.#snapshotReplies.receive(message.id, message.snapshots)
         break
@@ -190,11 +198,19 @@ class WorkerProcess {
     })
   }
 
+  /** Null when the supervisor says nothing in time. */
+  #askConfiguration(reload: boolean): Promise<ConfigurationReport | null> {
+    return new Promise((resolve) => {
+      const send = (id: number): boolean => sendToSupervisor({ type: 'configuration-request', id, reload })
+      this.#configurationReplies.ask(CONFIGURATION_MS, send, resolve)
+    })
+  }
+
   /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */
   #configure({ generation, gateway }: MessageToWorker & { type: 'configuration' }): void {
     try {
       this.#composed.configure(gateway)
-      sendToSupervisor({ type: 'configuration-applied', generation })
+      sendToSupervisor({ type: 'configuration-applied', generation, version: gateway.version })
     } catch (err) {
       this.#log.error({ err, generation }, 'the new configuration could not be taken: the old one goes on')
     }

@@ -54,6 +54,8 @@ export interface GatewayConfig {
   readonly plugins: PluginsConfig
   /** Of tools, MCP servers and plugins, by the names of the environment variables that hold them. */
   readonly credentials: Readonly<Record<string, string>>
+  /** Keys of the gateway's part that the file has. */
+  readonly members: readonly string[]
   /** Tells one configuration of the gateway from another; credentials are no part of it. */
   readonly version: string
 }
@@ -196,6 +198,7 @@ export function gatewayFileReader(broughtIn: BroughtIn) {
       mcpServers: data.mcp_servers,
       plugins: data.plugins,
       credentials: toolCredentials(file, environment),
+      members: Object.keys(keys).filter((key) => Object.hasOwn(file, key)),
       version: hash('sha256', JSON.stringify(data), 'hex').slice(0, VERSION_CHARS),
     }
     return { gateway: deepFreeze(gateway), limits: Object.freeze(data.limits), faults: [] }

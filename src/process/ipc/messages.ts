@@ -1,4 +1,5 @@
 /** What the supervisor and its workers say to each other. Replies carry the `id` of their question. */
+import type { ConfigurationReport } from '../../base/configuration-report.js'
 import type { KeyKind } from '../../base/principal.js'
 import type { Config } from '../../config/config.js'
 import type { StandingNotice } from '../../fleet/standing.js'
@@ -63,6 +64,8 @@ export type MessageToWorker =
     }
   /** The newest gateway configuration. `generation` counts reloads. */
   | { readonly type: 'configuration'; readonly generation: number; readonly gateway: GatewayConfig }
+  /** Answers `configuration-request`. */
+  | { readonly type: 'configuration-report'; readonly id: number; readonly report: ConfigurationReport }
   | { readonly type: 'drain-worker' }
   | { readonly type: 'lab-command'; readonly id: number; readonly command: LabCommand }
   /** What another worker has learnt about endpoints and sessions. */
@@ -89,7 +92,9 @@ export type MessageToSupervisor =
   /** A key was generated; it is shown nowhere else in plain. */
   | { readonly type: 'bootstrap-key'; readonly kind: KeyKind; readonly key: string }
   /** Calls that begin from now on see that generation. */
-  | { readonly type: 'configuration-applied'; readonly generation: number }
+  | { readonly type: 'configuration-applied'; readonly generation: number; readonly version: string }
+  /** Asks what all workers have, or for the file to be read again before that is told. */
+  | { readonly type: 'configuration-request'; readonly id: number; readonly reload: boolean }
   | { readonly type: 'lab-result'; readonly id: number; readonly result: LabCommandResult }
   /** For all other workers. */
   | { readonly type: 'routing-update'; readonly update: RoutingUpdate }

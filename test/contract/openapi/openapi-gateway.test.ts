@@ -47,7 +47,7 @@ const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocum
 const rules = new DocumentRules(document)
 /** Those of other faces and of federation have tests of their own. */
 const PATHS =
-  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation|fleet)(\/|$)/
+  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation|fleet|settings|configuration|tools)(\/|$)/
 const operations = operationsOf(document).filter(({ path }) => PATHS.test(path))
 
 type Call = Omit<HttpRequest, 'headers'>
@@ -119,6 +119,10 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
   read_generation: () => get(`/generation?id=${generation}`),
   read_fleet: () => get('/fleet'),
+  read_settings: () => get('/settings'),
+  read_configuration: () => get('/configuration'),
+  reload_configuration: () => post('/configuration/reload', {}),
+  list_tools: () => get('/tools'),
 }
 
 /** Calls that an operation refuses in its own way. */
@@ -280,6 +284,7 @@ test('a body that does not come in time is a 408, and an answer that does not is
 
 /** Documented, and met by no sample above. */
 const UNMET: readonly (readonly [which: RegExp, why: string])[] = [
+  [/^reload_configuration 409$/, 'a bad file is logged as an error: test/contract/settings/settings.test.ts'],
   [
     /^chat_completions 504$/,
     'a provider that is late past the deadline is told as 524, and nothing else waits',

@@ -17,7 +17,9 @@ export interface GatewayServer extends PracticeServer {
   get(path: string, key?: string): Promise<Response>
   /** Sends a value as JSON, or a form or bytes as they are, with a key, the API key unless told; `''` is none. */
   post(path: string, body: unknown, options?: PostOptions): Promise<Response>
-  /** Replaces the configuration file, in one step, and asks for a reload. Throws where there is no file. */
+  /** Replaces the configuration file, in one step. Throws where there is no file. */
+  write(config: Readonly<Record<string, unknown>>): void
+  /** The same, and asks for a reload. */
   reload(config: Readonly<Record<string, unknown>>): void
   /** As for every server; rejects also when its log or its metrics hold a key or the canary prompt. */
   stop(): Promise<void>
@@ -45,6 +47,11 @@ export async function startGateway(options: GatewayServerOptions = {}): Promise<
   }
   const server = await startPracticeServer({ ...rest, env })
   const apiUrl = `${server.baseUrl}/api/v1`
+  const write = (next: Readonly<Record<string, unknown>>): void => {
+    if (path === null) throw new Error('this server was started without a configuration file')
+    writeFileSync(`${path}.new`, JSON.stringify(next))
+    renameSync(`${path}.new`, path)
+  }
   return {
     ...server,
     apiUrl,
@@ -58,10 +65,9 @@ export async function startGateway(options: GatewayServerOptions = {}): Promise<
         ...(signal !== undefined && { signal }),
       })
     },
+    write,
     reload: (next) => {
-      if (path === null) throw new Error('this server was started without a configuration file')
-      writeFileSync(`${path}.new`, JSON.stringify(next))
-      renameSync(`${path}.new`, path)
+      write(next)
       server.signal('SIGHUP')
     },
     stop: async () => {
