@@ -98,7 +98,7 @@ export interface ScimAuditPage {
 export interface ScimStore extends ScimMappings, ScimGroups, ScimDirectRoles {
   /**
    * The strongest role a user has in a workspace, by any group or by itself; null without. A member who is not active, or
-   * was deleted, has none. Some microseconds.
+   * was deleted, has none. A microsecond for a member in whose organization nothing has changed since the last time.
    */
   roleOf(workspaceId: string, userId: string): ScimRole | null
   /** Rows after the newest `offset`. */

@@ -153,16 +153,37 @@ test('a page costs its entries, wherever it is and however many there are', asyn
 
 test('a role costs the mappings of the workspace, not who is in their groups', async (t) => {
   const store = await openCounted(t)
-  const [ann] = await addMembers(store, 1)
+  const people = await addMembers(store, 2)
+  const ids = people.map(({ id }) => id)
   const pending = Array.from({ length: 2_000 }, (_, n) => `pending ${n}`)
-  doneOf(await store.directory.groups.addGroup(SMALL, [ann!.id], ACTOR))
-  doneOf(await store.directory.groups.addGroup(LARGE, [ann!.id, ...pending], ACTOR))
+  doneOf(await store.directory.groups.addGroup(SMALL, ids, ACTOR))
+  doneOf(await store.directory.groups.addGroup(LARGE, [...ids, ...pending], ACTOR))
   const works: Work[] = []
   for (const [n, { id }] of [SMALL, LARGE].entries()) {
     const workspaceId = idOf(2 + n)
     await store.scim.addMapping(mappingOf(n, id, { workspaceId }), ACTOR)
-    works.push(await store.workOf(() => t.equal(store.scim.roleOf(workspaceId, ann!.id), 'member')))
+    works.push(await store.workOf(() => t.equal(store.scim.roleOf(workspaceId, ids[n]!), 'member')))
   }
   t.strictSame(works[1], works[0])
   t.ok(works[0]!.keysRead < 10 && works[0]!.listed === 1, `${works[0]!.keysRead} keys`)
+})
+
+test('what was found is found again by one read, until its own organization changes a fact', async (t) => {
+  const store = await openCounted(t)
+  const { directory, scim } = store
+  const [ann] = await addMembers(store, 1)
+  const bob = memberOf(2, { connectionId: null, organizationId: idOf(11) })
+  doneOf(await directory.groups.addGroup(SMALL, [ann!.id], ACTOR))
+  await scim.addMapping(mappingOf(1, SMALL.id), ACTOR)
+  const ask = () => t.equal(scim.roleOf(idOf(2), ann!.id), 'member')
+  const standing = () => t.match(directory.members.factsOf(ann!.id), { active: true })
+  ask()
+  const ONE_READ = { keysRead: 1, listed: 0, keysWritten: 0, bytesWritten: 0 }
+  t.strictSame(await store.workOf(ask), ONE_READ)
+  t.strictSame(await store.workOf(standing), ONE_READ)
+  doneOf(await directory.members.addMember(bob, ACTOR))
+  t.strictSame(await store.workOf(ask), ONE_READ, 'another organization has changed')
+  await addMembers(store, 1, 3)
+  t.ok((await store.workOf(ask)).keysRead > 1, 'its own organization has changed')
+  t.strictSame(await store.workOf(ask), ONE_READ)
 })

@@ -29,7 +29,7 @@ export function createConnections(
     addConnection: (connection, actor) =>
       removals.change(() => {
         const { id, organizationId, createdAt } = connection
-        tables.put(keyOf('c', id)!, connection)
+        tables.put(keyOf('c', id)!, connection, organizationId)
         tables.putText(keyOf('o', organizationId, id)!, id)
         putTokens(connection)
         const subject = { organizationId, connectionId: id }
@@ -43,7 +43,7 @@ export function createConnections(
         if (changed === current) return current
         const { organizationId, createdAt } = current
         const next = Object.freeze({ ...changed, id, organizationId, createdAt })
-        tables.put(keyOf('c', id)!, next)
+        tables.put(keyOf('c', id)!, next, organizationId)
         for (const { hash } of current.tokens) tables.remove(keyOf('t', hash)!)
         putTokens(next)
         const subject = { organizationId, connectionId: id }
@@ -55,7 +55,7 @@ export function createConnections(
         const current = tables.connection(id)
         if (current === null) return { outcome: false, removal: null }
         const { organizationId, tokens } = current
-        tables.remove(keyOf('c', id)!)
+        tables.remove(keyOf('c', id)!, organizationId)
         tables.remove(keyOf('o', organizationId, id)!)
         for (const { hash } of tokens) tables.remove(keyOf('t', hash)!)
         const subject = { organizationId, connectionId: id }

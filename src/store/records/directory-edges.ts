@@ -13,6 +13,8 @@ interface HeldRecord extends HeldRemoval {
 
 /** As far as edges go. */
 type GroupPlace = Pick<DirectoryGroup, 'id' | 'connectionId'>
+/** As far as changes of edges go. */
+type OwnedPlace = GroupPlace & Pick<DirectoryGroup, 'organizationId'>
 
 const edgeKey = ({ id, connectionId }: GroupPlace, member: string): string =>
   keyOf('e', connectionId, id, member)!
@@ -47,15 +49,15 @@ export function groupIdsOf(
 }
 
 /** Also in place of one that is there. */
-export function putEdge(tables: DirectoryTables, group: GroupPlace, edge: EdgeValue): void {
+export function putEdge(tables: DirectoryTables, group: OwnedPlace, edge: EdgeValue): void {
   const member = memberKey(edge[0])
-  tables.put(edgeKey(group, member), edge)
+  tables.put(edgeKey(group, member), edge, group.organizationId)
   tables.putText(backKey(group, member), group.id)
 }
 
-export function removeEdge(tables: DirectoryTables, group: GroupPlace, memberId: string): void {
+export function removeEdge(tables: DirectoryTables, group: OwnedPlace, memberId: string): void {
   const member = memberKey(memberId)
-  tables.remove(edgeKey(group, member))
+  tables.remove(edgeKey(group, member), group.organizationId)
   tables.remove(backKey(group, member))
 }
 
@@ -86,11 +88,11 @@ export function heldOfOrganization(tables: DirectoryTables, organizationId: stri
 }
 
 export function putHeld(tables: DirectoryTables, held: HeldRecord): void {
-  tables.put(heldKey(held.groupId, held.memberId), held)
+  tables.put(heldKey(held.groupId, held.memberId), held, held.organizationId)
   tables.put(heldListKey(held), held)
 }
 
 export function removeHeld(tables: DirectoryTables, held: HeldRecord): void {
-  tables.remove(heldKey(held.groupId, held.memberId))
+  tables.remove(heldKey(held.groupId, held.memberId), held.organizationId)
   tables.remove(heldListKey(held))
 }

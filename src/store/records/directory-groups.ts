@@ -75,7 +75,7 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
         if (tables.has(keyOf('g', id))) return { conflict: true }
         const added = [...new Set(members)]
         const next: DirectoryGroup = Object.freeze({ ...group, version: 1, memberCount: added.length })
-        tables.put(keyOf('g', id)!, next)
+        tables.put(keyOf('g', id)!, next, organizationId)
         enlistGroup(tables, next)
         for (const memberId of added)
           putEdge(tables, next, edgeFor(memberId, createdAt, displays?.get(memberId)))
@@ -110,10 +110,13 @@ export function createGroups(tables: DirectoryTables, removals: DirectoryRemoval
         if (current === null) return { outcome: { absent: true }, removal: null }
         const refusal = check(current)
         if (refusal !== null) return { outcome: refusal, removal: null }
-        const { connectionId } = current
+        const { connectionId, organizationId } = current
         removeGroupHead(tables, current)
         tables.appendAudit('group.delete', at, actor, auditSubjectOf(current))
-        return { outcome: { done: current }, removal: { kind: 'group', id, connectionId, at } }
+        return {
+          outcome: { done: current },
+          removal: { kind: 'group', id, connectionId, organizationId, at },
+        }
       }),
   }
 }
@@ -176,7 +179,7 @@ function applyChange(
   const memberCount = current.memberCount + added.length - removed.length
   const identity = { id, organizationId, connectionId, createdAt, version: version + 1, updatedAt: at }
   const next: DirectoryGroup = Object.freeze({ ...changed, ...identity, memberCount })
-  tables.put(keyOf('g', id)!, next)
+  tables.put(keyOf('g', id)!, next, organizationId)
   reindexGroup(tables, current, next)
   const held = removeMembers(tables, current, removed, at)
   for (const edge of shown) putEdge(tables, next, edge)

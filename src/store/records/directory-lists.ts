@@ -66,8 +66,8 @@ export function enlistGroup(tables: DirectoryTables, group: DirectoryGroup): voi
 
 /** The group itself, without its members: from then on it gives no role. */
 export function removeGroupHead(tables: DirectoryTables, group: DirectoryGroup): void {
-  const { id, connectionId } = group
-  tables.remove(keyOf('g', id)!)
+  const { id, connectionId, organizationId } = group
+  tables.remove(keyOf('g', id)!, organizationId)
   tables.remove(keyOf('w', id)!)
   tables.delist(keyOf('G', connectionId)!, id)
   tables.delist(namePrefix(group), id)

@@ -24,8 +24,13 @@ import {
   type ListPage,
   tombstoneOf,
 } from './directory-tables.js'
+import type { RoleAnswers } from './role-answers.js'
 
-export function createMembers(tables: DirectoryTables, removals: DirectoryRemovals): DirectoryMembers {
+export function createMembers(
+  tables: DirectoryTables,
+  removals: DirectoryRemovals,
+  answers: RoleAnswers,
+): DirectoryMembers {
   const { space } = tables
   const page = (prefix: string | null, part: ListPage): DirectoryPage<Member> => {
     const ids = tables.texts(prefix, part)
@@ -38,7 +43,7 @@ export function createMembers(tables: DirectoryTables, removals: DirectoryRemova
   }
   return {
     member: (id) => space.inSnapshot(() => tables.member(id)),
-    factsOf: (id) => space.inSnapshot(() => tables.facts(id)),
+    factsOf: (id) => answers.factsOf(id),
     membersOf: (scope, lookup, offset, limit) =>
       space.inSnapshot(() => {
         const place = placeOf(scope)
@@ -90,14 +95,14 @@ export function createMembers(tables: DirectoryTables, removals: DirectoryRemova
         if (current === null) return { outcome: { absent: true }, removal: null }
         const refusal = check(current)
         if (refusal !== null) return { outcome: refusal, removal: null }
-        const { connectionId } = current
+        const { connectionId, organizationId } = current
         buryMember(tables, current, at)
         removals.dropRoles(id)
         audit(tables, 'member.delete', at, actor, current)
         const done = tombstoneOf(current, at)
         return {
           outcome: { done },
-          removal: connectionId === null ? null : { kind: 'member', id, connectionId, at },
+          removal: connectionId === null ? null : { kind: 'member', id, connectionId, organizationId, at },
         }
       }),
   }

@@ -9,16 +9,18 @@ import type { DirectoryGroup, Member } from '../directory-store.js'
 import { edgesOf, groupIdsOf, heldOfGroup, removeEdge, removeHeld } from './directory-edges.js'
 import { buryMember, removeGroupHead } from './directory-lists.js'
 import { type DirectoryTables, keyOf } from './directory-tables.js'
+import type { RoleStamps } from './role-stamps.js'
+
+interface Removed {
+  readonly id: string
+  readonly organizationId: string
+  readonly at: number
+}
 
 type Removal =
-  | { readonly kind: 'member'; readonly id: string; readonly connectionId: string; readonly at: number }
-  | { readonly kind: 'group'; readonly id: string; readonly connectionId: string; readonly at: number }
-  | {
-      readonly kind: 'connection'
-      readonly id: string
-      readonly organizationId: string
-      readonly at: number
-    }
+  | (Removed & { readonly kind: 'member'; readonly connectionId: string })
+  | (Removed & { readonly kind: 'group'; readonly connectionId: string })
+  | (Removed & { readonly kind: 'connection' })
 
 /** Entries that one transaction takes away: some milliseconds, and far from what makes replicas load all anew. */
 const AT_ONCE = 200
@@ -29,17 +31,19 @@ const AWAITED = 20
 
 export class DirectoryRemovals {
   readonly #tables: DirectoryTables
+  readonly #stamps: RoleStamps
   /** Takes away what a person was given by itself. */
   readonly dropRoles: (memberId: string) => void
 
-  constructor(tables: DirectoryTables, dropRoles: (memberId: string) => void) {
+  constructor(tables: DirectoryTables, stamps: RoleStamps, dropRoles: (memberId: string) => void) {
     this.#tables = tables
+    this.#stamps = stamps
     this.dropRoles = dropRoles
   }
 
   /** A change of the directory; what earlier ones have left goes with it, up to a bound. */
   change<T>(change: () => T): Promise<T> {
-    return this.#tables.space.writeDurably(() => {
+    return this.#stamps.change(() => {
       this.#goOn(BESIDES)
       return change()
     })
@@ -62,10 +66,9 @@ export class DirectoryRemovals {
 
   /** So many transactions at most; true when nothing is left, or the store takes no more. */
   async #takeMore(transactions: number): Promise<boolean> {
-    const { space } = this.#tables
     try {
       for (let n = 0; n < transactions; n++)
-        if (await space.writeDurably(() => this.#goOn(AT_ONCE))) return true
+        if (await this.#stamps.change(() => this.#goOn(AT_ONCE))) return true
       return false
     } catch {
       return true
@@ -90,16 +93,16 @@ export class DirectoryRemovals {
     return removal.kind === 'group' ? this.#emptyGroup(removal, room) : this.#emptyConnection(removal, room)
   }
 
-  #leaveGroups({ id, connectionId, at }: Removal & { kind: 'member' }, room: number): number {
+  #leaveGroups({ id, connectionId, organizationId, at }: Removal & { kind: 'member' }, room: number): number {
     const tables = this.#tables
     const groups = groupIdsOf(tables, connectionId, id, { limit: room })
     for (const groupId of groups) {
-      removeEdge(tables, { id: groupId, connectionId }, id)
+      removeEdge(tables, { id: groupId, connectionId, organizationId }, id)
       const group = tables.get<DirectoryGroup>(keyOf('g', groupId))
       if (group === null) continue
       const { version, memberCount } = group
       const left = { version: version + 1, memberCount: memberCount - 1, updatedAt: at }
-      tables.put(keyOf('g', groupId)!, { ...group, ...left })
+      tables.put(keyOf('g', groupId)!, { ...group, ...left }, organizationId)
     }
     return groups.length
   }
@@ -114,13 +117,14 @@ export class DirectoryRemovals {
   }
 
   /** Groups first, each with a removal of its own; then people. */
-  #emptyConnection({ id, at }: Removal & { kind: 'connection' }, room: number): number {
+  #emptyConnection({ id, organizationId, at }: Removal & { kind: 'connection' }, room: number): number {
     const tables = this.#tables
     const groups = tables.texts(keyOf('G', id), { limit: room })
     for (const groupId of groups) {
       const group = tables.get<DirectoryGroup>(keyOf('g', groupId))!
       removeGroupHead(tables, group)
-      tables.put(keyOf('z', groupId)!, { kind: 'group', id: groupId, connectionId: id, at } satisfies Removal)
+      const rest = { kind: 'group', id: groupId, connectionId: id, organizationId, at } satisfies Removal
+      tables.put(keyOf('z', groupId)!, rest)
     }
     if (groups.length === room) return room
     const members = tables.texts(keyOf('l', id), { limit: room - groups.length })

@@ -27,6 +27,9 @@
  *     'n' prefix of a list                           ->  how many entries it has
  *
  * Names and ids of others are of any text and length, so they stand in keys as their SHA-256.
+ *
+ * Roles follow from connections, standings, groups, edges and held removals ('c', 's', 'g', 'e', 'h'): who writes one of
+ * them says whose it is, so that what was found by it is looked for anew.
  */
 import { createHash } from 'node:crypto'
 import { foldCase } from '../../base/fold-case.js'
@@ -36,6 +39,9 @@ import type { ScimActor, ScimAuditEntry } from '../scim-store.js'
 import type { AuditBook } from './audit-book.js'
 import type { RecordSpace } from './record-space.js'
 import { isId, KEY_END, RecordTable } from './record-table.js'
+import type { RoleStamps } from './role-stamps.js'
+
+const ROLE_FACTS = new Set(['c', 's', 'g', 'e', 'h'])
 
 /** Entries of an audit row that name users. */
 const USERS_PER_ROW = 100
@@ -57,9 +63,11 @@ export class DirectoryTables {
   readonly space: RecordSpace
   readonly #records: RecordTable
   readonly #audit: AuditBook<ScimAuditEntry>
+  readonly #stamps: RoleStamps
 
-  constructor(space: RecordSpace, audit: AuditBook<ScimAuditEntry>) {
+  constructor(space: RecordSpace, audit: AuditBook<ScimAuditEntry>, stamps: RoleStamps) {
     this.space = space
+    this.#stamps = stamps
     this.#records = new RecordTable(space, 'directory')
     this.#audit = audit
   }
@@ -82,16 +90,27 @@ export class DirectoryTables {
     return key !== null && this.space.get(this.#records.table, Buffer.from(key)) !== undefined
   }
 
-  put(key: string, record: object): void {
+  /** @param organizationId whose fact it is, for those that roles follow from; the same below */
+  put(key: string, record: object, organizationId?: string): void {
+    this.#stamp(key, organizationId)
     this.#records.put(Buffer.from(key), record)
   }
 
-  putText(key: string, text: string): void {
+  putText(key: string, text: string, organizationId?: string): void {
+    this.#stamp(key, organizationId)
     this.#records.table.put(Buffer.from(key), Buffer.from(text))
   }
 
-  remove(key: string): void {
+  remove(key: string, organizationId?: string): void {
+    this.#stamp(key, organizationId)
     this.#records.remove(Buffer.from(key))
+  }
+
+  #stamp(key: string, organizationId: string | undefined): void {
+    const [kind] = key
+    if (!ROLE_FACTS.has(kind!)) return
+    if (organizationId === undefined) throw new Error(`nobody says whose fact of roles it is: ${kind}`)
+    this.#stamps.renew(organizationId)
   }
 
   /** Values under a prefix, as texts. */
@@ -161,7 +180,7 @@ export class DirectoryTables {
     const { id, organizationId, connectionId, active, deletedAt } = member
     const state = deletedAt !== null ? 'deleted' : active ? 'active' : 'inactive'
     this.put(keyOf('m', id)!, member)
-    this.putText(keyOf('s', id)!, [state, organizationId, connectionId ?? ''].join(KEY_END))
+    this.putText(keyOf('s', id)!, [state, organizationId, connectionId ?? ''].join(KEY_END), organizationId)
   }
 
   /** Also of those who were deleted. */

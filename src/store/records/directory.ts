@@ -12,7 +12,9 @@ import { DirectoryTables } from './directory-tables.js'
 import { createScimStore } from './groups.js'
 import type { RecordSpace } from './record-space.js'
 import { RequestLog } from './request-log.js'
+import { RoleAnswers } from './role-answers.js'
 import { RoleFacts } from './role-facts.js'
+import { RoleStamps } from './role-stamps.js'
 import { digestOf, ScimTables } from './scim-tables.js'
 
 interface DirectoryPorts {
@@ -32,18 +34,20 @@ export function createDirectoryStores(
   space: RecordSpace,
   { audit, requests, accounts }: DirectoryPorts,
 ): DirectoryStores {
-  const scim = new ScimTables(space, audit)
-  const tables = new DirectoryTables(space, audit)
+  const stamps = new RoleStamps(space)
+  const scim = new ScimTables(space, audit, stamps)
+  const tables = new DirectoryTables(space, audit, stamps)
   const facts = new RoleFacts(scim, tables)
-  const removals = new DirectoryRemovals(tables, (memberId) => {
+  const answers = new RoleAnswers(tables, stamps, facts)
+  const removals = new DirectoryRemovals(tables, stamps, (memberId) => {
     for (const workspaceId of scim.workspacesOf(digestOf(memberId))) scim.removeRole(workspaceId, memberId)
   })
   const log = new RequestLog(tables, requests)
   return {
-    scim: createScimStore(space, scim, facts, audit),
+    scim: createScimStore({ space, tables: scim, stamps, facts, answers, audit }),
     directory: {
       connections: createConnections(tables, removals, log, audit),
-      members: createMembers(tables, removals),
+      members: createMembers(tables, removals, answers),
       groups: createGroups(tables, removals),
       roles: createDirectoryRoles({ tables, scim, facts, removals, accounts }),
     },

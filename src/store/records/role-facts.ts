@@ -1,6 +1,6 @@
 /**
- * The roles that follow from what is known: direct roles, mappings, and who is in their groups. Nothing of it is kept;
- * it is read whenever it is asked for. For the inside of changes and snapshots.
+ * The roles that follow from what is known: direct roles, mappings, and who is in their groups. Nothing of it is kept
+ * here; role-answers.ts remembers what calls ask for. For the inside of changes and snapshots.
  */
 import type { DirectoryGroup, MemberFacts, RoleReason } from '../directory-store.js'
 import type { ScimGroup, ScimMapping, ScimRole } from '../scim-store.js'
@@ -29,8 +29,9 @@ export class RoleFacts {
     this.#directory = directory
   }
 
-  roleOf(workspaceId: string, userId: string): ScimRole | null {
-    const user = this.#user(userId)
+  /** @param facts of the user, where they were read in this snapshot */
+  roleOf(workspaceId: string, userId: string, facts = this.#directory.facts(userId)): ScimRole | null {
+    const user = { id: userId, digest: digestOf(userId), facts }
     if (!isActive(user)) return null
     let role = this.#directRole(workspaceId, user)
     for (const mapping of this.#scim.mappingsUnder(scimKey('w', workspaceId))) {

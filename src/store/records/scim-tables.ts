@@ -27,6 +27,7 @@ import type {
 import type { AuditBook, AuditBookOptions } from './audit-book.js'
 import type { RecordSpace } from './record-space.js'
 import { isId, KEY_END, RecordTable } from './record-table.js'
+import type { RoleStamps } from './role-stamps.js'
 
 /** A trail for each organization, and one for each connection: what a directory tells must not push out what people do. */
 export const SCIM_AUDIT: AuditBookOptions<ScimAuditEntry> = {
@@ -52,59 +53,84 @@ type ScimAuditSubject = Pick<ScimAuditEntry, 'organizationId' | 'groupId'> &
 
 /** For the inside of changes and snapshots of the space. */
 export class ScimTables {
-  readonly records: RecordTable
+  readonly #records: RecordTable
   readonly #space: RecordSpace
+  readonly #stamps: RoleStamps
   readonly audit: AuditBook<ScimAuditEntry>
 
-  constructor(space: RecordSpace, audit: AuditBook<ScimAuditEntry>) {
+  constructor(space: RecordSpace, audit: AuditBook<ScimAuditEntry>, stamps: RoleStamps) {
     this.#space = space
-    this.records = new RecordTable(space, 'scim-records')
+    this.#stamps = stamps
+    this.#records = new RecordTable(space, 'scim-records')
     this.audit = audit
   }
 
+  // Roles follow from all of them: who writes one says whose it is, so that what was found by it is looked for anew.
+
+  put(organizationId: string, key: Buffer, value: object): void {
+    this.#stamps.renew(organizationId)
+    if (value instanceof Buffer) this.#records.table.put(key, value)
+    else this.#records.put(key, value)
+  }
+
+  remove(organizationId: string, key: Buffer): void {
+    this.#stamps.renew(organizationId)
+    this.#records.remove(key)
+  }
+
+  has(key: Buffer): boolean {
+    return this.#records.has(key)
+  }
+
+  /** Groups of an organization that were delivered whole. */
+  groupsOf(organizationId: string): ScimGroup[] {
+    const prefix = scimKey('g', organizationId)
+    return prefix === null ? [] : this.#records.list<ScimGroup>(prefix)
+  }
+
   mapping(id: string): ScimMapping | null {
-    return this.records.get(scimKey('m', id))
+    return this.#records.get(scimKey('m', id))
   }
 
   group(organizationId: string, id: string): ScimGroup | null {
-    return this.records.get(scimKey('g', organizationId, id))
+    return this.#records.get(scimKey('g', organizationId, id))
   }
 
   /** Those an index leads to; a role is asked for on every call, so they are parsed once. */
   mappingsUnder(prefix: Buffer | null): ScimMapping[] {
     if (prefix === null) return []
-    const { table } = this.records
+    const { table } = this.#records
     return this.#space.valuesWithPrefix(table, prefix).map((id) => {
       const key = scimKey('m', id.toString())!
-      return this.records.getParsed<ScimMapping>(key.toString(), key)!
+      return this.#records.getParsed<ScimMapping>(key.toString(), key)!
     })
   }
 
   /** Whether a group that was delivered whole names the user. */
   isMember({ organizationId, scimGroupId }: ScimMapping, user: UserDigest): boolean {
     const key = scimUserKey('u', user, organizationId, scimGroupId)
-    return key !== null && this.records.has(key)
+    return key !== null && this.#records.has(key)
   }
 
   directRole(workspaceId: string, user: UserDigest): ScimDirectRole | null {
-    return this.records.get(scimUserKey('k', user, workspaceId))
+    return this.#records.get(scimUserKey('k', user, workspaceId))
   }
 
   directRolesOf(workspaceId: string): ScimDirectRole[] {
     const prefix = scimKey('k', workspaceId)
-    return prefix === null ? [] : this.records.list<ScimDirectRole>(prefix)
+    return prefix === null ? [] : this.#records.list<ScimDirectRole>(prefix)
   }
 
   putDirectRole(role: ScimDirectRole & { readonly userId: string }): void {
-    const { workspaceId, userId } = role
+    const { organizationId, workspaceId, userId } = role
     const user = digestOf(userId)
-    this.records.put(scimUserKey('k', user, workspaceId)!, role)
-    this.records.table.put(workspaceKey(user, workspaceId), Buffer.from(workspaceId))
+    this.put(organizationId, scimUserKey('k', user, workspaceId)!, role)
+    this.put(organizationId, workspaceKey(user, workspaceId), Buffer.from(workspaceId))
   }
 
   /** Where a user may have a direct role. */
   workspacesOf(user: UserDigest): string[] {
-    const { table } = this.records
+    const { table } = this.#records
     return this.#space.valuesWithPrefix(table, workspaceKey(user, '')).map(String)
   }
 
@@ -131,8 +157,8 @@ export class ScimTables {
     const user = digestOf(userId)
     const current = this.directRole(workspaceId, user)
     if (current === null) return null
-    this.records.remove(scimUserKey('k', user, workspaceId)!)
-    this.records.remove(workspaceKey(user, workspaceId))
+    this.remove(current.organizationId, scimUserKey('k', user, workspaceId)!)
+    this.remove(current.organizationId, workspaceKey(user, workspaceId))
     return current.role
   }
 

@@ -27,6 +27,7 @@ export const MANAGED_TABLES = [
   'federation-records',
   PROVIDER_KEYS_TABLE,
   'scim-records',
+  'scim-stamps',
   'session-belongings',
   'session-records',
 ] as const
