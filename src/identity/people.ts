@@ -4,7 +4,7 @@ import type { ApiKey } from '../store/account-store.js'
 import type { DirectoryMembers, DirectoryRoles, DirectoryStore } from '../store/directory-store.js'
 import type { ScimRole, ScimStore } from '../store/scim-store.js'
 
-/** Facts about people; all of them are read anew on every call. */
+/** Facts about people; whether they still hold is read on every call. */
 export interface People {
   readonly members: Pick<DirectoryMembers, 'factsOf'>
   readonly roles: Pick<ScimStore, 'roleOf'> & Pick<DirectoryRoles, 'workspacesOf'>

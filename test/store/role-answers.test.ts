@@ -76,9 +76,9 @@ const STEPS: Readonly<Record<string, readonly [weight: number, step: Step]>> = {
       return directory.roles.approveHeld(groupId, BEGAN + at, ACTOR)
     },
   ],
-  found: [1, ({ directory }, { a, b }) => directory.groups.addGroup(pick(GROUPS, a), some(USERS, b), ACTOR)],
+  found: [3, ({ directory }, { a, b }) => directory.groups.addGroup(pick(GROUPS, a), some(USERS, b), ACTOR)],
   dissolve: [
-    1,
+    3,
     ({ directory }, { a, at }) => directory.groups.removeGroup(pick(GROUPS, a).id, () => null, at, ACTOR),
   ],
   deliver: [
