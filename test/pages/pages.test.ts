@@ -17,7 +17,7 @@ const PAGES = ['README.md', ...GUIDE.map((name) => `docs/guide/${name}`)].filter
   path.endsWith('.md'),
 )
 const CLONE = { root: resolve('.'), main: fileURLToPath(new URL('../../src/main.js', import.meta.url)) }
-const COMMAND_LIMIT_MS = 30_000
+const COMMAND_LIMIT_MS = 90_000
 /** What a reader types; it belongs into a block that is run. */
 const TYPED = /^(?:\$ |(?:curl|npm|npx|node) )/m
 

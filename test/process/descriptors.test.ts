@@ -61,7 +61,8 @@ test('a crowd beyond the limit of open files is turned away, and those who have 
     for (const one of [first, ...crowd]) one.destroy()
   })
   await eventually(() => crowd.filter(({ ending }) => ending !== null).length > 200)
-  t.equal((await first.ask(health)).status, 200)
+  // A worker that is late with a crowd sheds load for a moment.
+  await eventually(async () => (await first.ask(health)).status === 200)
   for (const one of crowd) one.destroy()
   await eventually(async () => {
     const again = await connectRaw(port)
