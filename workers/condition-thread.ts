@@ -1,4 +1,8 @@
-import { checkCondition, evaluateCondition } from './cel/condition-tasks.js'
+import { checkCondition, evaluateCondition, explainCondition } from './cel/condition-tasks.js'
 import { taskRunner } from './task-runner.js'
 
-export default taskRunner({ 'check-condition': checkCondition, 'evaluate-condition': evaluateCondition })
+export default taskRunner({
+  'check-condition': checkCondition,
+  'evaluate-condition': evaluateCondition,
+  'explain-condition': explainCondition,
+})

@@ -26,6 +26,32 @@ export interface ConditionOutcome {
   readonly failure: string | null
 }
 
+/** A part of a condition with what it came to for one token. */
+export interface ConditionPart {
+  /** As the language writes it. */
+  readonly text: string
+  readonly kind: ConditionPartKind
+  /** Type of its value. */
+  readonly type: string
+  /** As the language writes it; null when it has none. */
+  readonly value: string | null
+  /** Code of ours for why it has no value; quotes nothing. */
+  readonly error: string | null
+  /** Text, value or children are not all there. */
+  readonly shortened: boolean
+  readonly children: readonly ConditionPart[]
+}
+
+export type ConditionPartKind =
+  | ('literal' | 'name' | 'list' | 'map' | 'entry' | 'and' | 'or' | 'not' | 'choice')
+  | ('comparison' | 'membership' | 'arithmetic' | 'call' | 'macro' | 'turn')
+
+export interface ConditionExplanation {
+  readonly tree: ConditionPart
+  /** What of the token would have to be otherwise; each alone is enough. Empty when it is met, or none was found. */
+  readonly wouldPassIf: readonly string[]
+}
+
 /** Why a document cannot be read; goes on from "it": "is no PDF". */
 export interface UnreadableDocument {
   readonly readable: false
@@ -64,6 +90,11 @@ export interface PoolTasks {
   readonly 'evaluate-condition': {
     readonly input: { readonly text: string; readonly claims: ConditionClaims }
     readonly output: ConditionOutcome
+  }
+  readonly 'explain-condition': {
+    readonly input: { readonly text: string; readonly claims: ConditionClaims }
+    /** Null for what `evaluate-condition` does not run. */
+    readonly output: ConditionExplanation | null
   }
   readonly 'count-tokens': {
     readonly input: { readonly texts: readonly string[] }

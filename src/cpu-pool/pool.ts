@@ -33,6 +33,7 @@ const LANE_OF_TASK = {
   pbkdf2: 'hashes',
   'check-condition': 'conditions',
   'evaluate-condition': 'conditions',
+  'explain-condition': 'conditions',
   'count-tokens': 'counts',
   'read-html': 'documents',
   'read-pdf': 'documents',

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type {
   ConditionClaims,
   ConditionDefect,
+  ConditionExplanation,
   ConditionOutcome,
   PoolTasks,
   TaskInput,
@@ -20,11 +21,17 @@ import type { MaybePromise } from '../base/maybe-promise.js'
  * organizations, which have equal shares of the lane.
  */
 export interface ConditionPool {
-  run<N extends 'check-condition' | 'evaluate-condition'>(
+  run<N extends 'check-condition' | 'evaluate-condition' | 'explain-condition'>(
     task: N,
     input: TaskInput<N>,
-    order: { readonly cost: number; readonly caller: string; readonly cancellation: Cancellation },
+    order: PoolOrder,
   ): Promise<{ readonly value: PoolTasks[N]['output'] }>
+}
+
+interface PoolOrder {
+  readonly cost: number
+  readonly caller: string
+  readonly cancellation: Cancellation
 }
 
 interface ConditionEvaluatorOptions {
@@ -40,6 +47,8 @@ const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
+/** Every part is looked at and claims are tried, for 20 ms at most; a usual condition takes one. */
+const EXPLANATION_COST = 20_000
 const LATE = new Fault('unavailable', { retryAfter: 1, detail: 'the condition was not evaluated in time' })
 
 /**
@@ -93,11 +102,36 @@ export class ConditionEvaluator {
     return this.#evaluateInPool(key, { text, claims }, order)
   }
 
+  /**
+   * What each part of a saved condition comes to and what would make it hold, for the policy tester; null when it
+   * cannot be run. Nothing of it is remembered. Rejects as `evaluate` does.
+   */
+  explain(
+    text: string,
+    claims: ConditionClaims,
+    organizationId: string,
+    cancellation: Cancellation,
+  ): Promise<ConditionExplanation | null> {
+    const order = { cost: EXPLANATION_COST, caller: organizationId, cancellation }
+    return this.#runInTime('explain-condition', { text, claims }, order)
+  }
+
   async #evaluateInPool(
     key: string,
     input: TaskInput<'evaluate-condition'>,
-    order: Parameters<ConditionPool['run']>[2],
+    order: PoolOrder,
   ): Promise<ConditionOutcome> {
+    const outcome = await this.#runInTime('evaluate-condition', input, order)
+    if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
+    this.#outcomes.set(key, outcome)
+    return outcome
+  }
+
+  async #runInTime<N extends 'evaluate-condition' | 'explain-condition'>(
+    task: N,
+    input: TaskInput<N>,
+    order: PoolOrder,
+  ): Promise<PoolTasks[N]['output']> {
     const { clock, deadlineMs } = this.#options
     // At the deadline the pool drops a task that has not begun, as it does when the caller leaves.
     let abortTask = (): void => {}
@@ -115,11 +149,8 @@ export class ConditionEvaluator {
       })
     })
     try {
-      const result = this.#pool.run('evaluate-condition', input, { ...order, cancellation })
-      const outcome = await Promise.race([result.then(({ value }) => value, failUndecided), late])
-      if (this.#outcomes.size >= MAX_OUTCOMES) this.#outcomes.delete(this.#outcomes.keys().next().value!)
-      this.#outcomes.set(key, outcome)
-      return outcome
+      const result = this.#pool.run(task, input, { ...order, cancellation })
+      return await Promise.race([result.then(({ value }) => value, failUndecided), late])
     } finally {
       cancelDeadline()
     }

@@ -2,6 +2,7 @@
  * The checks of an exchange, in their order (RFC 8693; contract/gateway 10.1, contract/decisions 14 to 20 and 37), and
  * two ways to go through them: until the first that fails, or through all of them.
  */
+import type { ConditionClaims } from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
@@ -32,12 +33,12 @@ export interface ExchangeStepPorts {
   readonly accounts: Pick<AccountStore, 'organization' | 'key'>
   readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
   readonly accessTokens: Pick<AccessTokenAuthority, 'seemsIssuedHere'>
-  readonly conditions: Pick<ConditionEvaluator, 'evaluate'>
+  readonly conditions: Pick<ConditionEvaluator, 'evaluate' | 'explain'>
   readonly clock: Clock
 }
 
 /** What a step looks at beside the findings of the steps before it. */
-interface ExchangeStepContext {
+export interface ExchangeStepContext {
   readonly request: {
     readonly policyId: string
     readonly subjectToken: string
@@ -60,7 +61,7 @@ export interface ExchangeFindings {
 type ExchangeCheckName =
   | ('enabled' | 'plan' | 'iss' | 'expiry' | 'not-before' | 'sizes' | 'subject' | 'audience')
   | ('scopes-check' | 'token-type-check' | 'condition' | 'target-key')
-type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
+export type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
 
 /**
  * What a step comes to: its finding, null when it passes without one, undefined when the policy does not ask for it, or
@@ -163,19 +164,24 @@ const STEPS: readonly ExchangeStep[] = [
 async function checkCondition(
   condition: string,
   { organizationId }: FederationPolicy,
-  { subject, audiences, scopes, tokenType }: SubjectClaims,
+  claims: SubjectClaims,
   { request, ports }: ExchangeStepContext,
 ): Promise<ExchangeRefusal | null> {
-  const claims = { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
-  const { met, failure } = await ports.conditions.evaluate(condition, claims, organizationId, request.caller)
+  const seen = conditionClaims(claims)
+  const { met, failure } = await ports.conditions.evaluate(condition, seen, organizationId, request.caller)
   if (met) return null
   return failure === null ? 'condition-false' : 'condition-failed'
+}
+
+/** What a condition sees of a token. */
+export function conditionClaims({ subject, audiences, scopes, tokenType }: SubjectClaims): ConditionClaims {
+  return { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
 }
 
 /** The names of the steps, in their order. */
 export const EXCHANGE_STEPS = STEPS.map(({ name }) => name)
 
-type FindingsSoFar = { -readonly [N in keyof ExchangeFindings]?: ExchangeFindings[N] }
+export type FindingsSoFar = { -readonly [N in keyof ExchangeFindings]?: ExchangeFindings[N] }
 
 /** How far an exchange has come, and why it ended there. */
 export class ExchangeProgress {

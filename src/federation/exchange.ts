@@ -1,10 +1,12 @@
 /** The exchange of a subject token for an access token (RFC 8693): once for the wire and once for the policy tester. */
+import type { ConditionExplanation } from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
 import { unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { AccessTokenAuthority, MintedAccessToken } from '../identity/access-token.js'
 import { type AuditLogWriter, exchangeAuditRow } from './audit-log.js'
 import {
+  conditionClaims,
   type ExchangeFindings,
   ExchangeProgress,
   type ExchangeStepPorts,
@@ -12,6 +14,7 @@ import {
   runAllSteps,
   runStepsFailFast,
 } from './exchange-steps.js'
+import { type StepWitness, witnessOf } from './exchange-witness.js'
 import type { SubjectClaims } from './subject-token.js'
 import type { TimingEqualizer } from './timing-equalizer.js'
 
@@ -36,9 +39,11 @@ export interface DryRunReport {
   /** Whether an exchange would give a token. */
   readonly passed: boolean
   /** Every step, in the order of the exchange. */
-  readonly steps: readonly ExchangeStepReport[]
+  readonly steps: readonly (ExchangeStepReport & StepWitness)[]
   /** What the policy looks at, as the token says it; null when it cannot be read. */
   readonly claims: SubjectClaims | null
+  /** Null when there is none, or the token is not such that it could be run. */
+  readonly condition: ConditionExplanation | null
 }
 
 export class TokenExchange {
@@ -65,9 +70,25 @@ export class TokenExchange {
 
   /** Goes through the same steps, past those that fail, and reports each. Issues and audits nothing. */
   async dryRun(request: TokenExchangeRequest): Promise<DryRunReport> {
-    const { findings, steps } = await runAllSteps({ request, ports: this.ports })
-    const passed = steps.every(({ outcome }) => outcome !== 'failed')
-    return { passed, steps, claims: findings.token?.claims ?? null }
+    const context = { request, ports: this.ports }
+    const { findings, steps } = await runAllSteps(context)
+    return {
+      passed: steps.every(({ outcome }) => outcome !== 'failed'),
+      steps: steps.map((report) => ({ ...report, ...witnessOf(report.step, findings, context) })),
+      claims: findings.token?.claims ?? null,
+      condition: await this.explainCondition(findings, steps, request),
+    }
+  }
+
+  private async explainCondition(
+    { policy, token }: Partial<ExchangeFindings>,
+    steps: readonly ExchangeStepReport[],
+    { caller }: TokenExchangeRequest,
+  ): Promise<ConditionExplanation | null> {
+    const isTaken = steps.some(({ step, outcome }) => step === 'condition' && outcome !== 'skipped')
+    if (!isTaken || !policy || !token || policy.condition === null) return null
+    const claims = conditionClaims(token.claims)
+    return this.ports.conditions.explain(policy.condition, claims, policy.organizationId, caller)
   }
 
   private mint({ policy, signature: claims }: ExchangeFindings): Promise<MintedAccessToken | null> {

@@ -71,22 +71,35 @@ export interface TokenSizeLimits {
  * A parsed condition, judged for tokens of up to a size. Throws a `ConditionRejection` that says what is wrong and
  * where. `source` is the text of the tree.
  */
-export function compileTree(tree: CelNode, source: string, size: TokenSizeLimits): CompiledTree {
-  return new Compilation(source, size).compile(tree)
+export function compileTree(
+  tree: CelNode,
+  source: string,
+  size: TokenSizeLimits,
+  observe?: PartObserver,
+): CompiledTree {
+  return new Compilation(source, size, observe).compile(tree)
 }
+
+/**
+ * Sees each part when it is ready, and gives the one to run in its place. A body of a macro is made ready twice: the
+ * later part counts. `isInLoop`: it is a part of such a body.
+ */
+export type PartObserver = (node: CelNode, part: Part, isInLoop: boolean) => Part
 
 type VariableName = 'subject' | 'audience' | 'scopes' | 'token_type'
 
 class Compilation implements Walk {
   readonly #source: string
+  readonly #observe: PartObserver | undefined
   readonly #variables: ReadonlyMap<string, Part>
   #cost = 0
   #nodes = 0
   #loop: { readonly name: string; readonly value: AbstractValue } | null = null
   #inRange = false
 
-  constructor(source: string, { audiences, typeChars }: TokenSizeLimits) {
+  constructor(source: string, { audiences, typeChars }: TokenSizeLimits, observe?: PartObserver) {
     this.#source = source
+    this.#observe = observe
     const claim = textValue(CLAIM_CHARS)
     const variable = (name: VariableName, value: AbstractValue): [string, Part] => [
       name,
@@ -113,7 +126,7 @@ class Compilation implements Walk {
     this.#cost += NODE
     const part = this.#partOf(node, depth + 1)
     requireBounded(part.value, node)
-    return part
+    return this.#observe?.(node, part, this.#loop !== null) ?? part
   }
 
   charge(nanoseconds: number): void {

@@ -2,7 +2,7 @@
  * Conditions of federation policies: checked when a policy is saved, evaluated at an exchange (contract/decisions 20
  * and 54). The only importer of the CEL library, which parses; what a tree means and costs is said in `compile.ts`.
  */
-import { Environment, ParseError } from '@marcbachmann/cel-js'
+import { type ASTNode, Environment, ParseError, serialize } from '@marcbachmann/cel-js'
 import type { ConditionClaims, ConditionOutcome, TaskInput, TaskOutcome } from '../tasks.js'
 import {
   CLAIM_CHARS,
@@ -12,7 +12,10 @@ import {
   TOKEN_CHARS,
   type TokenSizeLimits,
 } from './compile.js'
+import { explainTree } from './explain-tree.js'
+import { Observation } from './observation.js'
 import { ProgramCache } from './program-cache.js'
+import { type ClaimSuggestion, findSuggestions } from './suggestions.js'
 import { type CelNode, ConditionRejection } from './syntax-tree.js'
 import { CelError } from './value.js'
 
@@ -115,6 +118,37 @@ function cachedProgramOf(text: string): CompiledCondition | null {
   const kept = program instanceof ConditionRejection ? null : program
   programs.set(text, kept, kept?.nodes ?? 0)
   return kept
+}
+
+/** What each part of a condition comes to for one token, and what of the token would make it met. */
+export function explainCondition({
+  text,
+  claims,
+}: TaskInput<'explain-condition'>): TaskOutcome<'explain-condition'> {
+  const program = cachedProgramOf(text)
+  if (program === null || claimsDefect(program, claims) !== null) return { ok: true, value: null }
+  const { tree } = program
+  const observed = observe(program)
+  const parts = explainTree(tree, observed, observed.scopeOf(claims), (node) => serialize(node as ASTNode))
+  const wouldPassIf = suggestionsFor(program, claims).map(({ sentence }) => sentence)
+  return { ok: true, value: { tree: parts, wouldPassIf } }
+}
+
+/** What would make a saved condition met, with claims that do. Empty when they do already. */
+export function conditionSuggestions(text: string, claims: ConditionClaims): readonly ClaimSuggestion[] {
+  const program = cachedProgramOf(text)
+  return program === null ? [] : suggestionsFor(program, claims)
+}
+
+function suggestionsFor(program: CompiledCondition, claims: ConditionClaims): readonly ClaimSuggestion[] {
+  const isPossible = (changed: ConditionClaims): boolean => claimsDefect(program, changed) === null
+  return findSuggestions(program.tree, observe(program), claims, program.cost, isPossible)
+}
+
+function observe({ tree, text }: CompiledCondition): Observation {
+  const observation = new Observation()
+  compileTree(tree, text, USUAL_SIZE, observation.observe)
+  return observation
 }
 
 /** Why a program cannot be run over these claims; null when it can. */

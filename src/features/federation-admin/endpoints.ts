@@ -12,17 +12,21 @@ import {
   encodeAuditRow,
   encodeIssuer,
   encodePolicy,
-  encodePolicyTest,
   Issuer,
   IssuerChanges,
   IssuerIn,
   Policy,
   PolicyChanges,
   PolicyIn,
-  PolicyTestAnswer,
-  PolicyTestIn,
   SigningKid,
 } from './schema.js'
+import {
+  ConditionCheckAnswer,
+  ConditionCheckIn,
+  encodePolicyTest,
+  PolicyTestAnswer,
+  PolicyTestIn,
+} from './test-schema.js'
 
 /**
  * Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). Parts of
@@ -90,13 +94,15 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
     service: admin.policies,
   }),
   policyTestEndpoint(admin),
+  conditionCheckEndpoint(admin),
   auditEndpoint(admin),
   ...signingKeyEndpoints(admin),
 ]
 
 const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
   operation('test_federation_policy', 'POST /api/v1/federation/policies/{id}/test', {
-    summary: 'Show what each step of an exchange makes of a token, and issue nothing',
+    summary:
+      'Show what each step of an exchange makes of a token and what would make the condition true, and issue nothing',
     keepsRecords: true,
     readsAddress: true,
     params: { id: idParam('Id of the policy.') },
@@ -110,6 +116,20 @@ const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
       const token = { policyId: policy.id, subjectToken: body.subject_token }
       const report = await admin.dryRun({ ...token, caller: call, address, requestId })
       return jsonReply(200, { data: encodePolicyTest(report) }, NO_STORE)
+    },
+  })
+
+const conditionCheckEndpoint = (admin: FederationAdmin): Endpoint =>
+  operation('check_federation_condition', 'POST /api/v1/federation/conditions/check', {
+    summary: 'Tell whether a text could be saved as a condition, and if not, why and where',
+    keepsRecords: true,
+    body: ConditionCheckIn,
+    examples: { condition: { condition: 'subject.startsWith("repo:acme/") && "deploy" in scopes' } },
+    replies: { 200: { description: 'Whether it could', schema: ConditionCheckAnswer } },
+    faults: ['unavailable'],
+    handle: async ({ caller, body }, call) => {
+      const fault = await admin.policies.checkCondition(caller.organizationId, body.condition, call)
+      return jsonReply(200, { data: { ok: fault === null, fault } }, NO_STORE)
     },
   })
 

@@ -1,7 +1,5 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
-import type { DryRunReport } from '../../federation/exchange.js'
-import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
 import { dataAnswer, pageAnswer, recordEncoder } from '../../http/answers.js'
 import { boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -11,7 +9,7 @@ const Name = boundedString(1, 256)
 const Url = boundedString(1, 2048)
 /** Texts that are compared with claims, which are no longer either. */
 const Claim = boundedString(1, 512)
-const Condition = boundedString(1, 2000)
+export const Condition = boundedString(1, 2000)
 const Id = boundedString(1, 256)
 
 const Unknown = z
@@ -101,44 +99,6 @@ export const Policy = nameSchema(
   }),
 )
 
-export const PolicyTestIn = nameSchema(
-  'FederationPolicyTestIn',
-  closedObject({ subject_token: boundedString(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
-)
-
-const PolicyTest = nameSchema(
-  'FederationPolicyTest',
-  z.object({
-    passed: z.boolean().meta({ description: 'Whether an exchange would give a token now.' }),
-    steps: z.array(
-      z.object({
-        step: z.enum(EXCHANGE_STEPS),
-        outcome: z.enum(['passed', 'failed', 'skipped']),
-        refusal: z.string().nullable().meta({ description: 'Stable name of the reason.' }),
-        reason: z.string().nullable(),
-      }),
-    ),
-    claims: z
-      .object({
-        iss: z.string(),
-        sub: z.string(),
-        aud: z.array(z.string()),
-        exp: z.number(),
-        nbf: z.number().nullable(),
-        iat: z.number().nullable(),
-        scopes: z
-          .array(z.string())
-          .nullable()
-          .meta({ description: 'Without the list, the words of `scope`.' }),
-        token_type: z.string().nullable(),
-      })
-      .nullable()
-      .meta({ description: 'What the policy looks at, as the token says it; null when it cannot be read.' }),
-  }),
-)
-
-export const PolicyTestAnswer = dataAnswer(PolicyTest)
-
 const AuditEntry = nameSchema(
   'FederationAuditEntry',
   z.object({
@@ -177,23 +137,6 @@ export function encodePolicy(policy: FederationPolicy): z.infer<typeof Policy> {
     ...(tokenType !== null && { token_type: tokenType }),
   }
   return encodePolicyRecord({ ...policy, claimChecks })
-}
-
-export function encodePolicyTest({ passed, steps, claims }: DryRunReport): z.infer<typeof PolicyTest> {
-  return {
-    passed,
-    steps: [...steps],
-    claims: claims && {
-      iss: claims.issuer,
-      sub: claims.subject,
-      aud: [...claims.audiences],
-      exp: claims.expiresAt,
-      nbf: claims.notBefore,
-      iat: claims.issuedAt,
-      scopes: claims.scopes && [...claims.scopes],
-      token_type: claims.tokenType,
-    },
-  }
 }
 
 export function encodeAuditRow(row: FederationAuditRow): z.infer<typeof AuditEntry> {

@@ -1,5 +1,6 @@
 /** What a management key may do with policies: those of its own organization and no others. */
 import { isDeepStrictEqual } from 'node:util'
+import type { ConditionDefect } from '../../../workers/tasks.js'
 import type { Cancellation } from '../../base/cancellation.js'
 import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
@@ -98,6 +99,15 @@ export class PolicyService {
       if (!isOvertaken) return saved
     }
     throw new Fault('conflict', { detail: 'the policy is being changed by others' })
+  }
+
+  /** Null when the text could be saved as a condition. Fails with `unavailable` when the pool is full. */
+  checkCondition(
+    organizationId: string,
+    text: string,
+    caller: Cancellation,
+  ): Promise<ConditionDefect | null> {
+    return this.ports.conditions.check(text, organizationId, caller)
   }
 
   /** Tokens it has issued stay good. False when there is nothing to delete. */

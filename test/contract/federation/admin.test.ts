@@ -286,6 +286,7 @@ test('the tester shows each step of a token, good or bad, and issues nothing', a
   t.equal(good.passed, true)
   t.ok(good.steps.every(({ outcome }: Json) => outcome === 'passed'))
   t.match(good.claims, { iss: bench.issuer.url, sub: WORKLOAD, aud: [AUDIENCE], scopes: ['deploy'] })
+  t.match(good, { condition: { value: 'true' }, would_pass_if: [] })
 
   const bad = await examined(bench.token({ aud: 'elsewhere', exp: 1 }))
   t.equal(bad.passed, false)
@@ -299,11 +300,33 @@ test('the tester shows each step of a token, good or bad, and issues nothing', a
     ],
   )
   t.ok(failed.every(({ reason }: Json) => reason.length > 10))
+  t.match(failed, [
+    { saw: { exp: 1 }, wanted: { exp_after: Number } },
+    { saw: { aud: ['elsewhere'] }, wanted: { aud: AUDIENCE } },
+    { saw: { scopes: [], subject: WORKLOAD }, wanted: { condition: '"deploy" in scopes' } },
+  ])
+  t.match(bad.condition, {
+    ...{ text: '"deploy" in scopes', kind: 'membership', type: 'bool', value: 'false', error: null },
+    children: [{ kind: 'literal' }, { text: 'scopes', kind: 'name', type: 'list(string)', value: '[]' }],
+  })
+  t.same(bad.would_pass_if, ['`scopes` contains "deploy"'])
   const nothing = await examined('no token at all')
-  t.equal(nothing.claims, null)
+  t.match(nothing, { claims: null, condition: null, would_pass_if: [] })
   t.equal(nothing.steps.find(({ step }: Json) => step === 'signature').outcome, 'skipped')
   const missing = await manage('POST', path, {})
   t.equal(missing.json.error.message, 'Invalid request parameters: subject_token: is required')
+})
+
+test('a condition is checked without a policy, and the fault says where', async (t) => {
+  const checked = async (condition: string): Promise<Json> =>
+    (await manage('POST', '/federation/conditions/check', { condition })).json.data
+  t.same(await checked('"deploy" in scopes'), { ok: true, fault: null })
+  t.same(await checked('true && nobody == "a"'), {
+    ok: false,
+    fault: { reason: 'unknown name: nobody', position: 8 },
+  })
+  const long = await manage('POST', '/federation/conditions/check', { condition: 'a'.repeat(2001) })
+  t.equal(long.status, 400)
 })
 
 test('every change leaves a row that says who did what', async (t) => {

@@ -68,6 +68,7 @@ export class ExchangeBench {
         if (this.condition instanceof Fault) throw this.condition
         return this.condition
       },
+      explain: async () => null,
     },
     accessTokens: this.tokens,
     audit: { append: (row) => void this.audit.push(row) },
