@@ -114,7 +114,7 @@ test('a long value is shortened with a mark, and a large tree to a bounded numbe
   const [, subject] = partsOf(explained('subject == "a"', claims).tree)
   t.match(subject, { shortened: true, value: /^"s{100,200}…/ })
   t.ok(subject!.value!.length <= 200)
-  const wide = `subject in [${Array.from({ length: 320 }, (_, at) => `"${at}"`).join(', ')}]`
+  const wide = `subject in [${Array(320).fill('"a"').join(', ')}]`
   const { tree } = explained(wide)
   t.ok(partsOf(tree).length <= 300)
   t.equal(tree.children[1]!.shortened, true)

@@ -15,6 +15,7 @@ import {
 import { explainTree } from './explain-tree.js'
 import { Observation } from './observation.js'
 import { ProgramCache } from './program-cache.js'
+import { MAX_SHOWN } from './rendering.js'
 import { type ClaimSuggestion, findSuggestions } from './suggestions.js'
 import { type CelNode, ConditionRejection } from './syntax-tree.js'
 import { CelError } from './value.js'
@@ -129,9 +130,20 @@ export function explainCondition({
   if (program === null || claimsDefect(program, claims) !== null) return { ok: true, value: null }
   const { tree } = program
   const observed = observe(program)
-  const parts = explainTree(tree, observed, observed.scopeOf(claims), (node) => serialize(node as ASTNode))
+  const parts = explainTree(tree, observed, observed.scopeOf(claims), (node) =>
+    textOfPart(node, program.text),
+  )
   const wouldPassIf = suggestionsFor(program, claims).map(({ sentence }) => sentence)
   return { ok: true, value: { tree: parts, wouldPassIf } }
+}
+
+/**
+ * Brackets around an operand are no part of it, so a slice of the source can lack one. What is shortened anyway is one:
+ * to write every part of a deep tree anew would take longer than to run it.
+ */
+function textOfPart(node: CelNode, source: string): string {
+  const isLong = node.end - node.start > 2 * MAX_SHOWN
+  return isLong ? source.slice(node.start, node.end) : serialize(node as ASTNode)
 }
 
 /** What would make a saved condition met, with claims that do. Empty when they do already. */

@@ -3,7 +3,7 @@ import { textOfDouble, textOfDuration, textOfTimestamp } from './conversions.js'
 import { type CelMap, CelType, type CelValue, Duration, Timestamp, Uint } from './value.js'
 
 /** Most UTF-16 units of what is shown of a value or a text. */
-const MAX_SHOWN = 200
+export const MAX_SHOWN = 200
 const MAX_SHOWN_ITEMS = 16
 const CUT = '…'
 

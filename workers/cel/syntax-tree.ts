@@ -7,6 +7,8 @@ interface SyntaxNode<Op extends string, Args> {
   readonly args: Args
   /** UTF-16 index of its first character in the text. */
   readonly start: number
+  /** UTF-16 index behind its last character. */
+  readonly end: number
 }
 
 /** `object` stands for unsigned numbers and bytes, which the parser gives as objects of its own. */

@@ -1,6 +1,6 @@
 /** The policy tester and the check of a condition on the wire (contract/gateway 10.4). */
 import { z } from 'zod'
-import type { ConditionPart, ConditionPartKind } from '../../../workers/tasks.js'
+import type { ConditionPart, ConditionPartKind } from '../../federation/condition.js'
 import type { DryRunReport } from '../../federation/exchange.js'
 import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
 import type { StepWitness } from '../../federation/exchange-witness.js'
