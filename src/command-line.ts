@@ -226,6 +226,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return drillCommand(args, { print: writeFully, apiKey: async () => (await configOrExit()).apiKey })
     },
   },
+  demo: {
+    about: 'run a server in which everything happens that the console shows, and leave nothing behind',
+    run: async (args) => {
+      const { demoCommand } = await import('./cli/demo.js')
+      return demoCommand(args, writeFully)
+    },
+  },
   migrate: {
     about: 'bring the schema of the PostgreSQL that machines share to this release',
     run: async (args) => {

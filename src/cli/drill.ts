@@ -12,7 +12,6 @@ import { DEAD_PORT } from '../drill/roles.js'
 import type { DrillScenario } from '../drill/scenario.js'
 import { SCENARIOS } from '../drill/scenarios.js'
 import {
-  CommandFailure,
   type CommandOutput,
   failCommand,
   failUsage,
@@ -23,6 +22,7 @@ import {
 import { drillFleet, listFleetScenarios, parseFleetScenarios } from './drill-fleet.js'
 import { startDrillGateway } from './drill-gateway.js'
 import { createDrillReport, formatDrillReport, haveAllPassed } from './drill-report.js'
+import { untilSignal } from './until-signal.js'
 
 const PROVIDER_PORT = 9377
 
@@ -57,9 +57,6 @@ interface DrillPorts {
   readonly apiKey: () => Promise<string>
 }
 
-/** As shells tell an end by SIGINT. */
-const EXIT_INTERRUPTED = 130
-
 /**
  * @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no
  * command
@@ -81,22 +78,6 @@ export function drillCommand(args: readonly string[], { print, apiKey }: DrillPo
       return runDrillCommand(drill, { apiKey, signal, report })
     })
   })
-}
-
-/** Runs until it is done or the process is told to end; what comes of it then is not printed. */
-async function untilSignal(run: (signal: AbortSignal) => Promise<CommandOutput>): Promise<CommandOutput> {
-  const leaving = new AbortController()
-  const leave = (): void => leaving.abort()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
-  try {
-    const output = await run(leaving.signal)
-    return leaving.signal.aborted ? { text: '', code: EXIT_INTERRUPTED } : output
-  } catch (error) {
-    if (!leaving.signal.aborted || !(error instanceof CommandFailure)) throw error
-    return { text: '', code: EXIT_INTERRUPTED }
-  } finally {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
-  }
 }
 
 // ── Arguments ───────────────────────────────────────────────────────────────

@@ -416,7 +416,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   pg: { owners: ['src/store/postgres/'] },
   pino: { owners: ['src/base/log.ts'] },
   '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
-  jose: { owners: ['src/identity/', 'src/federation/'] },
+  jose: { owners: ['src/identity/', 'src/federation/', 'src/cli/demo/'] },
   'openid-client': { owners: ['src/identity/sign-in/openid-provider.ts'] },
   yaml: { owners: ['src/config/'] },
   // They run in browsers, and the build puts them into the console's files.
