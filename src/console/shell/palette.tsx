@@ -1,4 +1,5 @@
 /** The palette: every screen and action by a few letters of its name. */
+import type { TargetedKeyboardEvent } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Dialog } from '../kit/dialog.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
@@ -43,30 +44,36 @@ function matches(title: string, typed: string): boolean {
   return at === typed.length
 }
 
+function findCommands(typed: string): Command[] {
+  const letters = typed.toLowerCase().replaceAll(' ', '')
+  return commands()
+    .filter(({ title }) => matches(title, letters))
+    .slice(0, MOST_SHOWN)
+}
+
 export function Palette({ close }: { close: () => void }) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
-  const letters = typed.toLowerCase().replaceAll(' ', '')
-  const found = commands()
-    .filter(({ title }) => matches(title, letters))
-    .slice(0, MOST_SHOWN)
+  const found = findCommands(typed)
   const run = (command: Command | undefined): void => {
     if (command === undefined) return
     close()
     command.run()
   }
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step === 0 && event.key !== 'Enter') return
     event.preventDefault()
-    if (event.key === 'Enter') run(found[chosen])
+    // Of what is typed by now: it may not be drawn yet.
+    if (event.key === 'Enter') run(findCommands(event.currentTarget.value)[chosen])
     else setChosen((chosen + step + found.length) % Math.max(1, found.length))
   }
   return (
     <Dialog title="Go to" close={close} class="palette">
       <input
         type="text"
+        autofocus
         role="combobox"
         aria-label="Screen or action"
         aria-expanded="true"
