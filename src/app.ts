@@ -15,6 +15,7 @@ import { generationEndpoints } from './features/generation/endpoints.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
 import { keyEndpoints } from './features/keys/endpoints.js'
+import { type LivePorts, liveEndpoints } from './features/live/endpoints.js'
 import { type MemberPorts, memberEndpoints } from './features/members/endpoints.js'
 import { messagesEndpoints } from './features/messages/endpoints.js'
 import { modelEndpoints } from './features/models/endpoints.js'
@@ -85,6 +86,7 @@ export interface AppPorts {
   readonly settings: SettingsPorts
   /** What the operator says of tools and plugins at this moment. */
   readonly operatorTerms: () => GatewayConfig
+  readonly live: LivePorts
   readonly start: StartPorts
   readonly hasConsole: boolean
 }
@@ -164,6 +166,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...fleetEndpoints(ports.fleet),
     ...settingsEndpoints(ports.settings),
     ...toolEndpoints(ports.operatorTerms),
+    ...liveEndpoints(ports.live),
   ]
 }
 

@@ -10,7 +10,7 @@ import { JournalWriter } from '../ledger/journal/journal-writer.js'
 import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases, type QuotaServerLink } from '../limits/quota-leases.js'
 import { isTokenRequest, TokenBuckets } from '../limits/token-buckets.js'
-import type { LedgerMessageToWorker } from '../process/ipc/messages.js'
+import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import {
   encodeClosedLine,
@@ -24,14 +24,18 @@ import {
   NOTHING_TOLD,
   type UsageLedger,
 } from '../store/ledger-store.js'
+import type { LiveTap } from '../telemetry/live/live-tap.js'
 import type { WorkerContext } from './worker-context.js'
 import type { WorkerStore } from './worker-store.js'
 
 interface AccountingOptions
-  extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl' | 'sendToSupervisor'>,
+  extends Pick<WorkerContext, 'journal' | 'clock' | 'log' | 'baseUrl'>,
     Pick<WorkerStore, 'ledger' | 'journals' | 'fleet'> {
   readonly store: { readonly accounts: AccountStore }
   readonly people: People
+  readonly live: Pick<LiveTap, 'recordOpen' | 'recordClosed'>
+  /** False when there is none. */
+  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
 }
 
 /** A supervisor that answers later than this is busy or gone. */
@@ -54,7 +58,7 @@ export class WorkerAccounting {
   readonly #syncs: PendingReplies<boolean>
 
   constructor(options: AccountingOptions) {
-    const { journal, store, people, clock, log, baseUrl, ledger, journals, fleet } = options
+    const { journal, store, people, clock, log, baseUrl, ledger, journals, fleet, live } = options
     const renew = callerRenewal(store.accounts, clock, people)
     this.#sendToSupervisor = options.sendToSupervisor
     this.#ledger = ledger
@@ -76,7 +80,7 @@ export class WorkerAccounting {
       makeDurable: () => this.#writer.flush(),
     })
     this.accounting = new Accounting({
-      journal: ledgerJournal(this.#writer),
+      journal: ledgerJournal(this.#writer, live),
       leases: this.#leases,
       accounts: store.accounts,
       clock,
@@ -134,13 +138,17 @@ function tellFull(log: Log, isFull: boolean): void {
   else log.info({}, 'the journal has room again')
 }
 
-/** Rows as the lines of a journal. */
-function ledgerJournal(writer: JournalWriter): LedgerJournal {
+/** Rows as the lines of a journal, and for those who watch. */
+function ledgerJournal(writer: JournalWriter, live: AccountingOptions['live']): LedgerJournal {
   return {
     hasRoomFor: (open) => writer.hasRoomFor(open),
-    recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
+    recordOpen: (entry) => {
+      live.recordOpen(entry)
+      writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry))
+    },
     recordLost: (entry) => writer.appendLazily(encodeLostLine(entry), encodePayerLine(entry)),
     recordClosed: (row) => {
+      live.recordClosed(row)
       const line = encodeClosedLine(row)
       writer.append(writer.hasRoomForLine(line) ? line : encodeShortLine(row), encodePayerLine(row))
       return writer.whenWritten()

@@ -17,6 +17,7 @@ import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { SealedIds } from '../gateway/providers/openai/spoken-answers.js'
 import type { ChatApi, Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
+import { ownTime } from '../gateway/run/server-timing.js'
 import { toolLimits } from '../gateway/tools/configuration.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
@@ -28,6 +29,7 @@ import { TimerWheel } from '../simulator/timer-wheel.js'
 import type { Store } from '../store/store.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { ToolStats } from '../telemetry/counters/tool-stats.js'
+import type { LiveTap } from '../telemetry/live/live-tap.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
@@ -44,7 +46,7 @@ import { workspaceFiles } from './workspace-files.js'
 const NO_KEYS: CallerAccount['keys'] = Object.freeze([])
 
 export function composeInference(
-  { config, worker, pool, clock, log, store }: WorkerContext,
+  { config, worker, pool, clock, log, store, live }: WorkerContext & { readonly live: LiveTap },
   routing: RoutingParts,
   accounting: Accounting,
   fetchFile: FetchFile,
@@ -110,6 +112,10 @@ export function composeInference(
       const severity = callSeverity(outcome)
       if (calls.isOn(severity)) calls.write(severity, callLine(generation, outcome), 'inference')
       countInference(stats, generation, outcome)
+      if (live.watchesOverhead && generation.parent === null) {
+        const ms = ownTime(generation)
+        if (ms !== null) live.recordOverhead(ms)
+      }
       telemetry?.record(generation, outcome)
     },
     onDefect,

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
-import type { LedgerMessageToSupervisor } from '../process/ipc/messages.js'
+import type { LedgerMessageToSupervisor, LiveMessageToSupervisor } from '../process/ipc/messages.js'
 import type { Store } from '../store/store.js'
 import type { MetricsSnapshot } from '../telemetry/counters/fleet-figures.js'
 import type { WorkerStore } from './worker-store.js'
@@ -27,7 +27,7 @@ export interface WorkerSettings {
   /** Name of the journal that this worker writes. */
   readonly journal: string
   /** Sends to the supervisor; false when there is none. */
-  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
+  readonly sendToSupervisor: (message: LedgerMessageToSupervisor | LiveMessageToSupervisor) => boolean
   /** Tells all other workers what this one has learnt; null when it is alone. */
   readonly broadcast: ((update: RoutingUpdate) => void) | null
 }

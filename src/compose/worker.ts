@@ -1,6 +1,7 @@
 /** Puts a worker together: the only place that chooses implementations. */
 import { type AppPorts, appEndpoints } from '../app.js'
 import { systemClock } from '../base/clock.js'
+import type { CallerAuthority } from '../base/principal.js'
 import { shareRounds } from '../base/shared-rounds.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
@@ -27,6 +28,7 @@ import { composeFederation } from './federation.js'
 import { composeFileFetching } from './file-fetching.js'
 import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
+import { composeLive } from './live.js'
 import { pooledKeyDerivation } from './pool-tasks.js'
 import { composeRouting } from './routing.js'
 import { composeSignIn } from './sign-in.js'
@@ -54,11 +56,15 @@ export function composeWorker(settings: WorkerSettings) {
     connections: store.directory.connections,
     sessions: signIn.sessions,
   })
-  const endpoints = appEndpoints(endpointPorts(settings, parts), config.practice)
+  const guarded = fleet === null ? authority : fleet.standing.guard(authority)
+  const endpoints = appEndpoints(
+    { ...endpointPorts(settings, parts), live: livePorts(parts, guarded) },
+    config.practice,
+  )
   const routes = buildRoutes(endpoints, {
     log,
     logRefusals: config.logCalls !== 'none',
-    authority: fleet === null ? authority : fleet.standing.guard(authority),
+    authority: guarded,
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
@@ -86,10 +92,12 @@ export function composeWorker(settings: WorkerSettings) {
     /** Calls that begin from now on see the new providers, models and permissions. */
     configure: inference.configure,
     applyPeerUpdate: routing.applyPeerUpdate,
+    live: parts.live,
     fleet,
     /** From now on health says `draining`. */
     drain: (): void => {
       lifecycle.draining = true
+      parts.live.readers.close()
     },
     close: async (): Promise<void> => {
       stats.stop()
@@ -123,10 +131,27 @@ function composeParts(settings: WorkerSettings) {
   const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
   const context = { ...settings, clock, store, pool, baseUrl: config.publicUrl || listeningUrl }
   const people = peopleOf(store)
-  const accounting = new WorkerAccounting({ ...context, ...opened, people })
   const routing = composeRouting(context)
+  const live = composeLive({
+    ...context,
+    accounts: store.accounts,
+    figures: {
+      uptimeS: () => stats.uptimeS(),
+      connections,
+      requests: () => stats.inFlight(),
+      answers: () => stats.answersByClass(),
+      pool: () => pool.queues(),
+      breakers: () => routing.health.disturbed(),
+    },
+  })
+  const accounting = new WorkerAccounting({ ...context, ...opened, people, live: live.tap })
   const files = composeFileFetching({ config, clock, log })
-  const inference = composeInference(context, routing, accounting.accounting, files.fetchFile)
+  const inference = composeInference(
+    { ...context, live: live.tap },
+    routing,
+    accounting.accounting,
+    files.fetchFile,
+  )
   const { upstream } = inference
   const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
   const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
@@ -154,6 +179,7 @@ function composeParts(settings: WorkerSettings) {
     pool,
     accounting,
     routing,
+    live,
     inference,
     federation,
     signIn,
@@ -166,10 +192,16 @@ function composeParts(settings: WorkerSettings) {
   }
 }
 
+const livePorts = ({ live, people }: ReturnType<typeof composeParts>, authority: CallerAuthority) => ({
+  readers: live.readers,
+  people,
+  authority,
+})
+
 function endpointPorts(
   { config, worker, collect, configuration, listeningUrl, opened }: WorkerSettings,
   parts: ReturnType<typeof composeParts>,
-): AppPorts {
+): Omit<AppPorts, 'live'> {
   const {
     clock,
     store,

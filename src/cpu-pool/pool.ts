@@ -91,6 +91,19 @@ export class CpuPool {
     return this.#lanes[LANE_OF_TASK[task]].run(task, input, order)
   }
 
+  /** What waits, over all lanes. */
+  queues() {
+    const lanes = Object.values(this.#lanes)
+    return {
+      /** Threads that have been started. */
+      threads: lanes.reduce((sum, lane) => sum + lane.threadIds().length, 0),
+      /** Tasks that wait for a thread. */
+      queue: lanes.reduce((sum, { queued }) => sum + queued, 0),
+      /** Work that waits, in PBKDF2 rounds. */
+      queuedRounds: lanes.reduce((sum, { queuedCost }) => sum + queuedCost, 0),
+    }
+  }
+
   /** Over all lanes. */
   snapshot() {
     const { completed, rejected, dropped, waitMs, runMs, threads } = this.#counters

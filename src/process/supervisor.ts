@@ -16,6 +16,7 @@ import type { ForkedWorker, WorkerChild } from './forked-worker.js'
 import type { LedgerMessageToSupervisor, MessageToSupervisor } from './ipc/messages.js'
 import type { LabSupervisor } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
+import { LiveLink } from './live-link.js'
 import { openFilesLimit } from './open-files.js'
 import { probePort } from './port-probe.js'
 import { readyLines } from './ready-lines.js'
@@ -64,6 +65,7 @@ export class Supervisor {
   /** Most connections of a worker. */
   #maxConnections = 0
   readonly #snapshots: WorkerSnapshots
+  readonly #live: LiveLink
   readonly #fleet: FleetLink
   /** Null before the start. */
   #ledger: LedgerCoordinator | null = null
@@ -112,6 +114,7 @@ export class Supervisor {
     this.#rollout = new ConfigRollout(config, {
       ...{ log, workers, reread, clock: systemClock, sendToWorker: this.#slots.send },
     })
+    this.#live = new LiveLink(this.#slots)
     const toLedger = (slot: WorkerSlot, message: LedgerMessageToSupervisor, child: WorkerChild): void => {
       if (slot.journal !== null && slot.process === child) this.#ledger?.onMessage(slot.journal, message)
     }
@@ -138,6 +141,9 @@ export class Supervisor {
         void this.#snapshots
           .share()
           .then((snapshots) => sendToProcess(child, { type: 'all-snapshots', id, snapshots })),
+      'enter-live': this.#live.onMessage,
+      'leave-live': this.#live.onMessage,
+      'live-report': this.#live.onMessage,
       'pass-barrier': (_slot, message, child) => void this.#fleet.passBarrier(message, child),
       'acquire-quota': toLedger,
       'release-quota': toLedger,
@@ -231,12 +237,8 @@ export class Supervisor {
 
   async #openLedger(): Promise<void> {
     try {
-      this.#ledger = new LedgerCoordinator(
-        this.#rollout.config,
-        systemClock,
-        this.#ports.log,
-        this.#fleet.machine,
-      )
+      const { config } = this.#rollout
+      this.#ledger = new LedgerCoordinator(config, systemClock, this.#ports.log, this.#fleet.machine)
       await this.#ledger.start()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -309,6 +311,7 @@ export class Supervisor {
     if (journal !== null) this.#ledger?.workerDied(journal)
     this.#lab?.workerDied(index)
     this.#snapshots.workerDied(index)
+    this.#live.workerDied(index)
     this.#rollout.workerDied(index)
   }
 
@@ -317,6 +320,7 @@ export class Supervisor {
     this.#exitCode = code
     this.#metrics?.close()
     this.#lab?.close()
+    this.#live.close()
     const { drainDeadlineMs } = this.#rollout.config
     setTimeout(() => this.#force(), drainDeadlineMs + FORCE_AFTER_MS).unref()
     this.#slots.drain()

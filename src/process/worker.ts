@@ -180,6 +180,12 @@ class WorkerProcess {
       case 'configuration-report':
         this.#configurationReplies.receive(message.id, message.report)
         break
+      case 'watch-live':
+      case 'rest-live':
+      case 'live-entered':
+      case 'live-frames':
+        this.#composed.live.onMessage(message)
+        break
       case 'all-snapshots':
         this.#snapshotReplies.receive(message.id, message.snapshots)
         break

@@ -52,6 +52,11 @@ export const FOLDERS: readonly FolderRule[] = [
     'HTTP without business: endpoints, dispatch, bodies, parameters, dialects, OpenAPI',
     'src/base/ type:src/transport/exchange.ts',
   ),
+  rule(
+    'src/telemetry/live/',
+    'the live feed: what workers count for it, and how the supervisor merges it',
+    'src/base/ type:src/store/ledger-store.ts src/store/ledger/generation-time.ts',
+  ),
   rule('src/limits/', 'token buckets, quotas and their leases', 'src/base/'),
   rule('src/ledger/', 'journals and their ingest into the ledger', 'src/base/ src/store/ledger/'),
   rule(
@@ -292,7 +297,7 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/store/directory-store.ts src/store/ledger-store.ts src/store/provider-key-store.ts
      src/store/scim-store.ts type:src/store/session-store.ts src/http/ src/inference-http/ src/identity/
      src/directory/ src/gateway/
-     src/federation/`,
+     src/federation/ src/telemetry/live/`,
   ),
   // Runs in browsers: it knows the server by its documented operations alone.
   rule('src/console/api/', 'calls of the API from the page, records and lists that it reads', ''),
@@ -338,7 +343,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the messages between supervisor and workers',
     `src/base/ type:src/config/config.ts type:src/fleet/standing.ts type:src/gateway/catalog/configuration.ts
      type:src/gateway/routing/routing-update.ts type:src/lab/lab-command.ts type:src/limits/
-     type:src/telemetry/counters/`,
+     type:src/telemetry/counters/ type:src/telemetry/live/`,
   ),
   rule(
     'src/compose/',
@@ -353,7 +358,7 @@ export const FOLDERS: readonly FolderRule[] = [
     `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts type:src/store/ledger/
      src/store/replicated/replica-folder.ts src/config/ src/compose/ src/identity/ src/limits/ src/ledger/
      type:src/gateway/routing/routing-update.ts
-     type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts
+     type:src/telemetry/counters/ src/telemetry/live/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts
      src/transport/native-server.ts`,
   ),
   rule(

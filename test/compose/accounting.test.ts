@@ -17,6 +17,7 @@ import { findRow } from '../../src/store/ledger/row-text.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { NOBODY } from '../support/models/nobody.js'
+import { UNWATCHED } from '../support/models/unwatched.js'
 import { PRICES } from '../support/providers/scripted-provider.js'
 
 const JOURNAL = '1-2-3'
@@ -60,6 +61,7 @@ test('the row of a call is in the journal before what it has left over is given 
     fleet: null,
     journal: JOURNAL,
     people: NOBODY,
+    live: UNWATCHED,
     store: {
       accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
     },
@@ -101,6 +103,7 @@ test('on a disk without room for what a row tells, its figures are written', asy
     fleet: null,
     journal: JOURNAL,
     people: NOBODY,
+    live: UNWATCHED,
     store: { accounts: { organization: () => null } as unknown as AccountStore },
     clock: systemClock,
     log: createLog('fatal', 'test'),

@@ -10,6 +10,7 @@ import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.j
 import type { AccountStore } from '../../src/store/account-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { NOBODY } from '../support/models/nobody.js'
+import { UNWATCHED } from '../support/models/unwatched.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 /** Two calls at once, then one in ten seconds. */
@@ -27,6 +28,7 @@ function limitedWorker(t: Test) {
     fleet: null,
     journal: '1-2-3',
     people: NOBODY,
+    live: UNWATCHED,
     store: { accounts: {} as AccountStore },
     clock,
     log: createLog('fatal', 'test'),

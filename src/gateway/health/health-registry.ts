@@ -94,6 +94,15 @@ export class HealthRegistry {
     return state === 'open' || state === 'cooling'
   }
 
+  /** Endpoints of the operator that are not called as usual. */
+  disturbed(): { readonly endpoint: string; readonly state: 'open' | 'half-open' | 'cooling' }[] {
+    const now = this.now()
+    return [...this.#endpoints].flatMap(([endpoint, health]) => {
+      const state = health.state(now)
+      return state === 'closed' ? [] : [{ endpoint, state }]
+    })
+  }
+
   #tell(update: Exclude<HealthUpdate, { readonly type: 'observed' }>): void {
     if (!this.#underKeys.has(update.key)) this.#ports.broadcast?.(update)
   }

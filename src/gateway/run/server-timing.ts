@@ -6,6 +6,23 @@ import type { Generation } from './generation.js'
 const NO_WAITS: ConnectionWaits = { queueMs: 0, connectMs: 0 }
 
 /**
+ * How much of the time until the caller got the first of its answer was ours, in milliseconds; null for a call that has
+ * got nothing of a provider.
+ */
+export function ownTime(generation: Generation<RoutedRequest>): number | null {
+  const { startedAt, attempts, served } = generation
+  if (served === null) return null
+  const serving = attempts.at(-1)!
+  let elsewhere = 0
+  for (const [at, { startedAt: from }] of attempts.entries()) {
+    const next = attempts[at + 1]?.startedAt
+    // An attempt that failed, and the pause behind it.
+    if (next !== undefined) elsewhere += next - from
+  }
+  return Math.max(0, serving.startedAt - startedAt - elsewhere + (serving.waits?.preparedMs ?? 0))
+}
+
+/**
  * `auth` is everything before the plan: credential, body, validation; `plan` the choice of endpoints; `admit` limits
  * and credit; `queue` and `connect` the waits for a connection, of the attempt that serves; `first` from there to the
  * first of the answer, or to now while none has come; `failed` the attempts before it and `pause` the waits between

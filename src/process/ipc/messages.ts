@@ -9,6 +9,8 @@ import type { LabCommand, LabCommandResult } from '../../lab/lab-command.js'
 import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../limits/quota.js'
 import type { MetricsSnapshot } from '../../telemetry/counters/fleet-figures.js'
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
+import type { LiveFrame } from '../../telemetry/live/live-merge.js'
+import type { LiveRefusal, LiveReport, ScopeName } from '../../telemetry/live/live-report.js'
 
 /** Of limits and of the ledger. */
 export type LedgerMessageToWorker =
@@ -18,6 +20,24 @@ export type LedgerMessageToWorker =
   | { readonly type: 'quota-revocation'; readonly name: string }
   /** Answers `sync-ledger`. */
   | { readonly type: 'ledger-synced'; readonly id: number; readonly done: boolean }
+
+/** Of the live feed. */
+export type LiveMessageToWorker =
+  /** Asks what has happened in these scopes since the question before. */
+  | { readonly type: 'watch-live'; readonly scopes: readonly ScopeName[] }
+  /** Nobody reads any more. */
+  | { readonly type: 'rest-live' }
+  /** Answers `enter-live`; null takes the reader. */
+  | { readonly type: 'live-entered'; readonly id: number; readonly refusal: LiveRefusal | null }
+  /** For the readers whose connections lie there. */
+  | { readonly type: 'live-frames'; readonly frames: readonly LiveFrame[] }
+
+export type LiveMessageToSupervisor =
+  /** Asks for a place among the readers. */
+  | { readonly type: 'enter-live'; readonly id: number; readonly scope: ScopeName; readonly caller: string }
+  | { readonly type: 'leave-live'; readonly scope: ScopeName; readonly caller: string }
+  /** Answers `watch-live`. */
+  | { readonly type: 'live-report'; readonly report: LiveReport }
 
 /** Of a machine in a fleet. */
 export type FleetMessageToWorker =
@@ -47,6 +67,7 @@ export type LedgerMessageToSupervisor =
 export type MessageToWorker =
   | LedgerMessageToWorker
   | FleetMessageToWorker
+  | LiveMessageToWorker
   | {
       readonly type: 'start-worker'
       readonly config: Config
@@ -82,6 +103,7 @@ export type MessageToWorker =
 export type MessageToSupervisor =
   | LedgerMessageToSupervisor
   | FleetMessageToSupervisor
+  | LiveMessageToSupervisor
   /** The worker listens to messages now; what was sent before is lost. */
   | { readonly type: 'worker-up' }
   | { readonly type: 'worker-ready' }

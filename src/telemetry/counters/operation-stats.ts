@@ -67,6 +67,14 @@ export class OperationStats {
     this.#serviceMs.record(serviceMs)
   }
 
+  /** Adds its answers to those of each class: `[1xx, …, 5xx]`. */
+  addClasses(answers: number[]): void {
+    for (let status = 100; status < STATUSES; status++) {
+      const n = this.#statuses[status]!
+      if (n > 0) answers[Math.floor(status / 100) - 1]! += n
+    }
+  }
+
   snapshot(): OperationSnapshot {
     const statuses: (readonly [number, number])[] = []
     for (let status = 0; status < STATUSES; status++) {

@@ -86,6 +86,13 @@ export class WorkerStats {
     return this.#load.inFlight
   }
 
+  /** Answers since the start, over all operations, by class: `[1xx, …, 5xx]`. */
+  answersByClass(): number[] {
+    const answers = [0, 0, 0, 0, 0]
+    for (const operation of this.#operations.values()) operation.addClasses(answers)
+    return answers
+  }
+
   uptimeS(): number {
     return (performance.now() - this.#startedMs) / 1000
   }

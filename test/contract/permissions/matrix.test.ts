@@ -65,6 +65,10 @@ function queryOf(operation: PlacedOperation, of: Organization | null): string {
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
+const isStream = (operation: PlacedOperation): boolean =>
+  (operation as Json).responses['200']?.content?.['text/event-stream'] !== undefined &&
+  operation.method === 'GET'
+
 function send(
   operation: PlacedOperation,
   credential: Credential,
@@ -72,7 +76,8 @@ function send(
 ): Promise<HttpReply> {
   const body = bodyOf(operation, of)
   return client.send({
-    method: operation.method as 'GET',
+    // A stream of events has no end: its head says who is let in.
+    method: isStream(operation) ? 'HEAD' : (operation.method as 'GET'),
     path: pathOf(operation, of) + queryOf(operation, of),
     headers: { ...credential.headers, ...(body !== null && { 'Content-Type': 'application/json' }) },
     ...(body !== null && { body }),

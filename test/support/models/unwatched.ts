@@ -1,0 +1,2 @@
+/** The live feed of an accounting that nobody watches. */
+export const UNWATCHED = { recordOpen: () => {}, recordClosed: () => {} }
