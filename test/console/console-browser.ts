@@ -45,8 +45,8 @@ const JUDGE = `(async () => {
   }
 })()`
 
-/** Whether nothing of the page is on its way any more. */
-const SETTLED = `document.querySelector('[aria-busy="true"], .skeleton') === null`
+/** What of a page is still on its way. */
+const UNSETTLED = '[aria-busy="true"], .skeleton'
 
 interface Look {
   readonly theme?: (typeof THEMES)[number]
@@ -118,12 +118,12 @@ export class ConsolePage {
   async settle(place: string, title: string): Promise<void> {
     await this.open(place)
     await this.page.getByRole('heading', { level: 1, name: title }).waitFor()
-    await this.page.waitForFunction(SETTLED)
+    await this.page.locator(UNSETTLED).first().waitFor({ state: 'detached' })
   }
 
   /** Resolves when a part of the page has the focus. */
   async focused(selector: string): Promise<void> {
-    await this.page.waitForFunction(`document.activeElement?.matches(${JSON.stringify(selector)})`)
+    await this.page.locator(`${selector}:focus`).waitFor()
   }
 
   /** Keeps the page as a picture, for people to look at. */

@@ -6,6 +6,8 @@ import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
 const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['keys', 'Keys'],
   ['keys?new=key', 'Keys'],
+  ['credits', 'Credits'],
+  ['audit', 'Audit'],
 ]
 
 const browser = new ConsoleBrowser()

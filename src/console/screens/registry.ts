@@ -11,4 +11,20 @@ export const SCREENS: readonly Screen[] = [
     actions: [{ title: 'Create a key', query: { new: 'key' } }],
     load: async () => (await import('./keys/keys.tsx')).Screen,
   },
+  {
+    path: 'credits',
+    title: 'Credits',
+    group: 'Organization',
+    icon: 'coin',
+    access: 'management',
+    load: async () => (await import('./credits/credits.tsx')).Screen,
+  },
+  {
+    path: 'audit',
+    title: 'Audit',
+    group: 'Organization',
+    icon: 'audit',
+    access: 'management',
+    load: async () => (await import('./audit/audit.tsx')).Screen,
+  },
 ]

@@ -1,0 +1,105 @@
+/** Credits: what the organization may spend, what it has spent, and for the operator a way to add some. */
+import { call } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
+import { Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code, Meter, Money, moneyText } from '../../kit/values.tsx'
+import { may, session } from '../../shell/session.ts'
+import { tell } from '../../shell/toasts.tsx'
+import { CREDITS, type CreditsAnswer } from './wire.ts'
+
+export function Screen() {
+  const { data, problem, reload } = useResource<CreditsAnswer>(CREDITS)
+  return (
+    <Page
+      title="Credits"
+      lead="A call is refused with 402 when what it may cost is more than what is left: of these credits, or of the limit of its key."
+    >
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <Balance of={data} />
+      {may('operator') ? <AddCredits added={reload} /> : <HowToAdd />}
+    </Page>
+  )
+}
+
+function Balance({ of }: { of: CreditsAnswer | undefined }) {
+  if (of === undefined) {
+    const waiting = <span class="skeleton" />
+    return <Figures rows={['Left', 'Spent', 'Ever added'].map((name) => [name, waiting])} />
+  }
+  const { total_credits, total_usage, unlimited } = of.data
+  const left = Math.max(0, total_credits - total_usage)
+  if (unlimited) {
+    return (
+      <Figures
+        rows={[
+          ['Left', 'Unlimited'],
+          ['Spent', <Money key="spent" dollars={total_usage} />],
+          ['Ever added', 'None'],
+        ]}
+      />
+    )
+  }
+  return (
+    <>
+      <Figures
+        rows={[
+          ['Left', <Money key="left" dollars={left} />],
+          ['Spent', <Money key="spent" dollars={total_usage} />],
+          ['Ever added', <Money key="added" dollars={total_credits} />],
+        ]}
+      />
+      <p class="soft">
+        <Meter used={total_usage} of={total_credits} label="Spent of all credits" /> ${moneyText(left)} of $
+        {moneyText(total_credits)} are left.
+      </p>
+    </>
+  )
+}
+
+function AddCredits({ added }: { added: () => void }) {
+  const send = (fields: FormData) => {
+    const organization = textIn(fields, 'organization')
+    return call<CreditsAnswer>('POST', CREDITS, {
+      body: {
+        amount: numberIn(fields, 'amount'),
+        ...(organization !== '' && { organization_id: organization }),
+      },
+    })
+  }
+  return (
+    <Section
+      title="Add credits"
+      lead="An organization without credits may spend without an end; the first ones limit it."
+    >
+      <Form
+        submit="Add"
+        send={send}
+        done={({ data }) => {
+          tell(`Credits added: $${moneyText(data.total_credits)} in all`)
+          added()
+        }}
+      >
+        <div class="fields">
+          <Field label="Dollars" name="amount" type="number" min="0" step="any" unit="$" />
+          <Field
+            label="Organization"
+            name="organization"
+            placeholder={session.value!.organization.id}
+            hint="An id; your own when empty."
+            isOptional
+          />
+        </div>
+      </Form>
+    </Section>
+  )
+}
+
+function HowToAdd() {
+  return (
+    <Section title="Add credits">
+      <Note is="attention">The operator of this server adds credits, with this id of your organization:</Note>
+      <Code text={session.value!.organization.id} label="Copy the id" />
+    </Section>
+  )
+}
