@@ -27,4 +27,20 @@ export const SCREENS: readonly Screen[] = [
     access: 'management',
     load: async () => (await import('./audit/audit.tsx')).Screen,
   },
+  {
+    path: 'tools',
+    title: 'Tools and plugins',
+    group: 'Machine',
+    icon: 'tool',
+    access: 'operator',
+    load: async () => (await import('./tools/tools.tsx')).Screen,
+  },
+  {
+    path: 'settings',
+    title: 'Settings',
+    group: 'Machine',
+    icon: 'settings',
+    access: 'operator',
+    load: async () => (await import('./settings/settings.tsx')).Screen,
+  },
 ]

@@ -1,0 +1,83 @@
+/** Which configuration the workers have, and its reload. */
+import { useState } from 'preact/hooks'
+import { call, type Problem } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Facts, Note, ProblemNote, Section } from '../../kit/page.tsx'
+import { State, Time } from '../../kit/values.tsx'
+import { tell } from '../../shell/toasts.tsx'
+import { CONFIGURATION, type Configuration } from './wire.ts'
+
+export function RunningConfiguration() {
+  const { data, problem, reload, put } = useResource<{ data: Configuration }>(CONFIGURATION)
+  const [refusal, setRefusal] = useState<Problem | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const readAgain = async (): Promise<void> => {
+    setBusy(true)
+    const outcome = await call<{ data: Configuration }>('POST', `${CONFIGURATION}/reload`)
+    setBusy(false)
+    setRefusal(outcome.ok ? null : outcome.problem)
+    // A refused file is told with its faults by the configuration itself.
+    if (!outcome.ok) return reload()
+    put(outcome.data)
+    tell('The configuration was read again')
+  }
+  return (
+    <Section
+      title="Configuration"
+      lead="Providers, models, tools and permissions are read again without a restart, as SIGHUP does. A file with faults changes nothing."
+      actions={
+        <button type="button" disabled={isBusy} onClick={() => void readAgain()}>
+          {isBusy ? 'Reading…' : 'Reload'}
+        </button>
+      }
+    >
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      {refusal && <ProblemNote problem={refusal} />}
+      <Facts rows={factsOf(data?.data)} />
+      <LastReload of={data?.data.last_reload ?? null} />
+    </Section>
+  )
+}
+
+function factsOf(configuration: Configuration | undefined) {
+  if (configuration === undefined) return [['Version', <span key="version" class="skeleton" />]] as const
+  const { version, loaded_at, workers } = configuration
+  const behind = workers.filter((each) => each.version !== version)
+  const state =
+    behind.length === 0 ? (
+      <State is="good">{`all ${workers.length} have it`}</State>
+    ) : (
+      <State is="attention">{`not yet: ${behind.map(({ worker }) => worker).join(', ')}`}</State>
+    )
+  return [
+    ['Version', <code key="version">{version}</code>],
+    ['Loaded', <Time key="loaded" at={loaded_at} />],
+    ['Workers', state],
+  ] as const
+}
+
+function LastReload({ of }: { of: Configuration['last_reload'] }) {
+  if (of === null) return null
+  const { at, taken, faults, needs_restart } = of
+  if (taken && needs_restart.length === 0) return null
+  return (
+    <Note is={taken ? 'attention' : 'bad'}>
+      {taken ? (
+        <p>Changed, and counting from the next start on: {needs_restart.join(', ')}</p>
+      ) : (
+        <>
+          <p>
+            Refused <Time at={at} />; what ran goes on.
+          </p>
+          <ul>
+            {faults.map(({ source, problem }) => (
+              <li key={`${source} ${problem}`}>
+                <code>{source}</code>: {problem}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Note>
+  )
+}

@@ -1,0 +1,82 @@
+/** What is set, from where and what it means; and which configuration runs. */
+import { useResource } from '../../api/resource.ts'
+import { Check, Field } from '../../kit/form.tsx'
+import { Empty, Page, ProblemNote } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { State } from '../../kit/values.tsx'
+import { place, setQuery } from '../../shell/location.ts'
+import { RunningConfiguration } from './running-configuration.tsx'
+import { SETTINGS, type Setting } from './wire.ts'
+
+const COLUMNS: readonly Column<Setting>[] = [
+  {
+    title: 'Setting',
+    cell: ({ name, variable }) => (
+      <span class="two-lines">
+        {name}
+        <code class="soft">{variable ?? 'file only'}</code>
+      </span>
+    ),
+  },
+  { title: 'Value', cell: ({ value }) => <code>{textOf(value)}</code> },
+  { title: 'Meaning', cell: ({ meaning }) => meaning },
+  {
+    title: 'From',
+    cell: ({ source }) => <State is={source === 'default' ? 'quiet' : 'good'}>{source}</State>,
+  },
+  { title: 'Default', from: 'wide', cell: (row) => <code class="soft">{textOf(row.default)}</code> },
+  {
+    title: 'A change needs',
+    from: 'medium',
+    cell: ({ reload }) => <span class="soft">{reload ? 'a\u00a0reload' : 'a\u00a0restart'}</span>,
+  },
+]
+
+export function Screen() {
+  const { data, problem, reload } = useResource<{ data: readonly Setting[] }>(SETTINGS)
+  const { query } = place.value
+  const wanted = (query.get('q') ?? '').toLowerCase()
+  const changedOnly = query.get('changed') === 'yes'
+  const rows = data?.data.filter(
+    ({ name, variable, meaning, source }) =>
+      `${name} ${variable} ${meaning}`.toLowerCase().includes(wanted) &&
+      !(changedOnly && source === 'default'),
+  )
+  return (
+    <Page
+      title="Settings"
+      lead="What this server was started with. Settings are changed in the environment or the file, not here; what is secret is only said to be set."
+    >
+      <RunningConfiguration />
+      <div class="filters">
+        <Field
+          label="Find"
+          name="q"
+          type="search"
+          isOptional
+          placeholder="name or meaning"
+          value={query.get('q') ?? ''}
+          onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
+        />
+        <Check
+          label="Only what is not at its default"
+          checked={changedOnly}
+          onChange={(event) => setQuery({ changed: event.currentTarget.checked ? 'yes' : null })}
+        />
+      </div>
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <Table
+        caption="Settings"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ name }) => name}
+        empty={<Empty title="No setting is like that">Other words find more.</Empty>}
+      />
+    </Page>
+  )
+}
+
+function textOf(value: unknown): string {
+  if (value === '' || value === null || (Array.isArray(value) && value.length === 0)) return '–'
+  return Array.isArray(value) ? value.join(', ') : String(value)
+}
