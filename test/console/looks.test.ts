@@ -8,6 +8,9 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['keys?new=key', 'Keys'],
   ['credits', 'Credits'],
   ['audit', 'Audit'],
+  ['settings', 'Settings'],
+  ['settings?changed=yes', 'Settings'],
+  ['tools', 'Tools and plugins'],
 ]
 
 const browser = new ConsoleBrowser()

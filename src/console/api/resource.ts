@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { call, type Problem } from './call.ts'
 
-interface Resource<T> {
+export interface Resource<T> {
   /** Undefined until the first answer; the answer before stays while the next one is under way. */
   readonly data: T | undefined
   readonly etag: string | null

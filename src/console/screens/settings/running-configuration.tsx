@@ -1,14 +1,14 @@
 /** Which configuration the workers have, and its reload. */
 import { useState } from 'preact/hooks'
 import { call, type Problem } from '../../api/call.ts'
-import { useResource } from '../../api/resource.ts'
+import type { Resource } from '../../api/resource.ts'
 import { Facts, Note, ProblemNote, Section } from '../../kit/page.tsx'
 import { State, Time } from '../../kit/values.tsx'
 import { tell } from '../../shell/toasts.tsx'
 import { CONFIGURATION, type Configuration } from './wire.ts'
 
-export function RunningConfiguration() {
-  const { data, problem, reload, put } = useResource<{ data: Configuration }>(CONFIGURATION)
+export function RunningConfiguration({ of }: { of: Resource<{ data: Configuration }> }) {
+  const { data, problem, reload, put } = of
   const [refusal, setRefusal] = useState<Problem | null>(null)
   const [isBusy, setBusy] = useState(false)
   const readAgain = async (): Promise<void> => {
@@ -33,14 +33,13 @@ export function RunningConfiguration() {
     >
       {problem && <ProblemNote problem={problem} retry={reload} />}
       {refusal && <ProblemNote problem={refusal} />}
-      <Facts rows={factsOf(data?.data)} />
+      {data === undefined ? null : <Facts rows={factsOf(data.data)} />}
       <LastReload of={data?.data.last_reload ?? null} />
     </Section>
   )
 }
 
-function factsOf(configuration: Configuration | undefined) {
-  if (configuration === undefined) return [['Version', <span key="version" class="skeleton" />]] as const
+function factsOf(configuration: Configuration) {
   const { version, loaded_at, workers } = configuration
   const behind = workers.filter((each) => each.version !== version)
   const state =

@@ -6,7 +6,7 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { State } from '../../kit/values.tsx'
 import { place, setQuery } from '../../shell/location.ts'
 import { RunningConfiguration } from './running-configuration.tsx'
-import { SETTINGS, type Setting } from './wire.ts'
+import { CONFIGURATION, type Configuration, SETTINGS, type Setting } from './wire.ts'
 
 const COLUMNS: readonly Column<Setting>[] = [
   {
@@ -34,6 +34,7 @@ const COLUMNS: readonly Column<Setting>[] = [
 
 export function Screen() {
   const { data, problem, reload } = useResource<{ data: readonly Setting[] }>(SETTINGS)
+  const running = useResource<{ data: Configuration }>(CONFIGURATION)
   const { query } = place.value
   const wanted = (query.get('q') ?? '').toLowerCase()
   const changedOnly = query.get('changed') === 'yes'
@@ -42,36 +43,42 @@ export function Screen() {
       `${name} ${variable} ${meaning}`.toLowerCase().includes(wanted) &&
       !(changedOnly && source === 'default'),
   )
+  // Both at once: the one beneath would move when the one above comes later.
+  const isKnown = (data ?? problem) && (running.data ?? running.problem)
   return (
     <Page
       title="Settings"
       lead="What this server was started with. Settings are changed in the environment or the file, not here; what is secret is only said to be set."
     >
-      <RunningConfiguration />
-      <div class="filters">
-        <Field
-          label="Find"
-          name="q"
-          type="search"
-          isOptional
-          placeholder="name or meaning"
-          value={query.get('q') ?? ''}
-          onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
-        />
-        <Check
-          label="Only what is not at its default"
-          checked={changedOnly}
-          onChange={(event) => setQuery({ changed: event.currentTarget.checked ? 'yes' : null })}
-        />
-      </div>
-      {problem && <ProblemNote problem={problem} retry={reload} />}
-      <Table
-        caption="Settings"
-        columns={COLUMNS}
-        rows={rows}
-        keyOf={({ name }) => name}
-        empty={<Empty title="No setting is like that">Other words find more.</Empty>}
-      />
+      {isKnown && <RunningConfiguration of={running} />}
+      {isKnown && (
+        <>
+          <div class="filters">
+            <Field
+              label="Find"
+              name="q"
+              type="search"
+              isOptional
+              placeholder="name or meaning"
+              value={query.get('q') ?? ''}
+              onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
+            />
+            <Check
+              label="Only what is not at its default"
+              checked={changedOnly}
+              onChange={(event) => setQuery({ changed: event.currentTarget.checked ? 'yes' : null })}
+            />
+          </div>
+          {problem && <ProblemNote problem={problem} retry={reload} />}
+          <Table
+            caption="Settings"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ name }) => name}
+            empty={<Empty title="No setting is like that">Other words find more.</Empty>}
+          />
+        </>
+      )}
     </Page>
   )
 }

@@ -56,24 +56,28 @@ export function Screen() {
       lead="What requests may name, as the configuration has it. No request can change a price, a limit or a backend."
     >
       {problem && <ProblemNote problem={problem} retry={reload} />}
-      <Section title="Server tools" lead={`At most ${terms?.max_calls ?? '…'} calls in one request.`}>
-        <Table
-          caption="Server tools"
-          columns={TOOL_COLUMNS}
-          rows={terms?.tools}
-          keyOf={({ name }) => name}
-          empty={null}
-        />
-      </Section>
-      <Section title="Plugins" lead="They run once for a request that names them, or unasked.">
-        <Table
-          caption="Plugins"
-          columns={PLUGIN_COLUMNS}
-          rows={terms?.plugins}
-          keyOf={({ id }) => id}
-          empty={null}
-        />
-      </Section>
+      {terms && (
+        <>
+          <Section title="Server tools" lead={`At most ${terms.max_calls} calls in one request.`}>
+            <Table
+              caption="Server tools"
+              columns={TOOL_COLUMNS}
+              rows={terms.tools}
+              keyOf={({ name }) => name}
+              empty={null}
+            />
+          </Section>
+          <Section title="Plugins" lead="They run once for a request that names them, or unasked.">
+            <Table
+              caption="Plugins"
+              columns={PLUGIN_COLUMNS}
+              rows={terms.plugins}
+              keyOf={({ id }) => id}
+              empty={null}
+            />
+          </Section>
+        </>
+      )}
     </Page>
   )
 }
