@@ -61,7 +61,7 @@ export interface ExchangeFindings {
 type ExchangeCheckName =
   | ('enabled' | 'plan' | 'iss' | 'expiry' | 'not-before' | 'sizes' | 'subject' | 'audience')
   | ('scopes-check' | 'token-type-check' | 'condition' | 'target-key')
-export type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
+type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
 
 /**
  * What a step comes to: its finding, null when it passes without one, undefined when the policy does not ask for it, or

@@ -7,7 +7,7 @@ export const MAX_SHOWN = 200
 const MAX_SHOWN_ITEMS = 16
 const CUT = '…'
 
-export interface Rendered {
+interface Rendered {
   readonly text: string
   readonly shortened: boolean
 }

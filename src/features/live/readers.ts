@@ -16,14 +16,14 @@ type EndReason = 'credential' | 'rights' | 'server'
 const endEvent = (reason: EndReason): string => `event: end\ndata: {"reason":"${reason}"}\n\n`
 
 /** The supervisor, which counts readers and makes what they read. */
-export interface LiveSource {
+interface LiveSource {
   /** Null where it takes the reader. Rejects with `unavailable` when it does not answer. */
   enter(scope: ScopeName, caller: string): Promise<LiveRefusal | null>
   leave(scope: ScopeName, caller: string): void
 }
 
 /** Who reads. */
-export interface LiveReaderFacts {
+interface LiveReaderFacts {
   readonly scope: ScopeName
   /** Whose readers are counted together. */
   readonly caller: string

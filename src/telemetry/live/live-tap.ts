@@ -17,7 +17,7 @@ export const MOST_ROWS = 20
 const MOST_REQUESTS = 10_000
 
 /** A call that has ended, with the figures of its turns and tools. */
-export type LiveRow = Omit<ClosedLedgerEntry, 'coverage' | 'units'>
+type LiveRow = Omit<ClosedLedgerEntry, 'coverage' | 'units'>
 
 interface LiveTapPorts {
   /** The JSON text of a row. */

@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { eventually } from '../timing/eventually.js'
 
-export interface LiveEvent {
+interface LiveEvent {
   readonly event: string
   // biome-ignore lint/suspicious/noExplicitAny: tests name the members they look at.
   readonly data: any
