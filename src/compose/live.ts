@@ -16,7 +16,6 @@ interface LiveOptions extends Pick<WorkerContext, 'clock' | 'sendToSupervisor'> 
   readonly figures: ConstructorParameters<typeof WorkerFigures>[0]
 }
 
-
 /** A supervisor that answers later than this is busy or gone. */
 const ENTER_MS = 2_000
 
