@@ -156,7 +156,10 @@ test('pages and PDFs', { timeout: 60_000 }, async (t) => {
   t.test('what a page of a PDF unpacks to is bounded', async (t) => {
     const most = 16 * 1024 * 1024
     t.match(await reader.readPdf(pdf(pdfBomb(most / 16)), READING), { pages: ['end'] })
-    t.match(await reader.readPdf(pdf(pdfBomb(2 * most)), READING), { readable: true, pages: [''] })
+    const read = await reader.readPdf(pdf(pdfBomb(2 * most)), READING)
+    // On a machine that gives the thread no turns, the five seconds of a document are over before its bytes are.
+    if (read.readable) t.same(read.pages, [''])
+    else t.equal(read.reason, 'takes more time or memory to read than a document may')
   })
 })
 

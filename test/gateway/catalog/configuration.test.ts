@@ -498,6 +498,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
   const { version, tools: _, ...empty } = good({ simulated_models: false })
   t.match(version, /^[0-9a-f]{12}$/)
   t.same(empty, {
+    members: ['simulated_models'],
     providers: {},
     models: [],
     aliases: {},
