@@ -23,6 +23,26 @@ export interface Workspace {
   readonly organizationId: string
   readonly name: string
   readonly createdAt: number
+  /** Only in the record that stays of one that was deleted, by which whatever is still on its way to it is refused. */
+  readonly deletedAt?: number
+}
+
+/** What has become of the wish to delete a workspace: done, or what keeps it. */
+export type WorkspaceRemoval =
+  | 'removed'
+  | 'absent'
+  | 'only-one'
+  | 'has-keys'
+  | 'has-mappings'
+  | 'has-direct-roles'
+  | 'has-provider-keys'
+  | 'has-files'
+
+/** What a workspace owns that is kept elsewhere than records are. For the inside of a change. */
+export interface WorkspaceContents {
+  hasFiles(workspaceId: string): boolean
+  /** Removes the texts that models keep. */
+  removeTexts(workspaceId: string): void
 }
 
 /** How often a key may be used, over all workers; null where there is no limit (contract/decisions 31). */
@@ -99,7 +119,7 @@ export interface AccountStore {
   keysPageOf(organizationId: string, after: ApiKey | null, limit: number): readonly ApiKey[]
   /** All keys of all organizations that are not deleted, oldest first. */
   keys(): readonly ApiKey[]
-  /** False when there is one of this hash already, deleted or not. */
+  /** False when there is one of this hash already, deleted or not. Fails with `unavailable` in a workspace that was deleted. */
   addKey(key: ApiKey): Promise<boolean>
   /** The record after the change, or null when there is none or it is deleted. */
   changeKey(hash: string, change: (current: ApiKey) => ApiKey): Promise<ApiKey | null>
@@ -114,11 +134,17 @@ export interface AccountStore {
     change: (current: Organization) => Organization,
   ): Promise<Organization | null>
 
+  /** Null also for one that was deleted. */
   workspace(id: string): Workspace | null
   /** Oldest first. */
   workspacesOf(organizationId: string): readonly Workspace[]
   addWorkspace(workspace: Workspace): Promise<void>
   changeWorkspace(id: string, change: (current: Workspace) => Workspace): Promise<Workspace | null>
+  /**
+   * Deletes a workspace that nothing belongs to, with the texts that models keep in it. Whatever would belong to it is
+   * refused from then on, in the transaction that would bring it. An organization keeps one.
+   */
+  removeWorkspace(id: string, at: number): Promise<WorkspaceRemoval>
 
   /**
    * As `addOrganization`, but only when there is no organization yet: of several processes that start at once,

@@ -4,6 +4,7 @@ import type {
   NewOrganization,
   Organization,
   Workspace,
+  WorkspaceRemoval,
 } from '../../src/store/account-store.js'
 
 /** What a store of accounts means, said as plainly as possible: three maps. */
@@ -90,6 +91,16 @@ export class AccountModel implements AccountStore {
     const next = Object.freeze({ ...change(current), id, organizationId, createdAt })
     this.#workspaces.set(id, next)
     return next
+  }
+
+  async removeWorkspace(id: string): Promise<WorkspaceRemoval> {
+    const current = this.#workspaces.get(id)
+    if (current === undefined) return 'absent'
+    const { organizationId } = current
+    if (this.workspacesOf(organizationId).length === 1) return 'only-one'
+    if (this.keysOf(organizationId).some(({ workspaceId }) => workspaceId === id)) return 'has-keys'
+    this.#workspaces.delete(id)
+    return 'removed'
   }
 
   async bootstrap(first: NewOrganization): Promise<boolean> {

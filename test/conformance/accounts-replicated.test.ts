@@ -36,6 +36,7 @@ function inTurn(stores: readonly AccountStore[]): AccountStore {
     workspacesOf: (organizationId) => next().workspacesOf(organizationId),
     addWorkspace: (workspace) => next().addWorkspace(workspace),
     changeWorkspace: (id, change) => next().changeWorkspace(id, change),
+    removeWorkspace: (id, at) => next().removeWorkspace(id, at),
     bootstrap: (founded) => next().bootstrap(founded),
   }
 }

@@ -2,16 +2,17 @@
 import { z } from 'zod'
 import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
+import { Fault, throwFault } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
 import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
-import { dataAnswer, recordEncoder } from '../../http/answers.js'
+import { DeletedAnswer, dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
-import { jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
+import { deletedReply, jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
 import type { People } from '../../identity/people.js'
@@ -22,6 +23,7 @@ import {
   type Organization,
   type OrganizationPlan,
   type Workspace,
+  type WorkspaceRemoval,
 } from '../../store/account-store.js'
 
 const Name = boundedString(1, 256)
@@ -170,6 +172,19 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
       return resourceReply(changed, encodeWorkspace)
     },
   }),
+  operation('delete_workspace', 'DELETE /api/v1/workspaces/{id}', {
+    summary: 'Delete a workspace that nothing belongs to',
+    params: WorkspaceId,
+    replies: { 200: { description: 'It has gone, with what models kept in it', schema: DeletedAnswer } },
+    faults: ['item-not-found', 'conflict', 'unavailable'],
+    handle: async ({ caller, params }) => {
+      const found = ownWorkspace(accounts, caller, params.id)
+      const outcome = found && (await accounts.removeWorkspace(found.id, unixMs(clock)))
+      if (outcome === null || outcome === 'absent') throwFault('item-not-found')
+      if (outcome !== 'removed') throw new Fault('conflict', { note: KEPT_BY[outcome] })
+      return deletedReply(true)
+    },
+  }),
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
     body: WorkspaceIn,
@@ -184,6 +199,15 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
     },
   }),
 ]
+
+const KEPT_BY: Readonly<Record<Exclude<WorkspaceRemoval, 'removed' | 'absent'>, string>> = {
+  'only-one': 'An organization keeps one workspace',
+  'has-keys': 'The workspace has keys: delete them first',
+  'has-mappings': 'Group mappings name the workspace: delete them first',
+  'has-direct-roles': 'Members have direct roles in the workspace: take them away first',
+  'has-provider-keys': 'The workspace has provider keys: delete them first',
+  'has-files': 'The workspace has files: delete them first',
+}
 
 function ownWorkspace(
   accounts: Pick<AccountStore, 'workspace'>,

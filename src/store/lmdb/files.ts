@@ -15,6 +15,7 @@ import { ContentFolder, isFileId, newFileId } from '../files/content-folder.js'
 import { createContentReader } from '../files/content-reader.js'
 import { createContentWriter } from '../files/content-writer.js'
 import { isId, ownerPrefix, RecordTable } from '../records/record-table.js'
+import { WorkspaceTable, workspaceGone } from '../records/workspaces.js'
 import type { KeyRange, LmdbEnvironment } from './environment.js'
 import { FileUsage } from './file-usage.js'
 
@@ -39,6 +40,7 @@ export function createLmdbFileStore(
 ): LmdbFileStore {
   const records = new RecordTable(env, 'files')
   const index = records.table
+  const workspaces = new WorkspaceTable(env)
   const usage = new FileUsage(records, { files: mostFiles, bytes: fileBytes }, () => records.list(RECORDS))
   const contents = new ContentFolder(dataDir)
   const blocks = new BlockPool()
@@ -50,6 +52,7 @@ export function createLmdbFileStore(
   const record = async (file: FileRecord): Promise<void> => {
     const fits = await env.writeDurably(() => {
       if (!usage.hasRoom(file.organizationId, file.sizeBytes)) return false
+      if (workspaces.isDeleted(file.workspaceId)) throw workspaceGone()
       if (!existsSync(contents.pathOf(file.id))) {
         throw new Fault('unavailable', { detail: 'the content of a new file has gone' })
       }
@@ -114,6 +117,15 @@ export function createLmdbFileStore(
     openContent: async ({ id }, start, length) =>
       createContentReader(await open(contents.pathOf(id), 'r'), start, length),
     sweep: () => sweepContents(env, contents, read),
+  }
+}
+
+/** For the inside of a change: whether a workspace has any files. */
+export function createFileFinder(env: LmdbEnvironment): (workspaceId: string) => boolean {
+  const { table } = new RecordTable(env, 'files')
+  return (workspaceId) => {
+    const prefix = ownerPrefix('w', workspaceId)
+    return prefix !== null && env.valuesOfPage(table, prefix, { offset: 0, limit: 1 }).length > 0
   }
 }
 

@@ -14,6 +14,7 @@ import {
   MOST_TEXTS,
 } from '../memory-store.js'
 import { idKey, ownerPrefix, RecordTable } from '../records/record-table.js'
+import { WorkspaceTable } from '../records/workspaces.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 
 interface Usage {
@@ -34,9 +35,24 @@ export function createLmdbMemoryStore(
   { takeRoom }: Pick<StoreLimits, 'takeRoom'>,
 ): LmdbMemoryStore {
   const records = new RecordTable(env, 'memory')
+  const workspaces = new WorkspaceTable(env)
   return {
     read: (workspaceId, work) => env.inSnapshot(() => work(textsOf(env, records, workspaceId, takeRoom))),
-    change: (workspaceId, work) => env.writeDurably(() => work(textsOf(env, records, workspaceId, takeRoom))),
+    change: (workspaceId, work) =>
+      env.writeDurably(() =>
+        work(workspaces.isDeleted(workspaceId) ? NONE : textsOf(env, records, workspaceId, takeRoom)),
+      ),
+  }
+}
+
+/** For the inside of a change: removes all texts of a workspace. */
+export function createTextRemoval(env: LmdbEnvironment): (workspaceId: string) => void {
+  const records = new RecordTable(env, 'memory')
+  return (workspaceId) => {
+    const texts = textsOf(env, records, workspaceId, () => true)
+    for (const { key } of texts.list()) texts.remove(key)
+    const usageKey = idKey(workspaceId, 'q')
+    if (usageKey !== null) records.remove(usageKey)
   }
 }
 

@@ -10,9 +10,9 @@ import { createSessionStore } from '../records/sessions.js'
 import type { Store } from '../store.js'
 import { openDirectoryRequests, openFederationAudit, openScimAudit } from './audit-trails.js'
 import { LmdbEnvironment } from './environment.js'
-import { createLmdbFileStore, type LmdbFileStore } from './files.js'
+import { createFileFinder, createLmdbFileStore, type LmdbFileStore } from './files.js'
 import { createLmdbItemStore, type LmdbItemStore } from './items/item-store.js'
-import { createLmdbMemoryStore, type LmdbMemoryStore } from './memory.js'
+import { createLmdbMemoryStore, createTextRemoval, type LmdbMemoryStore } from './memory.js'
 
 interface LmdbOptions {
   /** Folder of the store; created when absent. */
@@ -43,7 +43,10 @@ export function openLmdbStore({ path, unixSeconds, limits = NO_LIMITS }: LmdbOpt
   const env = new LmdbEnvironment(path)
   const items = createLmdbItemStore(env, unixSeconds, limits)
   const audit = openFederationAudit(env)
-  const accounts = createAccountStore(env)
+  const accounts = createAccountStore(env, {
+    hasFiles: createFileFinder(env),
+    removeTexts: createTextRemoval(env),
+  })
   const { scim, directory, flush } = createDirectoryStores(env, {
     audit: openScimAudit(env),
     requests: openDirectoryRequests(env),

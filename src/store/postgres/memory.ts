@@ -15,6 +15,8 @@ import type { Database, Query } from './database.js'
 /** What can be the id of a workspace; of everything else there are no texts. */
 const WORKSPACE_ID = /^[\w-]{1,100}$/
 
+/** Before the row of texts, as a deletion locks them. */
+const KEEP = 'SELECT sluice.keep_workspace($1) AS kept'
 /** The row is there and locked behind it, whether it was there before or not. */
 const LOCK = `
   INSERT INTO sluice.memories (workspace) VALUES ($1)
@@ -47,8 +49,9 @@ export function createPostgresMemoryStore(database: Database): MemoryStore {
   const changeTogether = async (workspaceId: string, changes: readonly QueuedChange[]): Promise<void> => {
     try {
       const results = await database.transaction(async (query) => {
-        await query(LOCK, [workspaceId])
-        const texts = new WorkspaceTexts(await query<TextRow>(TEXTS, [workspaceId]))
+        const [row] = await query<{ kept: boolean }>(KEEP, [workspaceId])
+        if (row!.kept) await query(LOCK, [workspaceId])
+        const texts = new WorkspaceTexts(row!.kept ? await query<TextRow>(TEXTS, [workspaceId]) : null)
         const results = changes.map(({ work }) => work(texts))
         await storeChanges(query, workspaceId, texts.changes)
         return results

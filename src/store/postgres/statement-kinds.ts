@@ -17,7 +17,7 @@ const KINDS: readonly (readonly [beginning: RegExp, kind: StatementKind])[] = [
   [/^(records|change|audit)/, 'records'],
   [/^(bank|called_in|has_open_leases|void_leases)/, 'bank'],
   [/^(take_journals|keep_ledger|make_ledger|ledger|spent|settle)/, 'ledger'],
-  [/^(items|item_|change_items|files?|file_|store_file|remove_file|memor)/, 'practice'],
+  [/^(items|item_|change_items|files?|file_|store_file|remove_file|keep_workspace|memor)/, 'practice'],
 ]
 const TRANSACTION = /^(BEGIN|COMMIT|ROLLBACK)/
 /** Statements are constants of the program, a hundred or so; what puts values into its text is not remembered. */

@@ -7,9 +7,17 @@
  *
  * The order of its keys is the order of lists: oldest first.
  */
-import type { AccountStore, ApiKey, NewOrganization, Organization, Workspace } from '../account-store.js'
+import type {
+  AccountStore,
+  ApiKey,
+  NewOrganization,
+  Organization,
+  Workspace,
+  WorkspaceContents,
+} from '../account-store.js'
 import type { RecordSpace } from './record-space.js'
 import { idKey, ownerPrefix, RecordTable } from './record-table.js'
+import { WorkspaceBelongings, WorkspaceTable } from './workspaces.js'
 
 const KEY = 'k'
 const WORKSPACE = 'w'
@@ -21,12 +29,16 @@ const HASH_BYTES = 32
 
 export const ORGANIZATIONS_TABLE = 'account-organizations'
 
+/** Where the database itself looks after what is no record. */
+const NO_CONTENTS: WorkspaceContents = { hasFiles: () => false, removeTexts: () => {} }
+
 /** Changes of accounts are rare, so each is a transaction of its own. */
-export function createAccountStore(space: RecordSpace): AccountStore {
+export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): AccountStore {
   const keys = new RecordTable(space, 'account-keys')
   const organizations = new RecordTable(space, ORGANIZATIONS_TABLE)
-  const workspaces = new RecordTable(space, 'account-workspaces')
+  const workspaces = new WorkspaceTable(space)
   const ownerIndex = space.byteTable('account-belongings')
+  const belongings = new WorkspaceBelongings(space)
   const hashBytes = Buffer.alloc(HASH_BYTES)
 
   /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */
@@ -44,6 +56,7 @@ export function createAccountStore(space: RecordSpace): AccountStore {
   const addKey = (key: ApiKey): boolean => {
     const hash = Buffer.from(key.hash, 'hex')
     if (keys.has(hash)) return false
+    if (key.workspaceId !== null) workspaces.requireKept(key.workspaceId)
     keys.put(hash, key)
     if (key.deletedAt === null) ownerIndex.put(apiKeyIndexKey(key), hash)
     return true
@@ -105,7 +118,10 @@ export function createAccountStore(space: RecordSpace): AccountStore {
         if (current === null) return null
         return organizations.change(key!, current, change, { id, createdAt: current.createdAt })
       }),
-    workspace: (id) => workspaces.readParsed(id, idKey(id)),
+    workspace: (id) => {
+      const workspace = workspaces.readParsed<Workspace>(id, idKey(id))
+      return workspace?.deletedAt === undefined ? workspace : null
+    },
     workspacesOf: (organizationId) =>
       space.inSnapshot(() => workspaces.listIndexed(ownerIndex, ownerPrefix(WORKSPACE, organizationId))),
     addWorkspace: (workspace) => space.writeDurably(() => addWorkspace(workspace)),
@@ -113,9 +129,25 @@ export function createAccountStore(space: RecordSpace): AccountStore {
       space.writeDurably(() => {
         const key = idKey(id)
         const current = workspaces.get<Workspace>(key)
-        if (current === null) return null
+        if (current === null || current.deletedAt !== undefined) return null
         const { organizationId, createdAt } = current
         return workspaces.change(key!, current, change, { id, organizationId, createdAt })
+      }),
+    removeWorkspace: (id, at) =>
+      space.writeDurably(() => {
+        const key = idKey(id)
+        const current = workspaces.get<Workspace>(key)
+        if (current === null || current.deletedAt !== undefined) return 'absent'
+        const owner = ownerPrefix(WORKSPACE, current.organizationId)!
+        if (space.valuesWithPrefix(ownerIndex, owner).length === 1) return 'only-one'
+        const ofOrganization = keys.listIndexed<ApiKey>(ownerIndex, ownerPrefix(KEY, current.organizationId))
+        if (ofOrganization.some(({ workspaceId }) => workspaceId === id)) return 'has-keys'
+        const kept = belongings.keeping(current) ?? (contents.hasFiles(id) ? 'has-files' : null)
+        if (kept !== null) return kept
+        contents.removeTexts(id)
+        workspaces.put(key!, { ...current, deletedAt: at })
+        ownerIndex.remove(Buffer.concat([owner, key!]))
+        return 'removed'
       }),
   }
 }

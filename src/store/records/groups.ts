@@ -13,6 +13,7 @@ import {
   type ScimTables,
   scimKey,
 } from './scim-tables.js'
+import { WorkspaceTable } from './workspaces.js'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -38,6 +39,7 @@ export function createScimStore(parts: ScimParts): ScimStore {
 }
 
 function createMappings({ space, tables, stamps, facts }: ScimParts): ScimMappings {
+  const workspaces = new WorkspaceTable(space)
   return {
     mapping: (id) => space.inSnapshot(() => tables.mapping(id)),
     mappingsOf: (organizationId) =>
@@ -47,6 +49,7 @@ function createMappings({ space, tables, stamps, facts }: ScimParts): ScimMappin
         const { id, organizationId, createdAt, role } = mapping
         const keys = indexKeys(mapping)
         if (tables.has(keys.pair)) return false
+        workspaces.requireKept(mapping.workspaceId)
         for (const key of Object.values(keys)) tables.put(organizationId, key, Buffer.from(id))
         tables.put(organizationId, scimKey('m', id)!, { ...mapping, author: actor.actor })
         const subject = { ...auditSubjectOf(mapping), roleAfter: role }

@@ -5,20 +5,17 @@
 import type { Organization } from '../account-store.js'
 import { MOST_PROVIDER_KEYS, type ProviderKey, type ProviderKeyStore } from '../provider-key-store.js'
 import { ORGANIZATIONS_TABLE } from './accounts.js'
+import { PROVIDER_KEYS_TABLE, type ProviderKeysRecord } from './provider-key-record.js'
 import type { RecordSpace } from './record-space.js'
 import { idKey, RecordTable } from './record-table.js'
-
-export const PROVIDER_KEYS_TABLE = 'provider-keys'
-
-export interface ProviderKeysRecord {
-  readonly keys: readonly ProviderKey[]
-}
+import { WorkspaceTable } from './workspaces.js'
 
 const NO_KEYS: readonly ProviderKey[] = Object.freeze([])
 
 export function createProviderKeyStore(space: RecordSpace): ProviderKeyStore {
   const table = new RecordTable(space, PROVIDER_KEYS_TABLE)
   const organizations = new RecordTable(space, ORGANIZATIONS_TABLE)
+  const workspaces = new WorkspaceTable(space)
 
   const keysIn = (organizationId: string): readonly ProviderKey[] =>
     table.get<ProviderKeysRecord>(idKey(organizationId))?.keys ?? NO_KEYS
@@ -39,6 +36,7 @@ export function createProviderKeyStore(space: RecordSpace): ProviderKeyStore {
       table.readParsed<ProviderKeysRecord>(organizationId, idKey(organizationId))?.keys ?? NO_KEYS,
     add: (added) =>
       space.writeDurably(() => {
+        if (added.workspaceId !== null) workspaces.requireKept(added.workspaceId)
         const keys = keysIn(added.organizationId)
         if (keys.length >= MOST_PROVIDER_KEYS) return false
         put(added.organizationId, [...keys, added])

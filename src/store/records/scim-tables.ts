@@ -39,6 +39,8 @@ export const SCIM_AUDIT: AuditBookOptions<ScimAuditEntry> = {
   keptMs: Number.POSITIVE_INFINITY,
 }
 
+export const SCIM_TABLE = 'scim-records'
+
 type ScimRecordKind = 'm' | 'o' | 'w' | 'x' | 'g' | 'u' | 'k' | 'r'
 
 export function connectionTrail(organizationId: string, connectionId: string): string {
@@ -61,7 +63,7 @@ export class ScimTables {
   constructor(space: RecordSpace, audit: AuditBook<ScimAuditEntry>, stamps: RoleStamps) {
     this.#space = space
     this.#stamps = stamps
-    this.#records = new RecordTable(space, 'scim-records')
+    this.#records = new RecordTable(space, SCIM_TABLE)
     this.audit = audit
   }
 

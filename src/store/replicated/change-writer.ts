@@ -109,10 +109,22 @@ export class ChangeWriter {
         // The next group need not wait until all machines have this one.
         void this.#answer(group, finished)
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        if (error instanceof Fault || group.length === 1) for (const { reject } of group) reject(error)
+        else await this.#workAlone(group)
       }
     }
     this.#working = null
+  }
+
+  /** Of changes that the database refuses together, each by itself: one of them is what it refuses. */
+  async #workAlone(group: readonly WaitingChange[]): Promise<void> {
+    for (const change of group) {
+      try {
+        void this.#answer([change], await this.#carryOut([change.run]))
+      } catch (error) {
+        change.reject(error)
+      }
+    }
   }
 
   async #answer(group: readonly WaitingChange[], { outcomes, version }: Finished): Promise<void> {

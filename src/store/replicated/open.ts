@@ -5,6 +5,7 @@ import type { DirectoryStore } from '../directory-store.js'
 import type { FederationStore } from '../federation-store.js'
 import { PostgresChangeLog } from '../postgres/change-log.js'
 import type { Database } from '../postgres/database.js'
+import { sqlState } from '../postgres/postgres-faults.js'
 import type { ProviderKeyStore } from '../provider-key-store.js'
 import { createAccountStore } from '../records/accounts.js'
 import { createDirectoryStores } from '../records/directory.js'
@@ -18,6 +19,11 @@ import type { ScimStore } from '../scim-store.js'
 import type { SessionStore } from '../session-store.js'
 import { ReplicatedRecords } from './records.js'
 import { replicaFolder } from './replica-folder.js'
+
+const HAS_FILES =
+  'SELECT EXISTS (SELECT FROM sluice.files WHERE workspace = $1 AND record IS NOT NULL) AS found'
+/** Of the trigger in `migrations/007_workspaces.sql`. */
+const FILES_FOUND = 'SL001'
 
 interface ReplicatedStoreOptions {
   /** The data folder of this machine; the replica has one of its own in it. */
@@ -41,6 +47,22 @@ export interface ReplicatedStore {
   close(): Promise<void>
 }
 
+/** Files stand beside the records: the database refuses to delete the workspace of one, in the transaction of the change. */
+function withFilesLookedFor(accounts: AccountStore, database: Database): AccountStore {
+  return {
+    ...accounts,
+    removeWorkspace: async (id, at) => {
+      // It mostly tells so before anything is locked.
+      const [row] = await database.query<{ found: boolean }>(HAS_FILES, [id])
+      if (row!.found && accounts.workspace(id) !== null) return 'has-files'
+      return accounts.removeWorkspace(id, at).catch((error: unknown) => {
+        if (sqlState(error) === FILES_FOUND) return 'has-files'
+        throw error
+      })
+    },
+  }
+}
+
 /** Safe to open in several processes of a machine at once. Nothing may be served before the records are loaded. */
 export function openReplicatedStore({
   dataDir,
@@ -52,7 +74,7 @@ export function openReplicatedStore({
   const log = new PostgresChangeLog(database, machine)
   const records = new ReplicatedRecords({ folder: replicaFolder(dataDir), log, barrier, clock })
   const audit = records.auditBook('federation', FEDERATION_AUDIT)
-  const accounts = createAccountStore(records)
+  const accounts = withFilesLookedFor(createAccountStore(records), database)
   const { scim, directory, flush } = createDirectoryStores(records, {
     audit: records.auditBook('scim', SCIM_AUDIT),
     requests: records.auditBook('directory-requests', DIRECTORY_REQUESTS),

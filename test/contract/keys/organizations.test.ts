@@ -100,6 +100,25 @@ test('an organization that is not there is not found', async (t) => {
   }
 })
 
+test('a workspace is deleted by the management key of its organization when nothing belongs to it', async (t) => {
+  const { call, manage, managementKey, apiKey } = await accountApi(t)
+  const { key } = (await manage('POST', '/organizations', { name: 'theirs' })).json
+  const { id } = (await call(key, 'POST', '/workspaces', { name: 'second' })).json.data
+  const path = `/workspaces/${id}`
+  refused(t, await call(managementKey, 'DELETE', path), 404, NOT_FOUND)
+  t.equal((await call(apiKey, 'DELETE', path)).status, 403)
+  const { data } = (await call(key, 'POST', '/keys', { name: 'x', workspace_id: id })).json
+  refused(t, await call(key, 'DELETE', path), 409, 'The workspace has keys: delete them first')
+  await call(key, 'DELETE', `/keys/${data.hash}`)
+  const deleted = await call(key, 'DELETE', `/workspaces/${id.toUpperCase()}`)
+  t.strictSame([deleted.status, deleted.json], [200, { deleted: true }])
+  refused(t, await call(key, 'DELETE', path), 404, NOT_FOUND)
+  refused(t, await call(key, 'GET', path), 404, NOT_FOUND)
+  t.equal((await call(key, 'POST', '/keys', { name: 'x', workspace_id: id })).status, 400)
+  const [last] = (await call(key, 'GET', '/workspaces')).json.data
+  refused(t, await call(key, 'DELETE', `/workspaces/${last.id}`), 409, 'An organization keeps one workspace')
+})
+
 test('workspaces are made and listed by the management key of their organization, and by nobody else', async (t) => {
   const { call, manage, managementKey, apiKey, clock } = await accountApi(t)
   const { data: theirs, key } = (await manage('POST', '/organizations', { name: 'theirs' })).json

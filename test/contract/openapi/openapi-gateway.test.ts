@@ -115,6 +115,10 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   read_workspace: async () => get(`/workspaces/${await workspace()}`),
   update_workspace: async () => post(`/workspaces/${await workspace()}`, { name: 'changed' }, 'PATCH'),
   create_workspace: () => post('/workspaces', { name: 'made' }),
+  delete_workspace: async () => {
+    const { data } = (await send(post('/workspaces', { name: 'made' }))).json as Json
+    return { ...get(`/workspaces/${data.id}`), method: 'DELETE' }
+  },
   read_credits: () => get('/credits'),
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
   read_generation: () => get(`/generation?id=${generation}`),
@@ -156,6 +160,7 @@ const OWN: readonly (readonly [operation: string, status: number, call: Call])[]
   ['update_organization', 404, post('/organizations/none', {}, 'PATCH')],
   ['create_workspace', 400, post('/workspaces', { name: '' })],
   ['read_workspace', 404, get('/workspaces/none')],
+  ['delete_workspace', 404, { ...get('/workspaces/none'), method: 'DELETE' }],
   ['update_workspace', 404, post('/workspaces/none', { name: 'x' }, 'PATCH')],
   ['add_credits', 400, post('/credits', { amount: -1 })],
   ['add_credits', 404, post('/credits', { amount: 1, organization_id: 'none' })],
