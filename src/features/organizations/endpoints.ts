@@ -201,12 +201,12 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
 ]
 
 const KEPT_BY: Readonly<Record<Exclude<WorkspaceRemoval, 'removed' | 'absent'>, string>> = {
-  'only-one': 'An organization keeps one workspace',
-  'has-keys': 'The workspace has keys: delete them first',
-  'has-mappings': 'Group mappings name the workspace: delete them first',
-  'has-direct-roles': 'Members have direct roles in the workspace: take them away first',
-  'has-provider-keys': 'The workspace has provider keys: delete them first',
-  'has-files': 'The workspace has files: delete them first',
+  'only-one': 'an organization keeps one workspace',
+  'has-keys': 'the workspace has keys, which have to be deleted first',
+  'has-mappings': 'group mappings name the workspace, and have to be deleted first',
+  'has-direct-roles': 'members have direct roles in the workspace, which have to be taken away first',
+  'has-provider-keys': 'the workspace has provider keys, which have to be deleted first',
+  'has-files': 'the workspace has files, which have to be deleted first',
 }
 
 function ownWorkspace(

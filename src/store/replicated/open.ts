@@ -22,7 +22,7 @@ import { replicaFolder } from './replica-folder.js'
 
 const HAS_FILES =
   'SELECT EXISTS (SELECT FROM sluice.files WHERE workspace = $1 AND record IS NOT NULL) AS found'
-/** Of the trigger in `migrations/007_workspaces.sql`. */
+/** Of the trigger in `migrations/008_workspaces.sql`. */
 const FILES_FOUND = 'SL001'
 
 interface ReplicatedStoreOptions {

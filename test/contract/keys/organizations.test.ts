@@ -108,7 +108,8 @@ test('a workspace is deleted by the management key of its organization when noth
   refused(t, await call(managementKey, 'DELETE', path), 404, NOT_FOUND)
   t.equal((await call(apiKey, 'DELETE', path)).status, 403)
   const { data } = (await call(key, 'POST', '/keys', { name: 'x', workspace_id: id })).json
-  refused(t, await call(key, 'DELETE', path), 409, 'The workspace has keys: delete them first')
+  const kept = 'Resource conflict: the workspace has keys, which have to be deleted first'
+  refused(t, await call(key, 'DELETE', path), 409, kept)
   await call(key, 'DELETE', `/keys/${data.hash}`)
   const deleted = await call(key, 'DELETE', `/workspaces/${id.toUpperCase()}`)
   t.strictSame([deleted.status, deleted.json], [200, { deleted: true }])
@@ -116,7 +117,8 @@ test('a workspace is deleted by the management key of its organization when noth
   refused(t, await call(key, 'GET', path), 404, NOT_FOUND)
   t.equal((await call(key, 'POST', '/keys', { name: 'x', workspace_id: id })).status, 400)
   const [last] = (await call(key, 'GET', '/workspaces')).json.data
-  refused(t, await call(key, 'DELETE', `/workspaces/${last.id}`), 409, 'An organization keeps one workspace')
+  const lastOne = 'Resource conflict: an organization keeps one workspace'
+  refused(t, await call(key, 'DELETE', `/workspaces/${last.id}`), 409, lastOne)
 })
 
 test('workspaces are made and listed by the management key of their organization, and by nobody else', async (t) => {

@@ -161,6 +161,7 @@ const OWN: readonly (readonly [operation: string, status: number, call: Call])[]
   ['create_workspace', 400, post('/workspaces', { name: '' })],
   ['read_workspace', 404, get('/workspaces/none')],
   ['delete_workspace', 404, { ...get('/workspaces/none'), method: 'DELETE' }],
+  ['delete_workspace', 409, { ...get(`/workspaces/${await workspace()}`), method: 'DELETE' }],
   ['update_workspace', 404, post('/workspaces/none', { name: 'x' }, 'PATCH')],
   ['add_credits', 400, post('/credits', { amount: -1 })],
   ['add_credits', 404, post('/credits', { amount: 1, organization_id: 'none' })],
