@@ -12,6 +12,8 @@ import { signInProviderEndpoints } from './features/federation-admin/sign-in-pro
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
 import { fleetEndpoints } from './features/fleet/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
+import { generationListEndpoints } from './features/generation/list.js'
+import { usageEndpoints } from './features/generation/usage.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
 import { keyEndpoints } from './features/keys/endpoints.js'
@@ -154,6 +156,8 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...organizationEndpoints(ports.accounts, ports.people, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...generationEndpoints(ports.ledger, ports.accounts, ports.people),
+    ...generationListEndpoints(ports.ledger, ports.accounts, ports.people),
+    ...usageEndpoints(ports.ledger, ports.accounts, ports.people, ports.clock),
     ...oauthEndpoints(ports.oauth),
     ...federationAdminEndpoints(ports.federationAdmin),
     ...sessionEndpoints(ports.sessions),

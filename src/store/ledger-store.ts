@@ -4,6 +4,7 @@
  */
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
+import type { LedgerListQuery, LedgerPage, UsageLine, UsageQuery } from './ledger/ledger-query.js'
 
 /**
  * How an inference ended. `settled`: with a whole answer. `failed`: without one, or broken off by the provider.
@@ -227,6 +228,10 @@ export interface LedgerReader {
     payer: LedgerPayer | InclusivePayer,
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
   ): MaybePromise<number>
+  /** A page of calls, the newest first. It may end before it is full, when much had to be passed over. */
+  list(query: LedgerListQuery): Promise<LedgerPage>
+  /** Sums by hour, day, key, model or provider, in the order of these; hours are as far as rows go back. */
+  usage(query: UsageQuery): Promise<readonly UsageLine[]>
 }
 
 /** As the operations on usage see it. */

@@ -35,6 +35,8 @@ class MarkLedger {
       row: () => null,
       spending: () => [],
       spentIn: () => 0,
+      list: async () => ({ rows: [], next: null }),
+      usage: async () => [],
       readJournal: async (name) => ({ mark: this.marks.get(name) ?? START, open: new Map() }),
       append: (pieces) => {
         const committed = this.#append(pieces)

@@ -13,7 +13,7 @@ import { isCalledByMember, type People } from '../../identity/people.js'
 import { reachOf, roleIn } from '../../identity/reach.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
-import { encodePart, isFee, Part, searchEngineOf, sumParts } from './parts.js'
+import { encodePart, encodePhases, isFee, Part, Phases, searchEngineOf, sumParts } from './parts.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
@@ -63,6 +63,9 @@ const Generation = nameSchema(
   z.object({
     id: z.string(),
     model: z.string(),
+    requested: z.string().meta({ description: 'The model as the caller named it.' }),
+    key_hash: z.string().meta({ description: 'Hash of the key that asked.' }),
+    fault: text.meta({ description: 'Kind of the fault that ended it; null when none did.' }),
     created_at: z.string(),
     origin: z.string(),
     total_cost: z.number(),
@@ -123,12 +126,7 @@ const Generation = nameSchema(
         'Endpoints that could have answered, and why each was or was not asked; empty where there was one.',
     }),
     unlisted_candidates: z.int(),
-    phases: z
-      .object({ admit: z.int(), queue: z.int(), connect: z.int(), first_event: count, total: z.int() })
-      .meta({
-        description:
-          'Milliseconds: for limits and credit, for a connection, to make one, from arrival to the first event, in all.',
-      }),
+    phases: Phases,
     title: text,
     metadata: freeObject,
     trace: freeObject,
@@ -155,6 +153,9 @@ function encodeGeneration(found: LedgerRow): z.infer<typeof Generation> {
   const known = {
     id,
     model: detail.model,
+    requested: detail.requested,
+    key_hash: row.keyHash,
+    fault: detail.fault,
     created_at: isoTime(createdAt),
     origin: why.referer ?? '',
     total_cost: nanosToDollars(cost),
@@ -204,13 +205,7 @@ function encodeGeneration(found: LedgerRow): z.infer<typeof Generation> {
     region: why.region,
     candidates: why.candidates.map(encodeCandidate),
     unlisted_candidates: why.unlisted,
-    phases: {
-      admit: why.admitMs,
-      queue: why.queueMs,
-      connect: why.connectMs,
-      first_event: detail.firstEventMs,
-      total: detail.durationMs,
-    },
+    phases: encodePhases(row),
     title: why.title,
     metadata: why.metadata,
     trace: why.trace,

@@ -3,6 +3,25 @@ import { z } from 'zod'
 import { nanosToDollars } from '../../base/money.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
 
+export const Phases = z
+  .object({
+    admit: z.int(),
+    queue: z.int(),
+    connect: z.int(),
+    first_event: z.int().nullable(),
+    total: z.int(),
+  })
+  .meta({
+    description:
+      'Milliseconds: for limits and credit, for a connection, to make one, from arrival to the first event, in all.',
+  })
+
+export function encodePhases({ detail }: LedgerRow): z.infer<typeof Phases> {
+  const { why, firstEventMs, durationMs } = detail
+  const waits = { admit: why.admitMs, queue: why.queueMs, connect: why.connectMs }
+  return { ...waits, first_event: firstEventMs, total: durationMs }
+}
+
 export const Part = z.object({
   id: z.string(),
   kind: z.string().meta({
@@ -11,6 +30,9 @@ export const Part = z.object({
   name: z.string().meta({ description: 'The model of a turn, the name of a tool.' }),
   provider_name: z.string().meta({ description: 'Who has answered, or what has run the tool.' }),
   outcome: z.string(),
+  fault: z.string().nullable(),
+  attempts: z.int().meta({ description: 'Endpoints that were called; 0 for tools and plugins.' }),
+  phases: Phases,
   charged: z.number(),
   upstream_cost: z.number().nullable().meta({
     description: 'What its provider is reckoned to ask; null for tools, whose bills are not known here.',
@@ -36,6 +58,9 @@ export function encodePart(row: LedgerRow): z.infer<typeof Part> {
     name: detail.model,
     provider_name: detail.provider,
     outcome,
+    fault: detail.fault,
+    attempts: isFee(row) ? 0 : detail.attempts,
+    phases: encodePhases(row),
     charged: nanosToDollars(cost),
     upstream_cost: isFee(row) ? null : nanosToDollars(row.byokCost ?? cost),
     is_byok: row.byokCost !== undefined,

@@ -22,9 +22,25 @@ export function generationTime(id: string): number | null {
   return time < LATEST_UNIX_MS ? time : null
 }
 
+/** The id before which everything began before that moment, and nothing that began in it. */
+export function firstIdAt(unixMs: number): string {
+  let time = Math.min(Math.max(unixMs, 0), LATEST_UNIX_MS - 1)
+  let digits = ''
+  for (let digit = TIME_AT; digit < RANDOM_AT; digit++) {
+    digits = BASE32[time % 32] + digits
+    time = Math.floor(time / 32)
+  }
+  return `gen-${digits}${'0'.repeat(WHOLE_CHARS - RANDOM_AT)}`
+}
+
 /** Whether the id of a generation is that of a part of a request. */
 export function isPart(id: string): boolean {
   return id.length > WHOLE_CHARS
+}
+
+/** The id of the request that it is a part of. */
+export function wholeId(id: string): string {
+  return id.slice(0, WHOLE_CHARS)
 }
 
 /** Which part it is; not a number for what is none. */
@@ -62,4 +78,9 @@ export function hourStart(hour: number): number {
 /** Number of the time slot that `unixMs` lies in. */
 export function timeSlotAt(unixMs: number): number {
   return Math.floor(unixMs / TIME_SLOT_MS)
+}
+
+/** Unix time in milliseconds at which a time slot begins. */
+export function slotStart(slot: number): number {
+  return slot * TIME_SLOT_MS
 }

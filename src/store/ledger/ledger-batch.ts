@@ -1,5 +1,6 @@
-import { byokPayer, keyPayer, type LedgerPayer, organizationPayer } from '../ledger-store.js'
+import { byokPayer, keyPayer, LEDGER_OUTCOMES, type LedgerPayer, organizationPayer } from '../ledger-store.js'
 import { hourAt, isPart, timeSlotAt } from './generation-time.js'
+import { LineNames, type NamesOfLine } from './line-names.js'
 import {
   isLostLine,
   isOpenLine,
@@ -16,17 +17,22 @@ export const USAGE_MEMBERS = ['cost', 'promptTokens', 'completionTokens', 'calls
 /** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
 export type UsageSums = Record<(typeof USAGE_MEMBERS)[number], number>
 
-/** What calls of one key, one hour and one kind of coverage came to. */
-export interface UsageDelta extends UsageSums {
+/** What calls of one key, one model of one provider, one hour and one kind of coverage came to. */
+export interface UsageDelta extends UsageSums, NamesOfLine {
   readonly keyHash: string
   readonly organizationId: string
+  readonly workspaceId: string | null
   /** Number of the UTC hour in which they were dispatched. */
   readonly hour: number
   /** The number of the lines (see `decodeCoverage`). */
   readonly coverage: number
   /** What went on the caller's own accounts. */
   byok: number
+  /** How many of the calls have failed. */
+  failed: number
 }
+
+const FAILED = LEDGER_OUTCOMES.indexOf('failed')
 
 /** Lines of calls that began at about the same time. */
 interface LineBlock {
@@ -48,9 +54,14 @@ export class LedgerBatch {
   /** Most lines belong to the same delta as the line before them. */
   #lastDelta: UsageDelta | null = null
   #lastDeltaPayer = ''
+  #lastDeltaNames = ''
+  readonly #names = new LineNames()
   #payer = ''
   /** Of the line that is being read. */
-  readonly #figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, calls: 1, byok: 0 }
+  readonly #figures = {
+    ...{ cost: 0, coverage: 0, outcome: 0, promptTokens: 0, completionTokens: 0, byok: 0, detailAt: 0 },
+    calls: 1,
+  }
 
   /** @param before calls that were open before these lines, by id */
   constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
@@ -81,9 +92,11 @@ export class LedgerBatch {
     readFigures(line, id.length, this.#figures)
     // The request is the call.
     this.#figures.calls = isPart(id) ? 0 : 1
-    const delta = this.#deltaOf(hourAt(time), this.#figures.coverage)
+    const names = this.#names.read(line, this.#figures.detailAt)
+    const delta = this.#deltaOf(hourAt(time), this.#figures.coverage, names)
     addUsage(delta, this.#figures)
     delta.byok += this.#figures.byok
+    if (this.#figures.outcome === FAILED) delta.failed += this.#figures.calls
   }
 
   #addToBlock(slot: number, line: string): void {
@@ -99,18 +112,20 @@ export class LedgerBatch {
     block.lines.push(line)
   }
 
-  #deltaOf(hour: number, coverage: number): UsageDelta {
+  #deltaOf(hour: number, coverage: number, names: string): UsageDelta {
     const last = this.#lastDelta
-    if (last?.hour === hour && last.coverage === coverage && this.#lastDeltaPayer === this.#payer) return last
-    const name = `${hour} ${coverage} ${this.#payer}`
+    const isSame = last?.hour === hour && last.coverage === coverage
+    if (isSame && this.#lastDeltaPayer === this.#payer && this.#lastDeltaNames === names) return last
+    const name = `${hour} ${coverage} ${this.#payer} ${names}`
     let delta = this.#deltas.get(name)
     if (delta === undefined) {
-      const { keyHash, organizationId } = readPayerIds(this.#payer)
-      delta = { keyHash, organizationId, hour, coverage, byok: 0, ...noUsage() }
+      const none = { byok: 0, failed: 0, ...noUsage() }
+      delta = { ...readPayerIds(this.#payer), ...this.#names.named(names), hour, coverage, ...none }
       this.#deltas.set(name, delta)
     }
     this.#lastDelta = delta
     this.#lastDeltaPayer = this.#payer
+    this.#lastDeltaNames = names
     return delta
   }
 }

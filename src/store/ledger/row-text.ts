@@ -146,6 +146,8 @@ function encodeField(text: string): string {
 const PAYER_CODE = 0x50
 const OPEN_CODE = 0x4f
 const LOST_CODE = 0x4c
+const CLOSED_CODE = 0x43
+const OUTCOME_FIELD = 4
 const LINE_END = 0x0a
 const PAYER_BEGIN = Buffer.from('\nP ')
 
@@ -159,6 +161,15 @@ export function isOpenLine(line: string): boolean {
 
 export function isLostLine(line: string): boolean {
   return line.charCodeAt(0) === LOST_CODE
+}
+
+export function isClosedLine(line: string): boolean {
+  return line.charCodeAt(0) === CLOSED_CODE
+}
+
+/** The digit that stands for the outcome in a line that closes a call. */
+export function outcomeOf(line: string): string | undefined {
+  return line.split(' ', OUTCOME_FIELD + 1)[OUTCOME_FIELD]
 }
 
 /** Id of the generation of a line. */
@@ -181,9 +192,13 @@ export function lineTime(line: string): number {
 interface ClosedLineFigures {
   cost: number
   coverage: number
+  /** Its place among `LEDGER_OUTCOMES`. */
+  outcome: number
   promptTokens: number
   completionTokens: number
   byok: number
+  /** Where its detail begins. */
+  detailAt: number
 }
 
 /** Where the id stands in a line. */
@@ -206,10 +221,11 @@ export function readFigures(line: string, idLength: number, figures: ClosedLineF
   }
   figures.cost = next()
   figures.coverage = next()
-  next()
+  figures.outcome = next()
   figures.promptTokens = next()
   figures.completionTokens = next()
   figures.byok = line.charCodeAt(at) === BRACKET ? 0 : next()
+  figures.detailAt = at
 }
 
 /** Lines that close the calls of a process that has died. @param open payer line and line, by id */

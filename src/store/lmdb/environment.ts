@@ -183,6 +183,14 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     return found
   }
 
+  /** As `valuesInRange`, from the last to the first with their keys, one by one; `start` comes behind `end`. */
+  entriesBackwards(
+    table: LmdbByteTable,
+    range: Pick<KeyRange, 'start' | 'end'> & { readonly limit?: number },
+  ): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }> {
+    return table.getRange({ ...range, reverse: true, ...this.#reads() })
+  }
+
   /** Copies of all keys and values of a table, in the order of the keys; each batch has a snapshot of its own. */
   *entriesInBatches(table: LmdbByteTable, size: number): Generator<TableEntry[]> {
     let last: Buffer | null = null

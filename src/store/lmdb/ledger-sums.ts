@@ -2,7 +2,6 @@
  * What payers have used, in the table of the ledger's books.
  *
  *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
- *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
  */
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
@@ -15,14 +14,7 @@ import {
   usageByPayer,
 } from '../ledger/ledger-batch.js'
 import type { TransferredSum } from '../ledger/ledger-transfer.js'
-import {
-  type InclusivePayer,
-  keyPayer,
-  type LedgerPayer,
-  organizationPayer,
-  payersWithin,
-  type Spending,
-} from '../ledger-store.js'
+import { type InclusivePayer, type LedgerPayer, payersWithin, type Spending } from '../ledger-store.js'
 import { KEY_END } from '../records/record-table.js'
 import type { KeyRange, LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
 
@@ -81,15 +73,6 @@ export class LedgerSums {
     for (const { record, by } of grown.values()) this.#grow(record, by)
   }
 
-  /** Adds to the sums of hours alone. */
-  addHours(deltas: readonly UsageDelta[]): void {
-    for (const delta of deltas) {
-      for (const payer of [keyPayer(delta.keyHash), organizationPayer(delta.organizationId)]) {
-        this.#grow({ key: hourKey(delta.hour, payer), outdated: null }, delta)
-      }
-    }
-  }
-
   /** Puts the sum of a payer. */
   put({ payer, period, ...sums }: TransferredSum): void {
     this.#table.put(Buffer.from(`s${payer}${KEY_END}${period === NEVER ? '' : period}`), encodeSums(sums))
@@ -102,11 +85,6 @@ export class LedgerSums {
     if (!text.startsWith(SUMS_PREFIX) || end < 0) return null
     const period = text.slice(end + KEY_END.length)
     return { payer: text.slice(1, end), period: period === '' ? NEVER : period, ...decodeSums(value) }
-  }
-
-  /** Removes a few sums of hours before that one. True when there may be more of them. */
-  prune(hour: number): boolean {
-    return removeSomeRecords(this.#table, HOURS_PREFIX, hourKey(hour, ''))
   }
 
   #grow({ key, outdated }: SumsRecord, by: UsageSums): void {
@@ -132,13 +110,8 @@ export function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null
 }
 
 function recordsOf(delta: UsageDelta): { readonly record: SumsRecord; readonly used: UsageSums }[] {
-  const { hour, keyHash, organizationId } = delta
-  const at = hourStart(hour)
-  const hours = [keyPayer(keyHash), organizationPayer(organizationId)].map((payer) => ({
-    record: { key: hourKey(hour, payer), outdated: null },
-    used: delta,
-  }))
-  const sums = usageByPayer(delta).flatMap(({ payer, used }) => [
+  const at = hourStart(delta.hour)
+  return usageByPayer(delta).flatMap(({ payer, used }) => [
     { record: { key: totalKey(payer), outdated: null }, used },
     ...CALENDAR_PERIODS.map((period) => {
       const number = periodNumber(period, at)
@@ -147,7 +120,6 @@ function recordsOf(delta: UsageDelta): { readonly record: SumsRecord; readonly u
       return { record: { key, outdated }, used }
     }),
   ])
-  return [...hours, ...sums]
 }
 
 function totalKey(payer: LedgerPayer): Buffer {
@@ -169,13 +141,6 @@ function earlierPeriods(payer: LedgerPayer, name: CalendarPeriod, number: number
 /** What a transfer calls the sum of all periods. */
 const NEVER = 'never'
 const SUMS_PREFIX = 's'
-const HOURS_PREFIX = Buffer.from('h')
-const HOUR_CHARS = 8
-
-function hourKey(hour: number, payer: LedgerPayer | ''): Buffer {
-  return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
-}
-
 const FIGURE_BYTES = 8
 
 function decodeSums(bytes: Uint8Array | undefined): UsageSums {

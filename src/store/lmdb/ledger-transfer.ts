@@ -9,7 +9,9 @@ import {
 } from '../ledger/ledger-transfer.js'
 import { isPayerLine } from '../ledger/row-text.js'
 import { type LmdbByteTable, LmdbEnvironment, type TableEntry } from './environment.js'
-import { LEDGER_BOOKS_TABLE, LEDGER_ROWS_TABLE, rowBlockKey } from './ledger.js'
+import { LEDGER_BOOKS_TABLE, LEDGER_ROWS_TABLE } from './ledger.js'
+import { LedgerHours } from './ledger-hours.js'
+import { rowBlockKey } from './ledger-rows.js'
 import { LedgerSums } from './ledger-sums.js'
 
 /** Blocks read at a time; each has the rows of a few hundredths of a second. */
@@ -25,6 +27,7 @@ export function openLmdbLedgerTransfer(folder: string): LedgerTransfer {
   const rows = env.byteTable(LEDGER_ROWS_TABLE)
   const books = env.byteTable(LEDGER_BOOKS_TABLE)
   const sums = new LedgerSums(env, books)
+  const hours = new LedgerHours(env, books)
   let pieces = 0
   return {
     rows: async function* () {
@@ -46,7 +49,7 @@ export function openLmdbLedgerTransfer(folder: string): LedgerTransfer {
         for (const [slot, { lines }] of batch.blocks) {
           rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
         }
-        sums.addHours(batch.deltas)
+        hours.add(batch.deltas)
       }).committed
     },
     addSums: async (added: readonly TransferredSum[]) => {

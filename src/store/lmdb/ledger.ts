@@ -10,14 +10,18 @@
  *
  *     'j' journal                       ->  how far it has been taken
  *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
- *     's' …, 'h' …                      ->  sums, see ledger-sums.ts
+ *     's' …                             ->  sums of payers, see ledger-sums.ts
+ *     'u' …                             ->  sums of hours, see ledger-hours.ts
  */
 import { generationTime, hourAt, partNumber, timeSlotAt } from '../ledger/generation-time.js'
+import { listRows } from '../ledger/list-rows.js'
 import { findLostAttempts, findParts, findRow, lineId } from '../ledger/row-text.js'
 import type { JournalPiece, JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
 import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
 import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
 import { LmdbEnvironment } from './environment.js'
+import { LedgerHours } from './ledger-hours.js'
+import { LedgerRows, rowBlockKey, timeSlotPrefix } from './ledger-rows.js'
 import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -35,6 +39,8 @@ export function openLmdbLedger(folder: string): WritableLedger {
   const rows = env.byteTable(LEDGER_ROWS_TABLE)
   const books = env.byteTable(LEDGER_BOOKS_TABLE)
   const sums = new LedgerSums(env, books)
+  const hours = new LedgerHours(env, books)
+  const listed = new LedgerRows(env, rows, hours)
 
   const progressOf = (journal: string): JournalProgress => {
     const bytes = env.get(books, journalKey(journal))
@@ -80,6 +86,8 @@ export function openLmdbLedger(folder: string): WritableLedger {
     },
     spending: (payers, now) => env.inSnapshot(() => payers.map((payer) => sums.spending(payer, now))),
     spentIn: (payer, period) => env.inSnapshot(() => sums.spentIn(payer, period)),
+    list: (query) => listRows(listed, query),
+    usage: (query) => hours.usage(query),
     readJournal: (name) =>
       env.inSnapshot(() => {
         const open = new Map<string, string>()
@@ -93,7 +101,9 @@ export function openLmdbLedger(folder: string): WritableLedger {
       env.write(() => {
         if (!pieces.every(beginsAtMark)) return false
         for (const piece of pieces) putPiece(piece)
-        sums.add(pieces.flatMap(({ batch }) => batch.deltas))
+        const deltas = pieces.flatMap(({ batch }) => batch.deltas)
+        sums.add(deltas)
+        hours.add(deltas)
         return true
       }),
     forgetJournal: (journal) =>
@@ -105,7 +115,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
       env.write(() => {
         const before = now - days * DAY_MS
         const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
-        const hasOlderHours = sums.prune(hourAt(before))
+        const hasOlderHours = hours.prune(hourAt(before))
         return hasOlderRows || hasOlderHours
       }).committed,
     isWriting: () => env.isWriting,
@@ -122,22 +132,8 @@ function openCallKey(journal: string, id: string): Buffer {
   return Buffer.from(`o${journal}${KEY_END}${id}`)
 }
 
-const TIME_SLOT_BYTES = 6
-
 /** Number of the time slot in which a generation began; null for what is no id of one. */
 function timeSlotOfGeneration(id: string): number | null {
   const at = generationTime(id)
   return at === null ? null : timeSlotAt(at)
-}
-
-/** Begins the keys of all blocks of a time slot. */
-function timeSlotPrefix(slot: number): Buffer {
-  const bytes = Buffer.alloc(TIME_SLOT_BYTES)
-  bytes.writeUIntBE(slot, 0, TIME_SLOT_BYTES)
-  return bytes
-}
-
-/** @param place what no other part of any journal has */
-export function rowBlockKey(slot: number, place: string): Buffer {
-  return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
 }

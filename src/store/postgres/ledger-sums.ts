@@ -2,6 +2,8 @@
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
 import { addUsage, noUsage, type UsageDelta, type UsageSums, usageByPayer } from '../ledger/ledger-batch.js'
+import { USAGE_FIGURES, type UsageFigures } from '../ledger/ledger-query.js'
+import { addFigures, noFigures } from '../ledger/usage-table.js'
 import type { LedgerPayer } from '../ledger-store.js'
 
 /** Name of the sum of a period, as quotas of money name it; null is all time. */
@@ -21,18 +23,23 @@ export function periodsAt(unixMs: number): string[] {
 
 /** In the order of the parameters `hour_…` of `sluice.take_journals`. */
 export function hourColumns(deltas: readonly UsageDelta[]): readonly unknown[] {
-  const hours = sumUp(
-    deltas.map((used) => ({
-      key: [used.hour, used.keyHash, used.organizationId, used.coverage] as const,
-      used,
-    })),
-  )
+  const hours = new Map<string, { readonly of: UsageDelta; readonly used: UsageFigures }>()
+  for (const of of deltas) {
+    const { hour, organizationId, keyHash, workspaceId, model, provider } = of
+    const name = [organizationId, hour, keyHash, workspaceId ?? '', model, provider].join('\0')
+    const known = hours.get(name)
+    if (known === undefined) hours.set(name, { of, used: addFigures(noFigures(), of) })
+    else addFigures(known.used, of)
+  }
+  const sums = [...hours].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum)
   return [
-    hours.map(({ key }) => key[0]),
-    hours.map(({ key }) => key[1]),
-    hours.map(({ key }) => key[2]),
-    hours.map(({ key }) => key[3]),
-    ...usageColumns(hours),
+    sums.map(({ of }) => of.hour),
+    sums.map(({ of }) => of.organizationId),
+    sums.map(({ of }) => of.keyHash),
+    sums.map(({ of }) => of.workspaceId ?? ''),
+    sums.map(({ of }) => of.model),
+    sums.map(({ of }) => of.provider),
+    ...USAGE_FIGURES.map((member) => sums.map(({ used }) => used[member])),
   ]
 }
 

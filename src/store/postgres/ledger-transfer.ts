@@ -8,7 +8,8 @@ import {
 } from '../ledger/ledger-transfer.js'
 import { encodePayerLine } from '../ledger/row-text.js'
 import type { Query } from './database.js'
-import { lineOf, payersOf, placeholders, ROW_COLUMNS, type RowRecord } from './ledger.js'
+import { placeholders } from './ledger.js'
+import { lineOf, payersOf, ROW_COLUMNS, type RowRecord } from './ledger-records.js'
 import { RowColumns } from './ledger-rows.js'
 import { hourColumns } from './ledger-sums.js'
 

@@ -5,10 +5,13 @@
 import { Fault } from '../../base/fault.js'
 import { generationTime, isPart, partNumber } from '../ledger/generation-time.js'
 import type { UsageDelta } from '../ledger/ledger-batch.js'
-import { byokCostIn, byokField, lineId, parseLostLine, parseRow } from '../ledger/row-text.js'
+import { listRows } from '../ledger/list-rows.js'
+import { lineId, parseLostLine } from '../ledger/row-text.js'
 import type { JournalPiece, JournalState, WritableLedger } from '../ledger/writable-ledger.js'
-import { LEDGER_OUTCOMES, type LedgerReader, type LedgerRow, type Spending } from '../ledger-store.js'
+import type { LedgerReader, LedgerRow, Spending } from '../ledger-store.js'
 import type { Database } from './database.js'
+import { readPostgresUsage, scanPostgresRows } from './ledger-list.js'
+import { decodeRow, lineOf, ROW_COLUMNS, type RowRecord } from './ledger-records.js'
 import { RowColumns } from './ledger-rows.js'
 import { hourColumns, periodName, periodsAt, sumColumns } from './ledger-sums.js'
 
@@ -104,7 +107,10 @@ export function openPostgresLedger(options: PostgresLedgerOptions): WritableLedg
 
 /** The ledger as any process reads it. */
 export function openPostgresLedgerReader(database: Database): LedgerReader {
+  const scan = scanPostgresRows(database)
   return {
+    list: (query) => listRows(scan, query),
+    usage: (query) => readPostgresUsage(database, query),
     row: (id) => readRow(database, id),
     spending: async (payers, now) => {
       const periods = periodsAt(now)
@@ -159,25 +165,6 @@ async function readJournal(database: Database, folder: string, name: string): Pr
   return { mark: { segment, offset, done }, open }
 }
 
-export const ROW_COLUMNS = `kind, id, key_hash, organization_id, workspace_id, outcome, coverage, cost, upstream_cost,
-  prompt_tokens, completion_tokens, detail`
-
-/** A row as the columns that its line is made of. */
-export interface RowRecord {
-  readonly kind: string
-  readonly id: string
-  readonly key_hash: string
-  readonly organization_id: string
-  readonly workspace_id: string | null
-  readonly outcome: string
-  readonly coverage: number
-  readonly cost: number
-  readonly upstream_cost: number
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly detail: string
-}
-
 async function readRow(database: Database, id: string): Promise<LedgerRow | null> {
   const at = generationTime(id)
   if (at === null) return null
@@ -195,24 +182,6 @@ async function readRow(database: Database, id: string): Promise<LedgerRow | null
   const lost = records.filter(({ kind }) => kind === 'lost')
   lost.sort((a, b) => Number(isPart(a.id)) - Number(isPart(b.id)))
   return { ...decodeRow(whole), lost: lost.map((record) => parseLostLine(lineOf(record))), parts }
-}
-
-function decodeRow(record: RowRecord): LedgerRow {
-  return parseRow(payersOf(record), lineOf(record))
-}
-
-export function payersOf(record: RowRecord): Pick<LedgerRow, 'keyHash' | 'organizationId' | 'workspaceId'> {
-  const { key_hash: keyHash, organization_id: organizationId, workspace_id: workspaceId } = record
-  return { keyHash, organizationId, workspaceId }
-}
-
-/** The line that the row was, without its end. */
-export function lineOf(record: RowRecord): string {
-  const { kind, id, prompt_tokens: prompt, completion_tokens: completion, detail } = record
-  if (kind === 'lost') return `L ${id} ${record.upstream_cost} ${prompt} ${completion} ${detail}`
-  const outcome = LEDGER_OUTCOMES.indexOf(record.outcome as LedgerRow['outcome'])
-  const figures = `${record.coverage} ${outcome} ${prompt} ${completion}${byokField(byokCostIn(detail))}`
-  return `C ${id} ${record.cost} ${figures} ${detail}`
 }
 
 // ── The parameters of `sluice.take_journals`, in its order ──────────────────

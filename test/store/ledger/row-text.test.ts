@@ -18,7 +18,7 @@ import {
   readFigures,
   readPayerIds,
 } from '../../../src/store/ledger/row-text.js'
-import { NOTHING_TOLD } from '../../../src/store/ledger-store.js'
+import { LEDGER_OUTCOMES, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { ledgerRow as row, words } from '../../support/arbitraries/ledger-rows.js'
 
 test('rows are what they were before they became lines, whoever pays for them', (t) => {
@@ -110,13 +110,29 @@ test('the books read the front of a line without the rest of it', (t) => {
     fc.property(row, (wanted) => {
       const line = encodeClosedLine(wanted).slice(0, -1)
       const { id, createdAt, cost, promptTokens, completionTokens } = wanted
-      const figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, byok: 0 }
+      const figures = {
+        cost: 0,
+        coverage: 0,
+        outcome: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        byok: 0,
+        detailAt: 0,
+      }
       t.equal(lineId(line), id)
       t.equal(lineTime(line), createdAt)
       readFigures(line, id.length, figures)
       t.same(
-        { ...figures, coverage: decodeCoverage(figures.coverage) },
-        { cost, coverage: wanted.coverage, promptTokens, completionTokens, byok: wanted.byokCost ?? 0 },
+        {
+          ...figures,
+          coverage: decodeCoverage(figures.coverage),
+          outcome: LEDGER_OUTCOMES[figures.outcome],
+          detailAt: line.slice(figures.detailAt - 1, figures.detailAt + 2),
+        },
+        {
+          ...{ cost, coverage: wanted.coverage, outcome: wanted.outcome, promptTokens, completionTokens },
+          ...{ byok: wanted.byokCost ?? 0, detailAt: ' [{' },
+        },
       )
       const { keyHash, organizationId, workspaceId } = wanted
       t.same(readPayerIds(encodePayerLine(wanted).slice(0, -1)), { keyHash, organizationId, workspaceId })

@@ -6,4 +6,6 @@ export const NO_USAGE: UsageLedger = {
   row: () => null,
   spending: (payers) => payers.map(() => ({ total: 0, daily: 0, weekly: 0, monthly: 0 })),
   spentIn: () => 0,
+  list: async () => ({ rows: [], next: null }),
+  usage: async () => [],
 }
