@@ -4,7 +4,6 @@
  */
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
-import type { LedgerListQuery, LedgerPage, UsageLine, UsageQuery } from './ledger/ledger-query.js'
 
 /**
  * How an inference ended. `settled`: with a whole answer. `failed`: without one, or broken off by the provider.
@@ -215,6 +214,71 @@ export function payersWithin(payer: LedgerPayer | InclusivePayer): readonly Ledg
 }
 export const organizationPayer = (id: string): LedgerPayer => `o${id}`
 
+// ── Many rows ───────────────────────────────────────────────────────────────
+
+/** Whose rows may be read. */
+export interface LedgerScope {
+  /** Null: of all organizations. */
+  readonly organizationId: string | null
+  /** Only what ran in these workspaces, and what these keys did; null: all of the organization. */
+  readonly only: { readonly workspaces: readonly string[]; readonly keys: readonly string[] } | null
+}
+
+/** Members that are null let everything through. */
+export interface LedgerFilter {
+  readonly scope: LedgerScope
+  /** From this moment on, and before that one. */
+  readonly from: number
+  readonly to: number
+  readonly keyHash: string | null
+  readonly model: string | null
+  /** Display name of the provider. */
+  readonly provider: string | null
+}
+
+export interface LedgerListQuery extends LedgerFilter {
+  readonly outcome: LedgerOutcome | null
+  readonly sessionId: string | null
+  /** Only rows whose ids come before this one; null: from the newest on. */
+  readonly before: string | null
+  readonly limit: number
+}
+
+export interface LedgerPage {
+  /** Calls with their parts, without what they have lost; the newest first. */
+  readonly rows: readonly LedgerRow[]
+  /** Before which id the next page goes on, whether a row has it or not, and its time; null when there is no more. */
+  readonly next: { readonly before: string; readonly at: number } | null
+}
+
+export const USAGE_DIMENSIONS = ['day', 'hour', 'key', 'model', 'provider'] as const
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number]
+
+export interface UsageQuery extends LedgerFilter {
+  /** By what sums are told apart; only these members of the lines are set. */
+  readonly by: readonly UsageDimension[]
+  /** More lines than that are not told: one more is answered instead, which says so. */
+  readonly limit: number
+}
+
+/** What calls of an hour came to, or of a group of hours. Money is in nano-dollars. */
+export interface UsageFigures {
+  cost: number
+  promptTokens: number
+  completionTokens: number
+  calls: number
+  failed: number
+  byok: number
+}
+
+export interface UsageLine extends UsageFigures {
+  /** When the day or the hour begins; null where sums are not told apart by time. */
+  readonly at: number | null
+  readonly keyHash: string | null
+  readonly model: string | null
+  readonly provider: string | null
+}
+
 /**
  * Reads of the ledger, by any process. They see what has been brought into it; see `UsageLedger.sync`. The embedded
  * ledger answers at once, the one that machines share with a promise that may fail with `unavailable`.
@@ -228,8 +292,8 @@ export interface LedgerReader {
     payer: LedgerPayer | InclusivePayer,
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
   ): MaybePromise<number>
-  /** A page of calls, the newest first. It may end before it is full, when much had to be passed over. */
-  list(query: LedgerListQuery): Promise<LedgerPage>
+  /** A page of calls. It may end before it is full, when much had to be passed over. Null where `before` is no place. */
+  list(query: LedgerListQuery): Promise<LedgerPage | null>
   /** Sums by hour, day, key, model or provider, in the order of these; hours are as far as rows go back. */
   usage(query: UsageQuery): Promise<readonly UsageLine[]>
 }

@@ -1,14 +1,14 @@
 /** Generations of the ledger in pages, the newest first, and what they come to by day, hour, key, model and provider. */
 import { z } from 'zod'
 import { isoTime } from '../../base/clock.js'
+import { invalidInput } from '../../base/fault.js'
 import { nanosToDollars } from '../../base/money.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { choiceParam, integerParam, parsedParam } from '../../http/params.js'
+import { choiceParam, integerParam, optionalTextParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import type { People } from '../../identity/people.js'
-import { generationTime } from '../../store/ledger/generation-time.js'
 import { LEDGER_OUTCOMES, type LedgerRow, type UsageLedger } from '../../store/ledger-store.js'
 import { sumParts } from './parts.js'
 import { END_OF_TIME, filterOf, ROW_FILTER, rowTextParam, type ScopeAccounts, scopeOf } from './scope.js'
@@ -62,13 +62,6 @@ const GenerationPage = nameSchema(
 const MOST_ROWS = 200
 const operation = endpointGroup({ tag: 'Credits and usage', dialect: gateway, access: 'member' })
 
-const cursorParam = parsedParam(
-  { type: 'string', description: '`next_cursor` of the page before.' },
-  null,
-  'must be the next_cursor of a page',
-  (cursor) => (generationTime(cursor) === null ? null : cursor),
-)
-
 /** The list of generations; a single one is read by `generationEndpoints`. */
 export const generationListEndpoints = (
   ledger: UsageLedger,
@@ -82,7 +75,7 @@ export const generationListEndpoints = (
       outcome: choiceParam(LEDGER_OUTCOMES, null, 'How it ended.'),
       session: rowTextParam('`session_id` of the request.'),
       limit: integerParam({ minimum: 1, maximum: MOST_ROWS, default: 50, description: 'Rows of a page.' }),
-      cursor: cursorParam,
+      cursor: optionalTextParam('`next_cursor` of the page before.'),
     },
     replies: { 200: { description: 'A page, without what was said', schema: GenerationPage } },
     faults: ['item-not-found', 'unavailable'],
@@ -95,11 +88,12 @@ export const generationListEndpoints = (
         ...filterOf(query, scope, { from: query.from ?? 0, to: query.to ?? END_OF_TIME }),
         ...{ outcome, sessionId: session, before: cursor, limit },
       })
+      if (page === null) throw invalidInput(['query', 'cursor'], 'must be the next_cursor of a page')
       const nameOf = (hash: string): string | null => accounts.key(hash)?.name ?? null
       return jsonReply(200, {
         data: page.rows.map((row) => encodeRow(sumParts(row), nameOf(row.keyHash))),
-        next_cursor: page.next,
-        scanned_to: page.next === null ? null : isoTime(generationTime(page.next)!),
+        next_cursor: page.next?.before ?? null,
+        scanned_to: page.next === null ? null : isoTime(page.next.at),
       })
     },
   }),

@@ -6,7 +6,7 @@ import { optionalTextParam, parsedParam, type TextField } from '../../http/param
 import type { People } from '../../identity/people.js'
 import { reachOf } from '../../identity/reach.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
-import type { LedgerFilter, LedgerScope } from '../../store/ledger/ledger-query.js'
+import type { LedgerFilter, LedgerScope } from '../../store/ledger-store.js'
 
 export type ScopeAccounts = Pick<AccountStore, 'key' | 'keysPageOf'>
 

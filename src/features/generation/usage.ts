@@ -9,8 +9,12 @@ import { nameSchema } from '../../http/json-schema.js'
 import { choiceParam, parsedParam } from '../../http/params.js'
 import { bytesReply, jsonReply } from '../../http/reply.js'
 import type { People } from '../../identity/people.js'
-import { USAGE_DIMENSIONS, type UsageDimension, type UsageLine } from '../../store/ledger/ledger-query.js'
-import type { UsageLedger } from '../../store/ledger-store.js'
+import {
+  USAGE_DIMENSIONS,
+  type UsageDimension,
+  type UsageLedger,
+  type UsageLine,
+} from '../../store/ledger-store.js'
 import { filterOf, ROW_FILTER, type ScopeAccounts, scopeOf } from './scope.js'
 
 const UsageEntry = nameSchema(

@@ -3,9 +3,8 @@
  * The roll-ups of hours tell which hours hold anything that is looked for; only these are gone through, a piece at a
  * time, and a page ends when it has cost enough, full or not.
  */
-import type { LedgerRow } from '../ledger-store.js'
+import type { LedgerListQuery, LedgerPage, LedgerRow } from '../ledger-store.js'
 import { firstIdAt, generationTime, hourAt, hourStart, partNumber } from './generation-time.js'
-import type { LedgerListQuery, LedgerPage } from './ledger-query.js'
 
 /** A stretch of the ledger to go through, backwards. */
 export interface LedgerStretch {
@@ -33,10 +32,11 @@ export interface RowScan {
 }
 
 /** One page. */
-export async function listRows(source: RowScan, query: LedgerListQuery): Promise<LedgerPage> {
+export async function listRows(source: RowScan, query: LedgerListQuery): Promise<LedgerPage | null> {
   const { from, to, limit } = query
   const rows: LedgerRow[] = []
   const known: number[] = []
+  if (query.before !== null && generationTime(query.before) === null) return null
   let before = earlierOf(query.before, firstIdAt(to))
   let upTo = hourAt(generationTime(before)!)
   for (let cost = 0; cost < 1; ) {
@@ -50,14 +50,18 @@ export async function listRows(source: RowScan, query: LedgerListQuery): Promise
     rows.push(...scanned.rows.map(withPartsInOrder))
     if (rows.length > limit) {
       rows.length = limit
-      return { rows, next: rows.at(-1)!.id }
+      return { rows, next: placeOf(rows.at(-1)!.id) }
     }
     cost += scanned.cost
     before = scanned.stopped ?? firstIdAt(stretch.from)
     upTo = scanned.stopped === null ? hour - 1 : hour
     if (upTo < hour && stretch.from <= from) return { rows, next: null }
   }
-  return { rows, next: before }
+  return { rows, next: placeOf(before) }
+}
+
+function placeOf(before: string): LedgerPage['next'] {
+  return { before, at: generationTime(before)! }
 }
 
 function withPartsInOrder(row: LedgerRow): LedgerRow {

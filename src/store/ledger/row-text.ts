@@ -146,8 +146,6 @@ function encodeField(text: string): string {
 const PAYER_CODE = 0x50
 const OPEN_CODE = 0x4f
 const LOST_CODE = 0x4c
-const CLOSED_CODE = 0x43
-const OUTCOME_FIELD = 4
 const LINE_END = 0x0a
 const PAYER_BEGIN = Buffer.from('\nP ')
 
@@ -161,15 +159,6 @@ export function isOpenLine(line: string): boolean {
 
 export function isLostLine(line: string): boolean {
   return line.charCodeAt(0) === LOST_CODE
-}
-
-export function isClosedLine(line: string): boolean {
-  return line.charCodeAt(0) === CLOSED_CODE
-}
-
-/** The digit that stands for the outcome in a line that closes a call. */
-export function outcomeOf(line: string): string | undefined {
-  return line.split(' ', OUTCOME_FIELD + 1)[OUTCOME_FIELD]
 }
 
 /** Id of the generation of a line. */

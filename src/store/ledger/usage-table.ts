@@ -1,6 +1,8 @@
 /** Sums of hours, put together by what they are asked to be told apart by. */
+
+import type { UsageDimension, UsageFigures, UsageLine } from '../ledger-store.js'
 import { hourStart } from './generation-time.js'
-import { USAGE_FIGURES, type UsageDimension, type UsageFigures, type UsageLine } from './ledger-query.js'
+import { USAGE_FIGURES } from './ledger-query.js'
 
 interface HourSum extends UsageFigures {
   readonly hour: number

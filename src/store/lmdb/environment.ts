@@ -183,11 +183,11 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
     return found
   }
 
-  /** As `valuesInRange`, from the last to the first with their keys, one by one; `start` comes behind `end`. */
+  /** As `valuesInRange`, with their keys, one by one; `start` comes behind `end`. */
   entriesBackwards(
     table: LmdbByteTable,
-    range: Pick<KeyRange, 'start' | 'end'> & { readonly limit?: number },
-  ): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }> {
+    range: Omit<KeyRange, 'limit'>,
+  ): ReturnType<LmdbByteTable['getRange']> {
     return table.getRange({ ...range, reverse: true, ...this.#reads() })
   }
 

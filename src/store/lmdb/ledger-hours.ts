@@ -7,17 +7,10 @@
 import { TurnSlices } from '../../base/turn-slices.js'
 import { hourAt } from '../ledger/generation-time.js'
 import type { UsageDelta } from '../ledger/ledger-batch.js'
-import {
-  isInScope,
-  type LedgerFilter,
-  type LedgerListQuery,
-  USAGE_FIGURES,
-  type UsageFigures,
-  type UsageLine,
-  type UsageQuery,
-} from '../ledger/ledger-query.js'
+import { isInScope, USAGE_FIGURES } from '../ledger/ledger-query.js'
 import { rollupName } from '../ledger/line-names.js'
 import { addFigures, noFigures, UsageTable } from '../ledger/usage-table.js'
+import type { LedgerFilter, LedgerListQuery, UsageFigures, UsageLine, UsageQuery } from '../ledger-store.js'
 import { KEY_END } from '../records/record-table.js'
 import type { LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
 import { removeSomeRecords } from './ledger-sums.js'
@@ -106,7 +99,7 @@ export class LedgerHours {
   #latestHour(upTo: number): number | null {
     if (upTo < 0) return null
     // The end comes first: the range goes backwards.
-    const range = { start: hourPrefix(upTo + 1), end: Buffer.from(PREFIX), limit: 1 }
+    const range = { start: hourPrefix(upTo + 1), end: Buffer.from(PREFIX) }
     for (const { key } of this.#env.entriesBackwards(this.#table, range)) return hourOf(key)
     return null
   }

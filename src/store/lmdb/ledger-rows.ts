@@ -9,22 +9,15 @@ import {
   timeSlotAt,
   wholeId,
 } from '../ledger/generation-time.js'
-import { isInScope, type LedgerListQuery } from '../ledger/ledger-query.js'
+import { isInScope } from '../ledger/ledger-query.js'
 import type { LedgerStretch, RowScan } from '../ledger/list-rows.js'
-import {
-  isClosedLine,
-  isPayerLine,
-  lineId,
-  lineTime,
-  outcomeOf,
-  parseRow,
-  readPayerIds,
-} from '../ledger/row-text.js'
-import { LEDGER_OUTCOMES, type LedgerRow } from '../ledger-store.js'
+import { isLostLine, isPayerLine, lineId, lineTime, parseRow, readPayerIds } from '../ledger/row-text.js'
+import { LEDGER_OUTCOMES, type LedgerListQuery, type LedgerRow } from '../ledger-store.js'
 import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
 import type { LedgerHours } from './ledger-hours.js'
 
 const TIME_SLOT_BYTES = 6
+const OUTCOME_FIELD = 4
 /** Bytes of blocks that are gone through for a page, and at a time. */
 const PAGE_BYTES = 16 * 1024 * 1024
 const PIECE_BYTES = 512 * 1024
@@ -141,7 +134,7 @@ class WantedRows {
       if (isPayerLine(line)) {
         payer = line
         isTheirs = this.#isTheirs(line)
-      } else if (isTheirs && isClosedLine(line)) {
+      } else if (isTheirs && !isLostLine(line)) {
         const id = lineId(line)
         if (isPart(id)) {
           const found = { id, payer, line }
@@ -181,6 +174,11 @@ class WantedRows {
 
 function rowOf({ payer, line }: FoundLine): LedgerRow {
   return parseRow(readPayerIds(payer), Buffer.from(line, 'latin1').toString())
+}
+
+/** The digit that stands for the outcome in a line that closes a call. */
+function outcomeOf(line: string): string | undefined {
+  return line.split(' ', OUTCOME_FIELD + 1)[OUTCOME_FIELD]
 }
 
 /** Begins the keys of all blocks of a time slot. */

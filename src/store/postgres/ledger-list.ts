@@ -1,16 +1,16 @@
 /** Many rows of the ledger that machines share, and what they come to by hour. */
 import { isoTime } from '../../base/clock.js'
 import { generationTime, hourStart, wholeId } from '../ledger/generation-time.js'
+import { rollupName } from '../ledger/line-names.js'
+import type { LedgerStretch, RowScan } from '../ledger/list-rows.js'
 import type {
   LedgerFilter,
   LedgerListQuery,
+  LedgerRow,
   LedgerScope,
   UsageLine,
   UsageQuery,
-} from '../ledger/ledger-query.js'
-import { rollupName } from '../ledger/line-names.js'
-import type { LedgerStretch, RowScan } from '../ledger/list-rows.js'
-import type { LedgerRow } from '../ledger-store.js'
+} from '../ledger-store.js'
 import type { Database } from './database.js'
 import { decodeRow, ROW_COLUMNS, type RowRecord } from './ledger-records.js'
 

@@ -2,9 +2,9 @@
 import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
 import { hourStart } from '../ledger/generation-time.js'
 import { addUsage, noUsage, type UsageDelta, type UsageSums, usageByPayer } from '../ledger/ledger-batch.js'
-import { USAGE_FIGURES, type UsageFigures } from '../ledger/ledger-query.js'
+import { USAGE_FIGURES } from '../ledger/ledger-query.js'
 import { addFigures, noFigures } from '../ledger/usage-table.js'
-import type { LedgerPayer } from '../ledger-store.js'
+import type { LedgerPayer, UsageFigures } from '../ledger-store.js'
 
 /** Name of the sum of a period, as quotas of money name it; null is all time. */
 export function periodName(

@@ -47,7 +47,7 @@ const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocum
 const rules = new DocumentRules(document)
 /** Those of other faces and of federation have tests of their own. */
 const PATHS =
-  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation|fleet|settings|configuration|tools)(\/|$)/
+  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generations?|usage|fleet|settings|configuration|tools)(\/|$)/
 const operations = operationsOf(document).filter(({ path }) => PATHS.test(path))
 
 type Call = Omit<HttpRequest, 'headers'>
@@ -121,6 +121,8 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   },
   read_credits: () => get('/credits'),
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
+  list_generations: () => get('/generations?limit=5'),
+  read_usage: () => get('/usage?by=day,key'),
   read_generation: () => get(`/generation?id=${generation}`),
   read_fleet: () => get('/fleet'),
   read_settings: () => get('/settings'),
@@ -166,6 +168,8 @@ const OWN: readonly (readonly [operation: string, status: number, call: Call])[]
   ['add_credits', 400, post('/credits', { amount: -1 })],
   ['add_credits', 404, post('/credits', { amount: 1, organization_id: 'none' })],
   ['read_generation', 404, get('/generation?id=none')],
+  ['list_generations', 400, get('/generations?cursor=x')],
+  ['read_usage', 400, get('/usage?by=day,hour')],
 ]
 
 const seen = new Set<string>()
@@ -291,6 +295,7 @@ test('a body that does not come in time is a 408, and an answer that does not is
 /** Documented, and met by no sample above. */
 const UNMET: readonly (readonly [which: RegExp, why: string])[] = [
   [/^reload_configuration 409$/, 'a bad file is logged as an error: test/contract/settings/settings.test.ts'],
+  [/^(list_generations|read_usage) 404$/, 'the operator reaches every organization'],
   [
     /^chat_completions 504$/,
     'a provider that is late past the deadline is told as 524, and nothing else waits',

@@ -3,18 +3,19 @@ import fc from 'fast-check'
 import { type Test, t } from 'tap'
 import { newGenerationId } from '../../../src/base/ids.js'
 import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
-import {
-  isInScope,
-  type LedgerFilter,
-  type LedgerListQuery,
-  USAGE_DIMENSIONS,
-  type UsageQuery,
-} from '../../../src/store/ledger/ledger-query.js'
+import { isInScope } from '../../../src/store/ledger/ledger-query.js'
 import { rollupName } from '../../../src/store/ledger/line-names.js'
 import { encodeClosedLine, encodeLostLine, encodePayerLine } from '../../../src/store/ledger/row-text.js'
 import { UsageTable } from '../../../src/store/ledger/usage-table.js'
 import type { WritableLedger } from '../../../src/store/ledger/writable-ledger.js'
-import { LEDGER_OUTCOMES, type LedgerRow } from '../../../src/store/ledger-store.js'
+import {
+  LEDGER_OUTCOMES,
+  type LedgerFilter,
+  type LedgerListQuery,
+  type LedgerRow,
+  USAGE_DIMENSIONS,
+  type UsageQuery,
+} from '../../../src/store/ledger-store.js'
 import { openLmdbLedger } from '../../../src/store/lmdb/ledger.js'
 import { openPostgresLedger } from '../../../src/store/postgres/ledger.js'
 import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
@@ -152,11 +153,12 @@ async function allPages(ledger: WritableLedger, query: LedgerListQuery): Promise
   const found: LedgerRow[] = []
   for (let before: string | null = null, pages = 0; pages < 1_000; pages++) {
     const page = await ledger.list({ ...query, before })
+    if (page === null) throw new Error('the list forgets its place')
     if (page.rows.length > query.limit) throw new Error('more than a page')
     found.push(...page.rows)
     if (page.next === null) return found
-    if (before !== null && page.next >= before) throw new Error('the list goes back')
-    before = page.next
+    if (before !== null && page.next.before >= before) throw new Error('the list goes back')
+    before = page.next.before
   }
   throw new Error('the list has no end')
 }
