@@ -9,6 +9,7 @@ import {
 } from '../ledger/ledger-transfer.js'
 import { isPayerLine } from '../ledger/row-text.js'
 import { type LmdbByteTable, LmdbEnvironment, type TableEntry } from './environment.js'
+import { HoursRebuild } from './hours-rebuild.js'
 import { LEDGER_BOOKS_TABLE, LEDGER_ROWS_TABLE } from './ledger.js'
 import { LedgerHours } from './ledger-hours.js'
 import { rowBlockKey } from './ledger-rows.js'
@@ -28,6 +29,7 @@ export function openLmdbLedgerTransfer(folder: string): LedgerTransfer {
   const books = env.byteTable(LEDGER_BOOKS_TABLE)
   const sums = new LedgerSums(env, books)
   const hours = new LedgerHours(env, books)
+  const rebuild = new HoursRebuild(env, { rows, books }, hours)
   let pieces = 0
   return {
     rows: async function* () {
@@ -40,6 +42,7 @@ export function openLmdbLedgerTransfer(folder: string): LedgerTransfer {
       }
     },
     addRows: async (added) => {
+      await rebuild.complete()
       const place = `imported.${pieces++}`
       const batch = new LedgerBatch(
         added.flatMap(({ payer, line }) => [payer, line]),

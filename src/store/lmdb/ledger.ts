@@ -12,6 +12,7 @@
  *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
  *     's' …                             ->  sums of payers, see ledger-sums.ts
  *     'u' …                             ->  sums of hours, see ledger-hours.ts
+ *     'h'                               ->  whether these are of all rows, see hours-rebuild.ts
  */
 import { generationTime, hourAt, partNumber, timeSlotAt } from '../ledger/generation-time.js'
 import { listRows } from '../ledger/list-rows.js'
@@ -20,6 +21,7 @@ import type { JournalPiece, JournalProgress, WritableLedger } from '../ledger/wr
 import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
 import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
 import { LmdbEnvironment } from './environment.js'
+import { HoursRebuild } from './hours-rebuild.js'
 import { LedgerHours } from './ledger-hours.js'
 import { LedgerRows, rowBlockKey, timeSlotPrefix } from './ledger-rows.js'
 import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
@@ -41,6 +43,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
   const sums = new LedgerSums(env, books)
   const hours = new LedgerHours(env, books)
   const listed = new LedgerRows(env, rows, hours)
+  const rebuild = new HoursRebuild(env, { rows, books }, hours)
 
   const progressOf = (journal: string): JournalProgress => {
     const bytes = env.get(books, journalKey(journal))
@@ -66,6 +69,16 @@ export function openLmdbLedger(folder: string): WritableLedger {
     books.put(journalKey(journal), encodeRecord(to))
   }
 
+  const append = (pieces: readonly JournalPiece[]) =>
+    env.write(() => {
+      if (!pieces.every(beginsAtMark)) return false
+      for (const piece of pieces) putPiece(piece)
+      const deltas = pieces.flatMap(({ batch }) => batch.deltas)
+      sums.add(deltas)
+      hours.add(deltas)
+      return true
+    })
+
   return {
     row: (id) => {
       const slot = timeSlotOfGeneration(id)
@@ -86,8 +99,14 @@ export function openLmdbLedger(folder: string): WritableLedger {
     },
     spending: (payers, now) => env.inSnapshot(() => payers.map((payer) => sums.spending(payer, now))),
     spentIn: (payer, period) => env.inSnapshot(() => sums.spentIn(payer, period)),
-    list: (query) => listRows(listed, query),
-    usage: (query) => hours.usage(query),
+    list: async (query) => {
+      rebuild.require()
+      return listRows(listed, query)
+    },
+    usage: async (query) => {
+      rebuild.require()
+      return hours.usage(query)
+    },
     readJournal: (name) =>
       env.inSnapshot(() => {
         const open = new Map<string, string>()
@@ -97,27 +116,30 @@ export function openLmdbLedger(folder: string): WritableLedger {
         }
         return { mark: progressOf(name), open }
       }),
-    append: (pieces) =>
-      env.write(() => {
-        if (!pieces.every(beginsAtMark)) return false
-        for (const piece of pieces) putPiece(piece)
-        const deltas = pieces.flatMap(({ batch }) => batch.deltas)
-        sums.add(deltas)
-        hours.add(deltas)
-        return true
-      }),
+    append: (pieces) => {
+      if (rebuild.isComplete) return append(pieces)
+      const written = rebuild.complete().then(() => append(pieces))
+      const committed = written.then((outcome) => outcome.committed)
+      const durable = written.then((outcome) => outcome.durable)
+      // Callers hear of a failure through the one they wait for.
+      for (const outcome of [committed, durable]) outcome.catch(() => {})
+      return { committed, durable }
+    },
     forgetJournal: (journal) =>
       env.writeDurably(() => {
         books.remove(journalKey(journal))
         return true
       }),
-    prune: ({ days, now }) =>
-      env.write(() => {
+    prune: async ({ days, now }) => {
+      // Of a ledger into which nothing comes they are made here.
+      await rebuild.complete()
+      return env.write(() => {
         const before = now - days * DAY_MS
         const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
         const hasOlderHours = hours.prune(hourAt(before))
         return hasOlderRows || hasOlderHours
-      }).committed,
+      }).committed
+    },
     isWriting: () => env.isWriting,
     close: () => env.close(),
   }

@@ -1,6 +1,7 @@
 /** Lists and sums of hours: both ledgers answer what a plain reading of all rows says, page by page. */
 import fc from 'fast-check'
 import { type Test, t } from 'tap'
+import { Fault } from '../../../src/base/fault.js'
 import { newGenerationId } from '../../../src/base/ids.js'
 import { LedgerBatch } from '../../../src/store/ledger/ledger-batch.js'
 import { isInScope } from '../../../src/store/ledger/ledger-query.js'
@@ -16,7 +17,8 @@ import {
   USAGE_DIMENSIONS,
   type UsageQuery,
 } from '../../../src/store/ledger-store.js'
-import { openLmdbLedger } from '../../../src/store/lmdb/ledger.js'
+import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
+import { LEDGER_BOOKS_TABLE, openLmdbLedger } from '../../../src/store/lmdb/ledger.js'
 import { openPostgresLedger } from '../../../src/store/postgres/ledger.js'
 import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
 import { hashOf, idOf } from '../../support/data/accounts.js'
@@ -242,6 +244,62 @@ function suite(t: Test, open: () => Promise<WritableLedger>, numRuns: number): v
 
 const sorted = (lines: readonly object[]): string[] =>
   lines.map((line) => JSON.stringify(Object.entries(line).sort())).sort()
+
+/** Takes away what an earlier build has not kept. */
+async function forgetHours(folder: string): Promise<void> {
+  const env = new LmdbEnvironment(folder)
+  const books = env.byteTable(LEDGER_BOOKS_TABLE)
+  const kept = env.inSnapshot(() => [...env.entriesWithPrefix(books, Buffer.alloc(0))])
+  const keys = kept.map(({ key }) => Buffer.from(key)).filter((key) => /^[uh]/.test(key.toString('latin1')))
+  await env.writeDurably(() => {
+    for (const key of keys) books.remove(key)
+  })
+  await env.close()
+}
+
+t.test('rows of a build that kept no sums of hours are summed up before more come in', async (t) => {
+  const folder = tempFolder(t)
+  const early = fc.sample(call, { seed: 7, numRuns: 400 }).map((row, n) => {
+    const createdAt = NOW - n * 60_000
+    return { ...row, id: newGenerationId(createdAt), createdAt, parts: [] }
+  })
+  const query = {
+    scope: { organizationId: null, only: null },
+    from: 0,
+    to: END,
+    by: ['day', 'model'] as const,
+  }
+  const asked = { ...query, keyHash: null, model: null, provider: null, limit: 1_000 }
+  const first = openLmdbLedger(folder)
+  await write(first, early)
+  const told = await first.usage(asked)
+  t.same(sorted(told), sorted(expectedUsage(early, asked)))
+  await first.close()
+  await forgetHours(folder)
+
+  const ledger = openLmdbLedger(folder)
+  const reader = openLmdbLedger(folder)
+  const page = { ...asked, outcome: null, sessionId: null, before: null, limit: 5 }
+  const refused = new Fault('unavailable', { detail: 'rows of an earlier build are being summed up' })
+  await t.rejects(reader.usage(asked), refused, 'half of it is not told as all of it')
+  await t.rejects(reader.list(page), refused)
+  const late = { ...early[0]!, id: newGenerationId(NOW + 1), createdAt: NOW + 1 }
+  const batch = new LedgerBatch(linesOf([late]), new Map())
+  const to = { segment: 0, offset: 1, done: false }
+  const piece = { journal: 'k', from: { segment: 0, offset: 0 }, batch, to }
+  t.equal(await ledger.append([piece], true).durable, true)
+  const all = sorted(expectedUsage([late, ...early], asked))
+  t.same(sorted(await reader.usage(asked)), all, 'each row counts once')
+  t.equal((await reader.list(page))?.rows[0]?.id, late.id)
+  await ledger.close()
+  await reader.close()
+
+  await forgetHours(folder)
+  const quiet = openLmdbLedger(folder)
+  await quiet.prune({ days: 365, now: NOW })
+  t.same(sorted(await quiet.usage(asked)), all, 'also where nothing comes in')
+  await quiet.close()
+})
 
 t.test('embedded', (t) => {
   suite(t, async () => openLmdbLedger(tempFolder(t)), 40)
