@@ -8,6 +8,15 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['keys?new=key', 'Keys'],
   ['credits', 'Credits'],
   ['audit', 'Audit'],
+  ['workspaces', 'Workspaces'],
+  ['workspaces?new=workspace', 'Workspaces'],
+  ['members', 'Members'],
+  ['members?new=member', 'Members'],
+  ['members/rights?q=member', 'What a role may do'],
+  ['directory', 'Directory'],
+  ['directory?new=connection', 'Directory'],
+  ['organizations', 'Organizations'],
+  ['organizations?new=organization', 'Organizations'],
   ['settings', 'Settings'],
   ['settings?changed=yes', 'Settings'],
   ['tools', 'Tools and plugins'],
@@ -19,21 +28,34 @@ tap.teardown(() => browser.close())
 for (const theme of THEMES) {
   test(`every screen is whole in the ${theme} theme, from narrow to wide`, SKIP, async (t) => {
     const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-    const made = await fetch(`${url}/api/v1/keys`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'nightly', limit: 5, limit_reset: 'monthly' }),
-    })
-    const { data } = (await made.json()) as { data: { hash: string } }
-    const places = [...PLACES, [`keys/${data.hash}`, 'nightly'] as const]
+    const make = async (path: string, body: object): Promise<string> => {
+      const made = await fetch(`${url}/api/v1/${path}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      const { data } = (await made.json()) as { data: { id?: string; hash?: string } }
+      return data.hash ?? data.id!
+    }
+    const records: readonly (readonly [screen: string, id: string, title: string])[] = [
+      ['keys', await make('keys', { name: 'nightly', limit: 5, limit_reset: 'monthly' }), 'nightly'],
+      ['workspaces', await make('workspaces', { name: 'Research' }), 'Research'],
+      ['members', await make('members', { user_name: 'ada@example.com', display_name: 'Ada' }), 'Ada'],
+      ['directory', await make('scim-connections', { name: 'Entra ID' }), 'Entra ID'],
+      ['organizations', await make('organizations', { name: 'Acme', credits: 10 }), 'Acme'],
+    ]
+    const places = [
+      ...PLACES.map(([place, title]) => [place, title, place] as const),
+      ...records.map(([screen, id, title]) => [`${screen}/${id}`, title, `${screen}-one`] as const),
+    ]
     for (const width of WIDTHS) {
       const page = await browser.page(t, url, { theme, width })
       await page.settle('', 'Sign in')
       await page.judge(t, `sign-in at ${width}`)
       await page.picture(`sign-in-${theme}-${width}`)
       await page.signIn()
-      for (const [place, title] of places) {
-        const name = `${place.replace(data.hash, 'one').replace(/[^a-z]+/g, '-')}-${theme}-${width}`
+      for (const [place, title, picture] of places) {
+        const name = `${picture.replace(/[^a-z]+/g, '-')}-${theme}-${width}`
         await page.settle(place, title)
         await page.picture(name)
         await page.judge(t, name)

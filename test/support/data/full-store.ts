@@ -57,6 +57,9 @@ export async function fillStore(folder: string): Promise<void> {
     keys: Array.from({ length: 1_200 }, (_, n) => keyOf(n, { limit: n, createdAt: BEGAN + n })),
   })
   await accounts.changeKey(hashOf(7), (key) => ({ ...key, deletedAt: BEGAN + 1 }))
+  // One that is deleted leaves nothing to carry over.
+  await accounts.addWorkspace(workspaceOf(4, idOf(1)))
+  await accounts.removeWorkspace(idOf(4), BEGAN + 1)
   await federation.issuers.add(issuerOf(1), auditOf(1))
   await federation.policies.add(policyOf(1), auditOf(2))
   await federation.appendAudit(Array.from({ length: 777 }, (_, n) => auditOf(10 + n, { trail: 'issued' })))

@@ -1,0 +1,152 @@
+/** One connection: its address and tokens, the state of the last sync, removals that wait, and its end. */
+import { useState } from 'preact/hooks'
+import { call, ROOT } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Confirm, Dialog } from '../../kit/dialog.tsx'
+import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
+import { Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code, Count, State, Time } from '../../kit/values.tsx'
+import { navigate, to } from '../../shell/location.ts'
+import { tell } from '../../shell/toasts.tsx'
+import { HeldRemovals } from './held-removals.tsx'
+import { Tokens } from './tokens.tsx'
+import { Traffic } from './traffic.tsx'
+import {
+  type Asked,
+  type Connection,
+  connectionPath,
+  type Listed,
+  type Quirk,
+  type Removal,
+  type Token,
+} from './wire.ts'
+
+const UP = { href: to('directory'), title: 'Directory' }
+
+export function ConnectionPage({ id }: { id: string }) {
+  const path = connectionPath(id)
+  const connection = useResource<{ data: Connection }>(path)
+  const tokens = useResource<{ data: readonly Token[] }>(`${path}/tokens`)
+  const asked = useResource<Listed<Asked>>(`${path}/requests?limit=20`)
+  const held = useResource<Listed<Removal>>(`${path}/held?limit=20`)
+  const quirks = useResource<{ data: readonly Quirk[] }>(`${path}/quirks`)
+  const [dialog, setDialog] = useState<'settings' | 'delete' | null>(null)
+  const failed = [connection, tokens, asked, held, quirks].find(({ problem }) => problem !== null)
+  // All at once: what is beneath would move when what is above comes later.
+  if (!connection.data || !tokens.data || !asked.data || !held.data || !quirks.data) {
+    return (
+      <Page title="Connection" up={UP}>
+        {failed && <ProblemNote problem={failed.problem!} retry={failed.reload} />}
+      </Page>
+    )
+  }
+  const { name, held_share, held_from } = connection.data.data
+  const [last] = asked.data.data
+  const close = (): void => setDialog(null)
+  return (
+    <Page
+      title={name}
+      up={UP}
+      beside={<SyncState last={last} hasTokens={tokens.data.data.length > 0} />}
+      actions={
+        <>
+          <button type="button" onClick={() => setDialog('settings')}>
+            Change
+          </button>
+          <button type="button" class="danger" onClick={() => setDialog('delete')}>
+            Disconnect
+          </button>
+        </>
+      }
+    >
+      <Figures
+        rows={[
+          ['Last request', last ? <Time key="last" at={last.at} /> : <span key="last">none yet</span>],
+          ['Requests kept', <Count key="asked" value={asked.data.total_count} />],
+          ['Removals that wait', <Count key="held" value={held.data.total_count} />],
+        ]}
+      />
+      <div class="columns">
+        <Tokens path={path} tokens={tokens.data.data} changed={tokens.reload} />
+        <Section title="Address" lead="The identity provider asks for it as its tenant or base URL.">
+          <Code text={`${window.location.origin}${ROOT}api/v1/scim/v2`} label="Copy the address" />
+        </Section>
+      </div>
+      <HeldRemovals path={path} held={held.data} changed={held.reload} />
+      <Traffic asked={asked.data} quirks={quirks.data.data} />
+      {dialog === 'settings' && (
+        <Dialog title={`Change ${name}`} close={close}>
+          <Form
+            submit="Save"
+            cancel={close}
+            send={(fields) =>
+              call<{ data: Connection }>('PATCH', path, {
+                body: {
+                  name: textIn(fields, 'name'),
+                  held_share: (numberIn(fields, 'held_percent') ?? 0) / 100,
+                  held_from: numberIn(fields, 'held_from'),
+                },
+              })
+            }
+            done={(answer) => {
+              connection.put(answer)
+              close()
+            }}
+          >
+            <Field label="Name" name="name" maxLength={256} defaultValue={name} autofocus />
+            <div class="fields">
+              <Field
+                label="Hold removals beyond"
+                name="held_percent"
+                type="number"
+                min="0"
+                max="100"
+                step="any"
+                unit="%"
+                hint="Of a group, within an hour."
+                defaultValue={held_share * 100}
+              />
+              <Field
+                label="But never up to"
+                name="held_from"
+                type="number"
+                min="1"
+                step="1"
+                hint="Removals, however small the group."
+                defaultValue={held_from}
+              />
+            </div>
+          </Form>
+        </Dialog>
+      )}
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Disconnect ${name}?`}
+          submit="Disconnect"
+          send={() => call('DELETE', path)}
+          done={() => {
+            tell(`${name} is disconnected`)
+            navigate(to('directory'))
+          }}
+          close={close}
+        >
+          Its tokens end, its groups go, and the people it has delivered lose access for good: their keys and
+          sessions are refused from then on.
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+/** How the last thing went that the identity provider has asked. */
+function SyncState({ last, hasTokens }: { last: Asked | undefined; hasTokens: boolean }) {
+  if (!hasTokens) return <State is="attention">no token</State>
+  if (last === undefined) return <State is="quiet">waits for its first request</State>
+  // What is not there and what has not changed are everyday answers of a sync.
+  const isGood = last.status < 400 || last.status === 404 || last.status === 412
+  return isGood ? (
+    <State is="good">in sync</State>
+  ) : (
+    <State is="bad">{`last answer was ${last.status}`}</State>
+  )
+}

@@ -1,0 +1,86 @@
+/** The directory: its connections, what its groups give, and the page of one connection. */
+import { call } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Icon } from '../../kit/icon.tsx'
+import { Empty, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Id, Time } from '../../kit/values.tsx'
+import { navigate, place, setQuery, to } from '../../shell/location.ts'
+import type { ScreenProps } from '../screen.ts'
+import { ConnectionPage } from './connection-page.tsx'
+import { Mappings } from './mappings.tsx'
+import {
+  CONNECTIONS,
+  type Connection,
+  GROUPS,
+  type Group,
+  type Listed,
+  MAPPINGS,
+  type Mapping,
+} from './wire.ts'
+
+export function Screen({ id }: ScreenProps) {
+  return id === null ? <DirectoryOverview /> : <ConnectionPage id={id} />
+}
+
+const COLUMNS: readonly Column<Connection>[] = [
+  { title: 'Name', cell: ({ id, name }) => <a href={to('directory', id)}>{name}</a> },
+  { title: 'Id', from: 'medium', cell: ({ id }) => <Id id={id} /> },
+  { title: 'Connected', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
+]
+
+function DirectoryOverview() {
+  const connections = useResource<Listed<Connection>>(`${CONNECTIONS}?limit=100`)
+  const mappings = useResource<Listed<Mapping>>(`${MAPPINGS}?limit=100`)
+  const groups = useResource<Listed<Group>>(GROUPS)
+  const failed = [connections, mappings, groups].find(({ problem }) => problem !== null)
+  const close = (): void => setQuery({ new: null })
+  return (
+    <Page
+      title="Directory"
+      lead="An identity provider delivers people and groups by SCIM; a mapping gives the members of a group a role in a workspace."
+      actions={
+        <button type="button" class="primary" onClick={() => setQuery({ new: 'connection' })}>
+          <Icon name="plus" /> Connect a directory
+        </button>
+      }
+    >
+      {failed && <ProblemNote problem={failed.problem!} retry={failed.reload} />}
+      {connections.data && mappings.data && groups.data && (
+        <>
+          <Section title="Connections" lead="Each has its own tokens, and none sees the people of another.">
+            <Table
+              caption="Connections"
+              columns={COLUMNS}
+              rows={connections.data.data}
+              keyOf={({ id }) => id}
+              empty={
+                <Empty title="No directory is connected">
+                  Connect Microsoft Entra ID, Okta or another one that speaks SCIM 2.0; its address and a
+                  token are shown then.
+                </Empty>
+              }
+            />
+          </Section>
+          <Mappings mappings={mappings.data} groups={groups.data} changed={mappings.reload} />
+        </>
+      )}
+      {place.value.query.get('new') === 'connection' && (
+        <Dialog title="Connect a directory" close={close}>
+          <Form
+            submit="Connect"
+            cancel={close}
+            send={(fields) =>
+              call<{ data: Connection }>('POST', CONNECTIONS, { body: { name: textIn(fields, 'name') } })
+            }
+            done={({ data }) => navigate(to('directory', data.id))}
+          >
+            <Field label="Name" name="name" maxLength={256} hint="As Entra ID or Okta." autofocus />
+          </Form>
+        </Dialog>
+      )}
+    </Page>
+  )
+}

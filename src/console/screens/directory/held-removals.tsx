@@ -1,0 +1,63 @@
+/** Removals from groups that take no role away until somebody approves them. */
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { Confirm } from '../../kit/dialog.tsx'
+import { Section } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Id, Time } from '../../kit/values.tsx'
+import { to } from '../../shell/location.ts'
+import { tell } from '../../shell/toasts.tsx'
+import type { Listed, Removal } from './wire.ts'
+
+const COLUMNS: readonly Column<Removal>[] = [
+  { title: 'Member', cell: ({ member_id }) => <Id id={member_id} href={to('members', member_id)} /> },
+  { title: 'Group', from: 'medium', cell: ({ scim_group_id }) => <Id id={scim_group_id} /> },
+  { title: 'Removed', cell: ({ removed_at }) => <Time at={removed_at} /> },
+]
+
+interface HeldRemovalsProps {
+  /** Of the connection. */
+  readonly path: string
+  readonly held: Listed<Removal>
+  readonly changed: () => void
+}
+
+export function HeldRemovals({ path, held, changed }: HeldRemovalsProps) {
+  const [isApproving, setApproving] = useState(false)
+  const count = held.total_count.toLocaleString('en-US')
+  if (held.total_count === 0) return null
+  return (
+    <Section
+      title="Removals that wait"
+      lead={`The directory has removed more people from groups than is usual: ${count} keep what the group gives until it is approved here, or until the directory puts them back.`}
+      actions={
+        <button type="button" class="danger" onClick={() => setApproving(true)}>
+          Approve all
+        </button>
+      }
+    >
+      <Table
+        caption="Removals that wait"
+        columns={COLUMNS}
+        rows={held.data}
+        keyOf={({ scim_group_id, member_id }) => `${scim_group_id} ${member_id}`}
+        empty={null}
+      />
+      {isApproving && (
+        <Confirm
+          title="Approve all removals?"
+          submit="Approve"
+          send={() => call('POST', `${path}/held/approve`, { body: {} })}
+          done={() => {
+            tell('The removals count')
+            setApproving(false)
+            changed()
+          }}
+          close={() => setApproving(false)}
+        >
+          {`${count} removals take effect at once: what the group gave is gone from the next call on.`}
+        </Confirm>
+      )}
+    </Section>
+  )
+}

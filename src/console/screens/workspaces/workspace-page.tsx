@@ -1,0 +1,151 @@
+/** One workspace: what belongs to it, its name, and its end. */
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Confirm, Dialog } from '../../kit/dialog.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Facts, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Id, Time } from '../../kit/values.tsx'
+import { navigate, to } from '../../shell/location.ts'
+import { loadSession, may } from '../../shell/session.ts'
+import { tell } from '../../shell/toasts.tsx'
+import { type KeysOfWorkspace, keysOf, type Workspace, workspacePath } from './wire.ts'
+
+const UP = { href: to('workspaces'), title: 'Workspaces' }
+
+export function WorkspacePage({ id }: { id: string }) {
+  const { data, problem, reload, put } = useResource<{ data: Workspace }>(workspacePath(id))
+  const keys = useResource<KeysOfWorkspace>(keysOf(id))
+  const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null)
+  const failed = problem ?? keys.problem
+  if (data === undefined || keys.data === undefined) {
+    return (
+      <Page title="Workspace" up={UP}>
+        {failed && <ProblemNote problem={failed} retry={problem ? reload : keys.reload} />}
+      </Page>
+    )
+  }
+  const workspace = data.data
+  const close = (): void => setDialog(null)
+  return (
+    <Page
+      title={workspace.name}
+      up={UP}
+      actions={
+        may('management') && (
+          <>
+            <button type="button" onClick={() => setDialog('rename')}>
+              Rename
+            </button>
+            <button type="button" class="danger" onClick={() => setDialog('delete')}>
+              Delete
+            </button>
+          </>
+        )
+      }
+    >
+      <div class="columns">
+        <Section title="Keys" lead={<KeysSentence of={keys.data} />}>
+          <div class="actions">
+            <a class="button" href={to('keys', null, { workspace: id })}>
+              Its keys
+            </a>
+            {may('admin') && (
+              <a class="button" href={to('members', null, { workspace: id })}>
+                Its members
+              </a>
+            )}
+          </div>
+        </Section>
+        <Section title="About">
+          <Facts
+            rows={[
+              ['Id', <Id key="id" id={workspace.id} />],
+              ['Created', <Time key="created" at={workspace.created_at} />],
+            ]}
+          />
+        </Section>
+      </div>
+      {dialog === 'rename' && (
+        <Dialog title="Rename the workspace" close={close}>
+          <Form
+            submit="Rename"
+            cancel={close}
+            send={(fields) =>
+              call<{ data: Workspace }>('PATCH', workspacePath(id), {
+                body: { name: textIn(fields, 'name') },
+              })
+            }
+            done={(answer) => {
+              put(answer)
+              close()
+              void loadSession()
+            }}
+          >
+            <Field label="Name" name="name" maxLength={256} defaultValue={workspace.name} autofocus />
+          </Form>
+        </Dialog>
+      )}
+      {dialog === 'delete' && keys.data.data.length > 0 && (
+        <KeptByKeys of={workspace} keys={keys.data} close={close} />
+      )}
+      {dialog === 'delete' && keys.data.data.length === 0 && (
+        <Confirm
+          title={`Delete ${workspace.name}?`}
+          submit="Delete"
+          send={() => call('DELETE', workspacePath(id))}
+          done={() => {
+            tell(`${workspace.name} is deleted`)
+            void loadSession()
+            navigate(to('workspaces'))
+          }}
+          close={close}
+        >
+          No key belongs to it any more. What models remembered in it is deleted with it; what its keys have
+          spent stays in the ledger. Files, provider keys and roles in it would have to go first, and the
+          server says so.
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+/** As many names as a sentence bears. */
+const NAMED = 5
+
+function KeysSentence({ of: { data } }: { of: KeysOfWorkspace }) {
+  if (data.length === 0) return <>No key belongs to this workspace.</>
+  const names = data.slice(0, NAMED).map(({ name }) => name)
+  return (
+    <>
+      {names.join(', ')}
+      {data.length > NAMED && ' and more'}
+    </>
+  )
+}
+
+interface KeptByKeysProps {
+  readonly of: Workspace
+  readonly keys: KeysOfWorkspace
+  readonly close: () => void
+}
+
+/** A workspace never takes keys with it: they would stop working without a word. */
+function KeptByKeys({ of: { id, name }, keys, close }: KeptByKeysProps) {
+  return (
+    <Dialog title={`${name} has keys`} close={close}>
+      <Note is="attention">
+        A workspace with keys is not deleted, so that no program stops without a word. Delete its keys first:{' '}
+        <KeysSentence of={keys} />.
+      </Note>
+      <div class="form-actions">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <a class="button primary" href={to('keys', null, { workspace: id })}>
+          Its keys
+        </a>
+      </div>
+    </Dialog>
+  )
+}
