@@ -1,18 +1,11 @@
 /** Organizations, workspaces, members and directories, as an operator and a manager make and change them. */
 import tap, { type Test, test } from 'tap'
+import type { Json } from '../support/servers/gateway-server.js'
 import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
 import { ConsoleBrowser, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
 tap.teardown(() => browser.close())
-
-interface Answer {
-  readonly status: number
-  readonly json: {
-    readonly data?: any
-    readonly key?: string
-  }
-}
 
 /** A server, a page that has signed in at a place, and the API beside it. */
 async function at(t: Test, place: string) {
@@ -20,7 +13,12 @@ async function at(t: Test, place: string) {
   const console = await browser.page(t, url)
   await console.open(place)
   await console.signIn()
-  const call = async (method: string, path: string, body?: object, key = MANAGEMENT_KEY): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: object,
+    key = MANAGEMENT_KEY,
+  ): Promise<{ status: number; json: Json }> => {
     const answer = await fetch(`${url}${path.startsWith('/') ? path : `/api/v1/${path}`}`, {
       method,
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -145,7 +143,7 @@ test('a directory is connected, delivers a group that gives a role, and is disco
   await page.getByRole('button', { name: 'I have copied it' }).click()
   t.notOk((await page.content()).includes(token), 'shown once')
   const scim = async (method: string, path: string, body: object) =>
-    (await call(method, `/api/v1/scim/v2/${path}`, body, token)).json as { id: string }
+    (await call(method, `/api/v1/scim/v2/${path}`, body, token)).json
   const user = await scim('POST', 'Users', {
     schemas: [`${CORE}User`],
     userName: 'ada@example.com',
