@@ -1,6 +1,6 @@
 /** Directories, their groups and what groups give, as the API tells them; only what is shown. */
 
-export type Role = 'admin' | 'member'
+type Role = 'admin' | 'member'
 
 export interface Connection {
   readonly id: string

@@ -1,6 +1,6 @@
 /** Members and their roles as the API tells them; only what is shown. */
 
-export type Role = 'admin' | 'member'
+type Role = 'admin' | 'member'
 
 export interface Member {
   readonly id: string
