@@ -4,8 +4,8 @@ import { call, ROOT } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Confirm, Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
-import { Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code, Count, State, Time } from '../../kit/values.tsx'
+import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code, Count, Id, State, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
 import { HeldRemovals } from './held-removals.tsx'
@@ -59,17 +59,23 @@ export function ConnectionPage({ id }: { id: string }) {
         </>
       }
     >
-      <Figures
-        rows={[
-          ['Last request', last ? <Time key="last" at={last.at} /> : <span key="last">none yet</span>],
-          ['Requests kept', <Count key="asked" value={asked.data.total_count} />],
-          ['Removals that wait', <Count key="held" value={held.data.total_count} />],
-        ]}
-      />
       <div class="columns">
         <Tokens path={path} tokens={tokens.data.data} changed={tokens.reload} />
-        <Section title="Address" lead="The identity provider asks for it as its tenant or base URL.">
+        <Section
+          title="About"
+          lead="The address that the identity provider asks for, as its tenant or base URL:"
+        >
           <Code text={`${window.location.origin}${ROOT}api/v1/scim/v2`} label="Copy the address" />
+          <Facts
+            rows={[
+              ['Last request', <Time key="last" at={last?.at ?? null} />],
+              ['Requests kept', <Count key="asked" value={asked.data.total_count} />],
+              ['Removals held', <Count key="held" value={held.data.total_count} />],
+              ['Held beyond', `${Math.round(held_share * 1000) / 10} % of a group, never up to ${held_from}`],
+              ['Id', <Id key="id" id={id} />],
+              ['Connected', <Time key="connected" at={connection.data.data.created_at} />],
+            ]}
+          />
         </Section>
       </div>
       <HeldRemovals path={path} held={held.data} changed={held.reload} />
@@ -104,7 +110,7 @@ export function ConnectionPage({ id }: { id: string }) {
                 step="any"
                 unit="%"
                 hint="Of a group, within an hour."
-                defaultValue={held_share * 100}
+                defaultValue={Math.round(held_share * 1000) / 10}
               />
               <Field
                 label="But never up to"

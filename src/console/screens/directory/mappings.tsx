@@ -26,10 +26,13 @@ export function Mappings({ mappings, groups, changed }: MappingsProps) {
   const columns: readonly Column<Mapping>[] = [
     { title: 'Group', cell: nameOf },
     {
-      title: 'Workspace',
-      cell: ({ workspace_id }) => <a href={to('workspaces', workspace_id)}>{workspaceName(workspace_id)}</a>,
+      title: 'Gives',
+      cell: ({ role, workspace_id }) => (
+        <>
+          {role} in <a href={to('workspaces', workspace_id)}>{workspaceName(workspace_id)}</a>
+        </>
+      ),
     },
-    { title: 'Role', cell: ({ role }) => role },
     { title: 'Changed', from: 'wide', cell: ({ updated_at }) => <Time at={updated_at} dayOnly /> },
     {
       title: 'Actions',

@@ -21,9 +21,9 @@ export function Tokens({ path, tokens, changed }: TokensProps) {
   const [made, setMade] = useState<CreatedToken | null>(null)
   const [ending, setEnding] = useState<Token | null>(null)
   const columns: readonly Column<Token>[] = [
-    { title: 'Token', cell: ({ label }) => <code>{label}</code> },
-    { title: 'Last use', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-    { title: 'Expires', from: 'medium', cell: ({ expires_at }) => <Time at={expires_at} dayOnly /> },
+    { title: 'Token', cell: ({ label }) => <code class="figure">{label}</code> },
+    { title: 'Last use', from: 'medium', cell: ({ last_used_at }) => <Time at={last_used_at} dayOnly /> },
+    { title: 'Expires', from: 'wide', cell: ({ expires_at }) => <Time at={expires_at} dayOnly /> },
     {
       title: 'Actions',
       align: 'end',

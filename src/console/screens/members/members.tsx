@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Member>[] = [
     cell: ({ id, user_name, display_name }) => (
       <a class="two-lines" href={to('members', id)}>
         {display_name ?? user_name}
-        <span class="soft small">{user_name}</span>
+        {display_name !== null && <code class="soft">{user_name}</code>}
       </a>
     ),
   },
@@ -38,6 +38,7 @@ const COLUMNS: readonly Column<Member>[] = [
   },
   {
     title: 'Roles',
+    from: 'medium',
     cell: ({ roles }) =>
       roles.length === 0 ? (
         <span class="soft">none</span>

@@ -6,21 +6,24 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { State } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 
+interface Access {
+  readonly level: string
+  readonly callers: readonly string[]
+}
+
 interface Operation {
   readonly summary?: string
-  readonly 'x-access'?: { readonly level: string; readonly callers: readonly string[] }
+  readonly 'x-access'?: Access
 }
 
 interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-interface Right {
+interface Right extends Access {
   readonly method: string
   readonly path: string
   readonly summary: string
-  readonly level: string
-  readonly callers: readonly string[]
 }
 
 const CALLERS = [
@@ -105,7 +108,12 @@ export function RightsPage() {
 function rightsOf({ paths }: ApiDocument): Right[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { summary = '', 'x-access': access }]) =>
-      access === undefined ? [] : [{ method: method.toUpperCase(), path, summary, ...access }],
+      access === undefined ? [] : [{ method: method.toUpperCase(), path, summary, ...open(access) }],
     ),
   )
+}
+
+/** What is open without a credential is open to everybody with one. */
+function open({ level, callers }: Access): Access {
+  return { level, callers: level === 'anyone' ? CALLERS.map(([caller]) => caller) : callers }
 }

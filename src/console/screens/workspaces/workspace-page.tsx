@@ -45,17 +45,24 @@ export function WorkspacePage({ id }: { id: string }) {
       }
     >
       <div class="columns">
-        <Section title="Keys" lead={<KeysSentence of={keys.data} />}>
-          <div class="actions">
-            <a class="button" href={to('keys', null, { workspace: id })}>
-              Its keys
-            </a>
-            {may('admin') && (
-              <a class="button" href={to('members', null, { workspace: id })}>
-                Its members
+        <Section
+          title="Keys"
+          actions={
+            <>
+              <a class="button" href={to('keys', null, { workspace: id })}>
+                Its keys
               </a>
-            )}
-          </div>
+              {may('admin') && (
+                <a class="button" href={to('members', null, { workspace: id })}>
+                  Its members
+                </a>
+              )}
+            </>
+          }
+        >
+          <p class="soft">
+            <KeysSentence of={keys.data} />
+          </p>
         </Section>
         <Section title="About">
           <Facts

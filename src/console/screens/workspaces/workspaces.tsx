@@ -18,18 +18,23 @@ export function Screen({ id }: ScreenProps) {
   return id === null ? <WorkspaceList /> : <WorkspacePage id={id} />
 }
 
-const COLUMNS: readonly Column<Workspace>[] = [
+/** Management has no role in a workspace: it has them all. */
+const columns = (): readonly Column<Workspace>[] => [
   { title: 'Name', cell: ({ id, name }) => <a href={to('workspaces', id)}>{name}</a> },
-  { title: 'You are', cell: ({ id }) => roleHere(id) },
+  ...(may('management') ? [] : [{ title: 'Your role', cell: ({ id }: Workspace) => roleIn(id) }]),
   { title: 'Keys', cell: ({ id }) => <a href={to('keys', null, { workspace: id })}>its keys</a> },
+  ...(may('admin') ? [MEMBERS] : []),
   { title: 'Id', from: 'medium', cell: ({ id }) => <Id id={id} /> },
   { title: 'Created', from: 'wide', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
 ]
 
-function roleHere(id: string): string {
-  const { kind, workspaces } = session.value!
-  if (kind === 'management') return 'its management'
-  return workspaces.find((each) => each.id === id)?.role ?? 'nobody'
+const MEMBERS: Column<Workspace> = {
+  title: 'Members',
+  cell: ({ id }) => <a href={to('members', null, { workspace: id })}>its members</a>,
+}
+
+function roleIn(id: string): string {
+  return session.value!.workspaces.find((each) => each.id === id)?.role ?? 'none'
 }
 
 function WorkspaceList() {
@@ -51,7 +56,7 @@ function WorkspaceList() {
       {(data || !problem) && (
         <Table
           caption="Workspaces"
-          columns={COLUMNS}
+          columns={columns()}
           rows={data?.data}
           keyOf={({ id }) => id}
           empty={<Empty title="No workspace is open to you">An admin gives you a role in one.</Empty>}
