@@ -185,4 +185,45 @@ test('a directory is connected, delivers a group that gives a role, and is disco
   t.same(console.problems, [])
 })
 
+test('removals that are more than usual wait on the screen until they are approved', SKIP, async (t) => {
+  const { console, page, call } = await at(t, 'directory')
+  const connection = (await call('POST', 'scim-connections', { name: 'Okta' })).json.data.id
+  const { token } = (await call('POST', `scim-connections/${connection}/tokens`, {})).json
+  const scim = async (method: string, path: string, body: object) =>
+    (await call(method, `/api/v1/scim/v2/${path}`, body, token)).json
+  const people: string[] = []
+  for (const userName of ['ada', 'bob', 'eve'])
+    people.push((await scim('POST', 'Users', { schemas: [`${CORE}User`], userName, active: true })).id)
+  const group = await scim('POST', 'Groups', {
+    schemas: [`${CORE}Group`],
+    displayName: 'Developers',
+    members: people.map((value) => ({ value })),
+  })
+  const workspace = (await call('GET', 'workspaces')).json.data[0].id
+  const gives = { scim_group_id: group.id, workspace_id: workspace, role: 'member' }
+  await call('POST', 'scim/group-mappings', gives)
+
+  await page.goto(page.url().replace(/directory.*/, `directory/${connection}`))
+  await page.getByRole('button', { name: 'Change' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Hold removals beyond').fill('10')
+  await dialog.getByLabel('But never up to').fill('1')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('10 % of a group, never up to 1', { exact: true }).waitFor()
+  await scim('PATCH', `Groups/${group.id}`, {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+    Operations: [{ op: 'remove', path: 'members' }],
+  })
+  const withRole = async () => (await call('GET', `members?workspace_id=${workspace}`)).json.total_count
+  t.ok((await withRole()) > 0, 'they keep it')
+  await page.reload()
+  await page.getByRole('heading', { level: 2, name: 'Removals that wait' }).waitFor()
+  await page.getByRole('button', { name: 'Approve all' }).click()
+  await dialog.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('The removals count', { exact: true }).waitFor()
+  await page.getByRole('heading', { level: 2, name: 'Removals that wait' }).waitFor({ state: 'detached' })
+  t.equal(await withRole(), 0)
+  t.same(console.problems, [])
+})
+
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0:'

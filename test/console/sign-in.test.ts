@@ -43,6 +43,8 @@ test('a session that has ended leads to the sign-in, which says so, and back', S
   const { page } = console
   await console.open('keys')
   await console.signIn()
+  // What is still being loaded would find the session ended before anything is clicked.
+  await console.settle('keys', 'Keys')
   const authorization = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
   const sessions = await fetch(`${url}/api/v1/sessions`, { headers: authorization })
   const { data } = (await sessions.json()) as { data: { id: string }[] }
