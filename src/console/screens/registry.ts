@@ -61,6 +61,22 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./organizations/organizations.tsx')).Screen,
   },
   {
+    path: 'generations',
+    title: 'Generations',
+    group: 'Observe',
+    icon: 'list',
+    access: 'member',
+    load: async () => (await import('./generations/generations.tsx')).Screen,
+  },
+  {
+    path: 'usage',
+    title: 'Usage',
+    group: 'Observe',
+    icon: 'chart',
+    access: 'member',
+    load: async () => (await import('./usage/usage.tsx')).Screen,
+  },
+  {
     path: 'tools',
     title: 'Tools and plugins',
     group: 'Machine',

@@ -1,0 +1,228 @@
+/** One call: where its time went, who was asked, and the money. */
+import { useResource } from '../../api/resource.ts'
+import { Facts, Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Code, Count, Id, Money, Time } from '../../kit/values.tsx'
+import { to } from '../../shell/location.ts'
+import { workspaceName } from '../../shell/session.ts'
+import { OutcomeState } from './outcome.tsx'
+import { Waterfall } from './waterfall.tsx'
+import { type Candidate, type Generation, generationPath, type LostAttempt, type Part } from './wire.ts'
+
+const UP = { href: to('generations'), title: 'Generations' }
+
+export function GenerationPage({ id }: { id: string }) {
+  const { data, problem, reload } = useResource<{ data: Generation }>(generationPath(id))
+  if (data === undefined) {
+    return (
+      <Page title="Generation" up={UP}>
+        {problem && <ProblemNote problem={problem} retry={reload} />}
+      </Page>
+    )
+  }
+  const of = data.data
+  const { outcome, phases } = of
+  return (
+    <Page title={of.model || of.requested} up={UP} beside={<OutcomeState of={{ outcome, fault: null }} />}>
+      {of.fault !== null && (
+        <Note is={outcome === 'failed' ? 'bad' : 'attention'}>
+          <p>
+            It ended by the fault <code>{of.fault}</code>.
+          </p>
+        </Note>
+      )}
+      <Figures
+        rows={[
+          ['Cost', <Money key="cost" dollars={of.total_cost} />],
+          ['Tokens in', <Count key="in" value={of.tokens_prompt ?? 0} />],
+          ['Tokens out', <Count key="out" value={of.tokens_completion ?? 0} />],
+          ['First event', <Milliseconds key="first" value={phases.first_event} />],
+          ['Took', <Milliseconds key="total" value={phases.total} />],
+        ]}
+      />
+      <Section title="Where the time went">
+        <Waterfall of={of} />
+      </Section>
+      <div class="columns">
+        <div class="stack">
+          {of.rows.length > 0 && (
+            <Section
+              title="Turns, tools and plugins"
+              lead="Each with its own money; together they are the cost."
+            >
+              <Table caption="Turns" columns={PARTS} rows={of.rows} keyOf={(row) => row.id} empty={null} />
+            </Section>
+          )}
+          {of.lost_attempts.length > 0 && (
+            <Section
+              title="Attempts that came to nothing"
+              lead="Nobody was charged for them; their provider may ask for it."
+            >
+              <Table
+                caption="Lost attempts"
+                columns={LOST}
+                rows={of.lost_attempts}
+                keyOf={(row) => `${of.lost_attempts.indexOf(row)}`}
+                empty={null}
+              />
+            </Section>
+          )}
+          <Candidates of={of} />
+          <Section title="Money">
+            <Facts
+              rows={[
+                ['Charged', <Money key="charged" dollars={of.total_cost} />],
+                [
+                  'The provider asks',
+                  <span key="upstream">
+                    <Money dollars={of.upstream_cost} />{' '}
+                    <span class="unit">
+                      {of.upstream_cost_basis === 'exact' ? 'by its figures' : 'estimated'}
+                    </span>
+                  </span>,
+                ],
+                ['Paid by', of.is_byok ? 'the caller’s own account at the provider' : 'credits'],
+                ['Cache discount', of.cache_discount !== null && <Money dollars={of.cache_discount} />],
+                ['Cached tokens', <Count key="cached" value={of.native_tokens_cached ?? 0} />],
+                ['Reasoning tokens', <Count key="reasoning" value={of.native_tokens_reasoning ?? 0} />],
+                ['Tokens counted', of.estimated ? 'here, the provider sent no figures' : 'by the provider'],
+                ['Prices', of.price_version && <code key="prices">{of.price_version}</code>],
+              ].map(([name, value]) => [name as string, value === false ? null : value] as const)}
+            />
+          </Section>
+          <Section title="Read it from a program">
+            <Code
+              text={`curl '${window.location.origin}/${generationPath(of.id)}' -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY"`}
+              label="Copy the command"
+            />
+          </Section>
+        </div>
+        <About of={of} />
+      </div>
+    </Page>
+  )
+}
+
+function About({ of }: { of: Generation }) {
+  return (
+    <Section title="About">
+      <Facts
+        rows={[
+          ['Id', <Id key="id" id={of.id} />],
+          ['Began', <Time key="began" at={of.created_at} />],
+          ['Asked for', of.requested],
+          ['Answered by', of.provider_name || null],
+          ['Key', <Id key="key" id={of.key_hash} href={to('keys', of.key_hash)} />],
+          ['Workspace', of.workspace_id && workspaceName(of.workspace_id)],
+          [
+            'Session',
+            of.session_id && (
+              <a key="session" href={to('generations', null, { session: of.session_id })}>
+                {of.session_id}
+              </a>
+            ),
+          ],
+          ['Ended with', of.finish_reason],
+          ['Streamed', of.streamed ? 'yes' : 'no'],
+          ['Operation', of.api_type],
+          ['Region', of.region],
+          ['User', of.external_user],
+          ['Program', of.title ?? of.user_agent],
+          ['Configuration', of.config_version && <code key="version">{of.config_version}</code>],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function Candidates({ of: { candidates, unlisted_candidates } }: { of: Generation }) {
+  if (candidates.length === 0) return null
+  return (
+    <Section
+      title="Who could have answered"
+      lead={unlisted_candidates > 0 ? `${unlisted_candidates} more are not told.` : undefined}
+    >
+      <Table
+        caption="Candidates"
+        columns={CANDIDATES}
+        rows={candidates}
+        keyOf={(row) => `${candidates.indexOf(row)}`}
+        empty={null}
+      />
+    </Section>
+  )
+}
+
+const CANDIDATES: readonly Column<Candidate>[] = [
+  { title: 'Order', cell: ({ place }) => place ?? <span class="soft">excluded</span> },
+  {
+    title: 'Endpoint',
+    cell: ({ provider_name, model }) => (
+      <span class="two-lines">
+        {provider_name}
+        <span class="soft small">{model}</span>
+      </span>
+    ),
+  },
+  {
+    title: 'Chance',
+    align: 'end',
+    from: 'medium',
+    cell: ({ probability }) =>
+      probability === null ? (
+        <span class="soft">none drawn</span>
+      ) : (
+        <Count value={Math.round(probability * 100)} unit="%" />
+      ),
+  },
+  { title: 'Why', cell: ({ why }) => <span class="soft">{why.join(', ')}</span> },
+]
+
+const PARTS: readonly Column<Part>[] = [
+  {
+    title: 'Part',
+    cell: ({ kind, name }) => (
+      <span class="two-lines">
+        {name}
+        <span class="soft small">{kind}</span>
+      </span>
+    ),
+  },
+  { title: 'Outcome', cell: (row) => <OutcomeState of={row} /> },
+  {
+    title: 'Took',
+    align: 'end',
+    from: 'medium',
+    cell: (row) => <Milliseconds value={row.generation_time} />,
+  },
+  { title: 'Tokens in', align: 'end', from: 'wide', cell: (row) => <Count value={row.tokens_prompt} /> },
+  { title: 'Tokens out', align: 'end', from: 'wide', cell: (row) => <Count value={row.tokens_completion} /> },
+  { title: 'Charged', align: 'end', cell: ({ charged }) => <Money dollars={charged} /> },
+]
+
+const LOST: readonly Column<LostAttempt>[] = [
+  {
+    title: 'Endpoint',
+    cell: ({ provider_name, model }) => (
+      <span class="two-lines">
+        {provider_name}
+        <span class="soft small">{model}</span>
+      </span>
+    ),
+  },
+  { title: 'Fault', cell: ({ error }) => <code>{error}</code> },
+  {
+    title: 'May be asked',
+    align: 'end',
+    cell: ({ upstream_cost, upstream_cost_basis }) => (
+      <span>
+        <Money dollars={upstream_cost} />
+        {upstream_cost_basis === 'estimated' && <span class="unit"> estimated</span>}
+      </span>
+    ),
+  },
+]
+
+function Milliseconds({ value }: { value: number | null }) {
+  return value === null ? <span class="soft">none</span> : <Count value={value} unit="ms" />
+}

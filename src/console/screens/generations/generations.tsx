@@ -1,0 +1,180 @@
+/** Generations: the ledger in pages, the newest first, and the page of one call. */
+import { useMemo } from 'preact/hooks'
+import { queryOf } from '../../api/call.ts'
+import { usePages, useResource } from '../../api/resource.ts'
+import { Field, Select, textIn } from '../../kit/form.tsx'
+import { Icon } from '../../kit/icon.tsx'
+import { Empty, Page } from '../../kit/page.tsx'
+import { type Column, PagedTable } from '../../kit/table.tsx'
+import { Count, Money, Time } from '../../kit/values.tsx'
+import { place, setQuery, to } from '../../shell/location.ts'
+import { session } from '../../shell/session.ts'
+import type { ScreenProps } from '../screen.ts'
+import { GenerationPage } from './generation-page.tsx'
+import { OUTCOMES, OutcomeState } from './outcome.tsx'
+import { GENERATIONS, type Listed } from './wire.ts'
+
+export function Screen({ id }: ScreenProps) {
+  return id === null ? <GenerationList /> : <GenerationPage key={id} id={id} />
+}
+
+const COLUMNS: readonly Column<Listed>[] = [
+  {
+    title: 'Time',
+    cell: ({ id, created_at }) => (
+      <a href={to('generations', id)}>
+        <Time at={created_at} />
+      </a>
+    ),
+  },
+  {
+    title: 'Model',
+    cell: ({ model, requested, provider }) => (
+      <span class="two-lines">
+        {model || requested}
+        <span class="soft small">{provider || 'nobody asked'}</span>
+      </span>
+    ),
+  },
+  { title: 'Outcome', cell: (row) => <OutcomeState of={row} /> },
+  {
+    title: 'Key',
+    from: 'medium',
+    cell: ({ key_hash, key_name }) => <a href={to('keys', key_hash)}>{key_name ?? key_hash.slice(0, 8)}</a>,
+  },
+  { title: 'Tokens in', align: 'end', from: 'wide', cell: (row) => <Count value={row.prompt_tokens} /> },
+  { title: 'Tokens out', align: 'end', from: 'wide', cell: (row) => <Count value={row.completion_tokens} /> },
+  {
+    title: 'First event',
+    align: 'end',
+    from: 'wide',
+    cell: ({ first_event_ms: ms }) =>
+      ms === null ? <span class="soft">none</span> : <Count value={ms} unit="ms" />,
+  },
+  {
+    title: 'Took',
+    align: 'end',
+    from: 'medium',
+    cell: ({ duration_ms }) => <Count value={duration_ms} unit="ms" />,
+  },
+  { title: 'Cost', align: 'end', cell: ({ cost, byok_cost }) => <Money dollars={cost + byok_cost} /> },
+]
+
+const FILTERS = ['from', 'to', 'key', 'model', 'provider', 'outcome', 'session'] as const
+/** What is typed, and applied together. */
+const TYPED = ['from', 'to', 'model', 'provider', 'session'] as const
+
+function GenerationList() {
+  const { query } = place.value
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]))
+  const isFiltered = FILTERS.some((name) => query.has(name))
+  const organization_id = session.value!.organization.id
+  const pages = usePages<Listed>(`${GENERATIONS}${queryOf({ organization_id, ...filters })}`)
+  return (
+    <Page
+      title="Generations"
+      lead="Every call with what became of it and what it cost, the newest first. What was said is not kept."
+      actions={
+        <button type="button" onClick={pages.reload}>
+          Look again
+        </button>
+      }
+    >
+      <Filters />
+      <PagedTable
+        caption="Generations"
+        columns={COLUMNS}
+        pages={pages}
+        keyOf={({ id }) => id}
+        empty={<NoGenerations isFiltered={isFiltered} hasMore={pages.hasMore} />}
+      />
+    </Page>
+  )
+}
+
+interface KeyName {
+  readonly hash: string
+  readonly name: string
+}
+
+function Filters() {
+  const { query } = place.value
+  const keys = useResource<{ data: readonly KeyName[] }>('api/v1/keys?include_disabled=true').data?.data
+  const key = query.get('key') ?? ''
+  const options = useMemo(() => {
+    const named = (keys ?? []).map(({ hash, name }) => [hash, name] as const)
+    const isListed = key === '' || named.some(([hash]) => hash === key)
+    return [['', 'Any'] as const, ...named, ...(isListed ? [] : [[key, key.slice(0, 8)] as const])]
+  }, [keys, key])
+  const textOf = (name: string): string => query.get(name) ?? ''
+  return (
+    <form
+      // What is typed begins anew where the address changes otherwise.
+      key={TYPED.map(textOf).join('\n')}
+      class="filters many-filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const fields = new FormData(event.currentTarget)
+        setQuery(Object.fromEntries(TYPED.map((name) => [name, textIn(fields, name)])))
+      }}
+    >
+      <Select
+        label="Outcome"
+        value={textOf('outcome')}
+        options={OUTCOMES}
+        onChange={(event) => setQuery({ outcome: event.currentTarget.value })}
+      />
+      <Select
+        label="Key"
+        value={key}
+        options={options}
+        onChange={(event) => setQuery({ key: event.currentTarget.value })}
+      />
+      <Typed label="Model" name="model" value={textOf('model')} />
+      <Typed label="Provider" name="provider" value={textOf('provider')} />
+      <Typed label="Session" name="session" value={textOf('session')} />
+      <TypedTime label="From (UTC)" name="from" value={textOf('from')} />
+      <TypedTime label="Before (UTC)" name="to" value={textOf('to')} />
+      <span class="filter-actions">
+        <button type="submit">
+          <Icon name="search" /> Filter
+        </button>
+        {FILTERS.some((name) => query.has(name)) && (
+          <a class="button" href={to('generations')}>
+            All
+          </a>
+        )}
+      </span>
+    </form>
+  )
+}
+
+interface TypedProps {
+  readonly label: string
+  readonly name: (typeof TYPED)[number]
+  readonly value: string
+}
+
+function Typed({ label, name, value }: TypedProps) {
+  return <Field label={label} name={name} defaultValue={value} placeholder="any" maxLength={256} isOptional />
+}
+
+/** A day; a moment, where a link has led to one. */
+function TypedTime({ label, name, value }: TypedProps) {
+  const type = value.includes('T') ? 'text' : 'date'
+  return <Field label={label} name={name} type={type} defaultValue={value} isOptional />
+}
+
+function NoGenerations({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
+  if (hasMore) return <Empty title="None among the latest">Older ones have not been looked at yet.</Empty>
+  if (isFiltered) return <Empty title="No call was like that">Other filters show more.</Empty>
+  const command = `curl ${window.location.origin}/api/v1/chat/completions \\
+  -H "Authorization: Bearer $SLUICE_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model": "sim/fast", "messages": [{"role": "user", "content": "Hello"}]}'`
+  return (
+    <Empty title="No calls yet" command={command}>
+      The first one appears here when it has ended:
+    </Empty>
+  )
+}

@@ -1,0 +1,108 @@
+/** Generations as the API tells them; only what is shown. */
+
+export interface Listed {
+  readonly id: string
+  readonly created_at: string
+  readonly key_hash: string
+  readonly key_name: string | null
+  readonly model: string
+  readonly requested: string
+  readonly provider: string
+  readonly outcome: Outcome
+  readonly fault: string | null
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost: number
+  readonly byok_cost: number
+  readonly duration_ms: number
+  readonly first_event_ms: number | null
+}
+
+export type Outcome = 'settled' | 'failed' | 'aborted-confirmed' | 'aborted-estimated'
+
+export interface Generation {
+  readonly id: string
+  readonly model: string
+  readonly requested: string
+  readonly key_hash: string
+  readonly fault: string | null
+  readonly created_at: string
+  readonly total_cost: number
+  readonly is_byok: boolean
+  readonly cache_discount: number | null
+  readonly finish_reason: string | null
+  readonly provider_name: string | null
+  readonly provider_responses: readonly Attempt[] | null
+  readonly api_type: string | null
+  readonly workspace_id: string | null
+  readonly session_id: string | null
+  readonly streamed: boolean | null
+  readonly tokens_prompt: number | null
+  readonly tokens_completion: number | null
+  readonly native_tokens_reasoning: number | null
+  readonly native_tokens_cached: number | null
+  readonly user_agent: string | null
+  readonly title: string | null
+  readonly external_user: string | null
+  readonly outcome: Outcome
+  readonly estimated: boolean
+  readonly upstream_cost: number
+  readonly upstream_cost_basis: 'exact' | 'estimated'
+  readonly config_version: string | null
+  readonly price_version: string | null
+  readonly region: string | null
+  readonly candidates: readonly Candidate[]
+  readonly unlisted_candidates: number
+  readonly phases: Phases
+  readonly lost_attempts: readonly LostAttempt[]
+  readonly rows: readonly Part[]
+}
+
+export interface Attempt {
+  readonly provider_name: string
+  readonly model: string
+  readonly status: number
+  readonly error: string | null
+  readonly latency: number
+}
+
+export interface Phases {
+  readonly admit: number
+  readonly queue: number
+  readonly connect: number
+  readonly first_event: number | null
+  readonly total: number
+}
+
+export interface Candidate {
+  readonly provider_name: string
+  readonly model: string
+  readonly place: number | null
+  readonly probability: number | null
+  readonly why: readonly string[]
+}
+
+export interface LostAttempt {
+  readonly provider_name: string
+  readonly model: string
+  readonly error: string
+  readonly upstream_cost: number
+  readonly upstream_cost_basis: 'exact' | 'estimated'
+}
+
+export interface Part {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly provider_name: string
+  readonly outcome: Outcome
+  readonly fault: string | null
+  readonly charged: number
+  readonly upstream_cost: number | null
+  readonly tokens_prompt: number
+  readonly tokens_completion: number
+  readonly generation_time: number
+}
+
+export const GENERATIONS = 'api/v1/generations'
+export const generationPath = (id: string): string => `api/v1/generation?id=${encodeURIComponent(id)}`

@@ -1,0 +1,136 @@
+import tap, { test } from 'tap'
+import { API_KEY, KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
+import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
+
+const browser = new ConsoleBrowser()
+tap.teardown(() => browser.close())
+
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+async function ask(url: string, model: string, session?: string): Promise<Response> {
+  const answer = await fetch(`${url}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      ...{ model, max_tokens: 4, messages: [{ role: 'user', content: 'hello' }] },
+      ...(session && { session_id: session }),
+    }),
+  })
+  await answer.arrayBuffer()
+  return answer
+}
+
+async function listed(url: string, query = ''): Promise<readonly { id: string; model: string }[]> {
+  const answer = await fetch(`${url}/api/v1/generations${query}`, {
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
+  })
+  return ((await answer.json()) as { data: { id: string; model: string }[] }).data
+}
+
+test('calls are listed, filtered by what stands in the address, and read one by one', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('generations')
+  await console.signIn()
+  await page.getByText('No calls yet').waitFor()
+
+  for (let n = 0; n < 60; n++)
+    t.equal((await ask(url, 'sim/fast', n === 0 ? HOSTILE : undefined)).status, 200)
+  await page.getByRole('button', { name: 'Look again' }).click()
+  const rows = page.locator('tbody tr')
+  await rows.nth(49).waitFor()
+  t.equal(await rows.count(), 50, 'a page')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await rows.nth(59).waitFor()
+  t.equal(await rows.count(), 60, 'and the next one')
+
+  await page.getByLabel('Session').fill(HOSTILE)
+  await page.keyboard.press('Enter')
+  await rows.nth(1).waitFor({ state: 'detached' })
+  t.equal(await rows.count(), 1)
+  t.equal(new URL(page.url()).searchParams.get('session'), HOSTILE)
+  await page.reload()
+  await rows.first().getByRole('link').first().waitFor()
+  t.equal(await rows.count(), 1, 'an address is a view')
+
+  const [call] = await listed(url, `?session=${encodeURIComponent(HOSTILE)}`)
+  await rows.first().getByRole('link').first().press('Enter')
+  await page.getByRole('heading', { level: 1, name: call!.model }).waitFor()
+  t.ok(page.url().endsWith(`/generations/${call!.id}`))
+  await page.locator('.waterfall li', { hasText: 'Admission' }).waitFor()
+  t.ok((await page.locator('.waterfall li').count()) >= 2, 'admission and who has answered')
+  await page.getByRole('link', { name: HOSTILE }).press('Enter')
+  await rows.first().getByRole('link').first().waitFor()
+  t.equal(await rows.count(), 1, 'the calls of a session')
+
+  await page.getByLabel('Model').fill('acme/none')
+  await page.keyboard.press('Enter')
+  await page.getByText('No call was like that').waitFor()
+  await page.getByRole('link', { name: 'All', exact: true }).press('Enter')
+  await rows.nth(49).waitFor()
+  t.same(console.problems, [])
+})
+
+test('usage is drawn and summed up, and leads to the calls it is of', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  for (const model of ['sim/fast', 'sim/fast', 'sim/reasoner']) await ask(url, model)
+  const models = (await listed(url)).map(({ model }) => model)
+  const first = models.at(-1)!
+  const calls = models.filter((model) => model === first).length
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('usage')
+  await console.signIn()
+  const row = page.locator('tbody tr', { hasText: first })
+  await row.waitFor()
+  t.equal(await row.locator('td').nth(1).innerText(), String(calls))
+  await page.getByLabel('Drawn').selectOption('calls')
+  await page.getByRole('img', { name: new RegExp(`^${models.length} in all`) }).waitFor()
+  await page.getByLabel('Period').selectOption('24h')
+  await page.getByRole('img', { name: /in one hour$/ }).waitFor()
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download as CSV' }).click(),
+  ])
+  t.equal(download.suggestedFilename(), 'usage.csv')
+  const stream = await download.createReadStream()
+  const csv = Buffer.concat(await stream.toArray()).toString()
+  t.ok(csv.startsWith('model,calls,'), csv)
+  t.ok(csv.includes(`\r\n${first},${calls},`), csv)
+
+  await page.getByLabel('Summed up by').selectOption('time')
+  await page
+    .getByRole('link', { name: /^\d{4}-\d{2}-\d{2} \d{2}:00$/ })
+    .last()
+    .press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Generations' }).waitFor()
+  await page.locator('tbody tr').first().getByRole('link').first().waitFor()
+  t.ok(new URL(page.url()).searchParams.get('from')?.endsWith(':00:00.000Z'))
+  t.same(console.problems, [])
+})
+
+for (const theme of THEMES) {
+  test(`calls and their sums are whole in the ${theme} theme, from narrow to wide`, SKIP, async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    for (let n = 0; n < 12; n++) await ask(url, ['sim/fast', 'sim/reasoner', 'sim/fault'][n % 3]!)
+    const [call] = await listed(url)
+    for (const width of WIDTHS) {
+      const page = await browser.page(t, url, { theme, width })
+      await page.open()
+      await page.signIn()
+      const places = [
+        ['generations', 'Generations', 'list'],
+        [`generations/${call!.id}`, call!.model, 'generation'],
+        ['usage', 'Usage', 'usage'],
+        ['usage?period=24h&show=calls', 'Usage', 'usage-hours'],
+      ] as const
+      for (const [place, title, name] of places) {
+        await page.settle(place, title)
+        await page.picture(`calls-${name}-${theme}-${width}`)
+        await page.judge(t, `${name}-${theme}-${width}`)
+      }
+    }
+  })
+}
