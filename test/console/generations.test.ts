@@ -114,7 +114,7 @@ test('usage is drawn and summed up, and leads to the calls it is of', SKIP, asyn
 for (const theme of THEMES) {
   test(`calls and their sums are whole in the ${theme} theme, from narrow to wide`, SKIP, async (t) => {
     const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-    for (let n = 0; n < 12; n++) await ask(url, ['sim/fast', 'sim/reasoner', 'sim/fault'][n % 3]!)
+    for (let n = 0; n < 12; n++) await ask(url, ['sim/fast', 'sim/reasoner', 'sim/fault-error'][n % 3]!)
     const [call] = await listed(url)
     for (const width of WIDTHS) {
       const page = await browser.page(t, url, { theme, width })

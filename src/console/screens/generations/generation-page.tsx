@@ -37,6 +37,7 @@ export function GenerationPage({ id }: { id: string }) {
           ['Tokens in', <Count key="in" value={of.tokens_prompt ?? 0} />],
           ['Tokens out', <Count key="out" value={of.tokens_completion ?? 0} />],
           ['First event', <Milliseconds key="first" value={phases.first_event} />],
+          ['Attempts', <Count key="attempts" value={of.provider_responses?.length ?? 0} />],
           ['Took', <Milliseconds key="total" value={phases.total} />],
         ]}
       />

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Listed>[] = [
   {
     title: 'Time',
     cell: ({ id, created_at }) => (
-      <a href={to('generations', id)}>
+      <a class="when" href={to('generations', id)}>
         <Time at={created_at} />
       </a>
     ),

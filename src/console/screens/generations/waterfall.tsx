@@ -23,7 +23,7 @@ export function Waterfall({ of }: { of: Generation }) {
             {name}
             <span class="soft small">{note}</span>
           </span>
-          <svg class={`bar ${is}`} viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+          <svg class={`time-bar ${is}`} viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
             <rect class="ground" width="1000" height="10" />
             <rect x={(from / total) * 1000} width={Math.max(3, (ms / total) * 1000)} height="10" />
           </svg>

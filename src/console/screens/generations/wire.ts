@@ -66,7 +66,7 @@ export interface Attempt {
   readonly latency: number
 }
 
-export interface Phases {
+interface Phases {
   readonly admit: number
   readonly queue: number
   readonly connect: number

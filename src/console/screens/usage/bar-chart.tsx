@@ -50,7 +50,7 @@ export function BarChart({ slots, figure, span }: BarChartProps) {
 
 function figureOf(slot: Slot, figure: Figure): number {
   if (figure === 'tokens') return slot.prompt_tokens + slot.completion_tokens
-  return figure === 'cost' ? slot.cost + slot.byok_cost : slot[figure]
+  return slot[figure]
 }
 
 const labelOf = (at: string, span: Span): string =>

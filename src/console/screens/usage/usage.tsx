@@ -114,13 +114,13 @@ function beginOf(span: Span, count: number): string {
 function Totals({ of }: { of: Sums | undefined }) {
   const shown = (value: number | undefined) =>
     value === undefined ? <span class="skeleton" /> : <Count value={value} />
+  const money = (dollars: number | undefined) =>
+    dollars === undefined ? <span class="skeleton" /> : <Money dollars={dollars} />
   return (
     <Figures
       rows={[
-        [
-          'Dollars',
-          of === undefined ? <span class="skeleton" /> : <Money dollars={of.cost + of.byok_cost} />,
-        ],
+        ['Dollars', money(of?.cost)],
+        ['Own accounts', money(of?.byok_cost)],
         ['Calls', shown(of?.calls)],
         ['Failed', shown(of?.failed)],
         ['Tokens in', shown(of?.prompt_tokens)],
