@@ -1,5 +1,5 @@
 /** Lists: a table that keeps its shape while it loads, and a way to its next page. */
-import type { ComponentChildren } from 'preact'
+import { Component, type ComponentChildren } from 'preact'
 import type { Pages } from '../api/resource.ts'
 import { ProblemNote } from './page.tsx'
 
@@ -52,19 +52,36 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
                   ))}
                 </tr>
               ))
-            : rows.map((row) => (
-                <tr key={keyOf(row)}>
-                  {columns.map(({ title, cell, align, from }) => (
-                    <td key={title} class={classOf(align, from)}>
-                      {cell(row)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
+            : rows.map((row) => <Row key={keyOf(row)} row={row} columns={columns} />)}
         </tbody>
       </table>
     </section>
   )
+}
+
+interface RowProps<T> {
+  readonly row: T
+  readonly columns: readonly Column<T>[]
+}
+
+/** Drawn anew only when it is another row, or a signal that its cells read has changed: lists grow long. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate({ row, columns }: RowProps<T>, state: object): boolean {
+    return row !== this.props.row || columns !== this.props.columns || state !== this.state
+  }
+
+  override render() {
+    const { row, columns } = this.props
+    return (
+      <tr>
+        {columns.map(({ title, cell, align, from }) => (
+          <td key={title} class={classOf(align, from)}>
+            {cell(row)}
+          </td>
+        ))}
+      </tr>
+    )
+  }
 }
 
 /** A list in pages with its table, its failures and its next page. */
