@@ -92,4 +92,16 @@ export const SCREENS: readonly Screen[] = [
     access: 'operator',
     load: async () => (await import('./settings/settings.tsx')).Screen,
   },
+  {
+    path: 'workload-identity',
+    title: 'Workload identity',
+    group: 'Organization',
+    icon: 'shield',
+    access: 'management',
+    actions: [
+      { title: 'Trust an issuer', query: { new: 'issuer' } },
+      { title: 'Create a policy', query: { new: 'policy' } },
+    ],
+    load: async () => (await import('./workload-identity/workload-identity.tsx')).Screen,
+  },
 ]

@@ -1,0 +1,99 @@
+/** One policy: what it asks for, what can be done with it, and the tester. */
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useResource } from '../../api/resource.ts'
+import { Confirm } from '../../kit/dialog.tsx'
+import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Id, State, Time } from '../../kit/values.tsx'
+import { navigate, to } from '../../shell/location.ts'
+import { tell, tellProblem } from '../../shell/toasts.tsx'
+import { ChangePolicy } from './policy-form.tsx'
+import { Tester } from './tester.tsx'
+import { type Policy, policyPath } from './wire.ts'
+
+const UP = { href: to('workload-identity'), title: 'Workload identity' }
+
+export function PolicyPage({ id }: { id: string }) {
+  const { data, problem, reload, put } = useResource<{ data: Policy }>(policyPath(id))
+  const [dialog, setDialog] = useState<'change' | 'delete' | null>(null)
+  if (data === undefined) {
+    return (
+      <Page title="Policy" up={UP}>
+        {problem && <ProblemNote problem={problem} retry={reload} />}
+      </Page>
+    )
+  }
+  const policy = data.data
+  const enable = async (enabled: boolean): Promise<void> => {
+    const outcome = await call<{ data: Policy }>('PATCH', policyPath(id), { body: { enabled } })
+    if (!outcome.ok) return tellProblem(outcome.problem)
+    put(outcome.data)
+    tell(enabled ? 'The policy is enabled' : 'The policy is paused', () => void enable(!enabled))
+  }
+  const close = (): void => setDialog(null)
+  const { scopes, token_type } = policy.claim_checks
+  return (
+    <Page
+      title={policy.subject ?? 'Any subject'}
+      up={UP}
+      beside={policy.enabled ? <State is="good">active</State> : <State is="quiet">paused</State>}
+      actions={
+        <>
+          <button type="button" onClick={() => setDialog('change')}>
+            Change
+          </button>
+          <button type="button" onClick={() => void enable(!policy.enabled)}>
+            {policy.enabled ? 'Pause' : 'Enable'}
+          </button>
+          <button type="button" class="danger" onClick={() => setDialog('delete')}>
+            Delete
+          </button>
+        </>
+      }
+    >
+      <Section title="What it asks for">
+        <Facts
+          rows={[
+            ['Policy', <Id key="id" id={policy.id} />],
+            ['Issuer', <Id key="issuer" id={policy.issuer_id} />],
+            ['Audience', <code key="audience">{policy.audience}</code>],
+            ['Subject', policy.subject && <code key="subject">{policy.subject}</code>],
+            ['Condition', policy.condition && <code key="condition">{policy.condition}</code>],
+            ['Scope', scopes && <code key="scopes">{scopes}</code>],
+            ['Token type', token_type && <code key="type">{token_type}</code>],
+            ['Acts as', <Id key="key" id={policy.api_key_hash} href={to('keys', policy.api_key_hash)} />],
+            ['Created', <Time key="created" at={policy.created_at} />],
+            ['Changed', <Time key="changed" at={policy.updated_at} />],
+          ]}
+        />
+      </Section>
+      <Tester key={policy.updated_at} id={id} />
+      {dialog === 'change' && (
+        <ChangePolicy
+          of={policy}
+          close={close}
+          done={(answer) => {
+            put(answer)
+            tell('The policy is changed, from the next exchange on')
+            close()
+          }}
+        />
+      )}
+      {dialog === 'delete' && (
+        <Confirm
+          title="Delete the policy?"
+          submit="Delete"
+          send={() => call('DELETE', policyPath(id))}
+          done={() => {
+            tell('The policy is deleted')
+            navigate(to('workload-identity'))
+          }}
+          close={close}
+        >
+          Exchanges by it are refused from then on. Access tokens it has issued stay good until they expire.
+          To stop it for a while, pause it instead.
+        </Confirm>
+      )}
+    </Page>
+  )
+}

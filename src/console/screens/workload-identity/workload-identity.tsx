@@ -1,0 +1,151 @@
+/** Workload identity: whom the organization trusts, what tokens may act as, and why one is refused. */
+import { call } from '../../api/call.ts'
+import { usePages } from '../../api/resource.ts'
+import { Confirm } from '../../kit/dialog.tsx'
+import { Icon } from '../../kit/icon.tsx'
+import { Empty, Page, Section } from '../../kit/page.tsx'
+import { type Column, PagedTable } from '../../kit/table.tsx'
+import { Id, State, Time } from '../../kit/values.tsx'
+import { place, setQuery, to } from '../../shell/location.ts'
+import { tell } from '../../shell/toasts.tsx'
+import type { ScreenProps } from '../screen.ts'
+import { CreateIssuer } from './create-issuer.tsx'
+import { CreatePolicy } from './policy-form.tsx'
+import { PolicyPage } from './policy-page.tsx'
+import { AUDIT, type AuditEntry, ISSUERS, type Issuer, issuerPath, POLICIES, type Policy } from './wire.ts'
+
+export function Screen({ id }: ScreenProps) {
+  return id === null ? <Overview /> : <PolicyPage id={id} />
+}
+
+function Overview() {
+  const { query } = place.value
+  const issuers = usePages<Issuer>(ISSUERS)
+  const policies = usePages<Policy>(POLICIES)
+  const audit = usePages<AuditEntry>(`${AUDIT}?limit=20`)
+  const nameOf = (id: string): string => issuers.rows?.find((each) => each.id === id)?.name ?? 'deleted'
+  const doomed = issuers.rows?.find(({ id }) => id === query.get('delete'))
+  const close = (): void => setQuery({ new: null, delete: null })
+  return (
+    <Page
+      title="Workload identity"
+      lead="Programs exchange a token of their own platform for an access token, and need no key. An issuer says whose tokens are trusted, a policy which of them may act as which key."
+      actions={
+        <>
+          <button type="button" onClick={() => setQuery({ new: 'issuer' })}>
+            <Icon name="plus" /> Trust an issuer
+          </button>
+          <button type="button" class="primary" onClick={() => setQuery({ new: 'policy' })}>
+            <Icon name="plus" /> Create a policy
+          </button>
+        </>
+      }
+    >
+      <Section title="Policies">
+        <PagedTable
+          caption="Policies"
+          columns={policyColumns(nameOf)}
+          pages={policies}
+          keyOf={({ id }) => id}
+          empty={
+            <Empty title="No policies yet">Trust an issuer first, then say what its tokens may act as.</Empty>
+          }
+        />
+      </Section>
+      <Section title="Issuers">
+        <PagedTable
+          caption="Issuers"
+          columns={ISSUER_COLUMNS}
+          pages={issuers}
+          keyOf={({ id }) => id}
+          empty={<Empty title="No issuers yet">Begin with the platform that your programs run on.</Empty>}
+        />
+      </Section>
+      <Section title="Audit" lead="Changes and exchanges, newest first.">
+        <PagedTable
+          caption="Audit"
+          columns={AUDIT_COLUMNS}
+          pages={audit}
+          keyOf={({ id }) => id}
+          empty={<Empty title="Nothing has happened yet" />}
+        />
+      </Section>
+      {query.get('new') === 'issuer' && <CreateIssuer close={close} created={issuers.reload} />}
+      {query.get('new') === 'policy' && <CreatePolicy issuers={issuers.rows ?? []} close={close} />}
+      {doomed && (
+        <Confirm
+          title={`Trust ${doomed.name} no longer?`}
+          submit="Delete the issuer"
+          send={() => call('DELETE', issuerPath(doomed.id))}
+          done={() => {
+            tell(`${doomed.name} is deleted`)
+            close()
+            issuers.reload()
+          }}
+          close={close}
+        >
+          Its policies refuse from then on, and do not come back with another issuer of the same URL.
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+const policyColumns = (nameOf: (id: string) => string): readonly Column<Policy>[] => [
+  {
+    title: 'Tokens',
+    cell: ({ id, subject, condition }) => (
+      <a class="two-lines" href={to('workload-identity', id)}>
+        {subject ?? 'any subject'}
+        {condition !== null && <code class="soft">{condition}</code>}
+      </a>
+    ),
+  },
+  { title: 'State', cell: (policy) => <PolicyState of={policy} /> },
+  { title: 'Issuer', from: 'medium', cell: ({ issuer_id }) => nameOf(issuer_id) },
+  { title: 'Audience', from: 'medium', cell: ({ audience }) => audience },
+  {
+    title: 'Acts as',
+    from: 'wide',
+    cell: ({ api_key_hash }) => <Id id={api_key_hash} href={to('keys', api_key_hash)} />,
+  },
+]
+
+export function PolicyState({ of: { enabled } }: { of: Policy }) {
+  return enabled ? <State is="good">active</State> : <State is="quiet">paused</State>
+}
+
+const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
+  {
+    title: 'Name',
+    cell: ({ name, issuer_url }) => (
+      <span class="two-lines">
+        {name}
+        <code class="soft">{issuer_url}</code>
+      </span>
+    ),
+  },
+  { title: 'Keys', from: 'medium', cell: ({ jwks_url }) => jwks_url ?? 'by discovery' },
+  { title: 'Trusted since', from: 'wide', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
+  {
+    title: 'Delete',
+    align: 'end',
+    cell: ({ id, name }) => (
+      <button type="button" aria-label={`Delete ${name}`} onClick={() => setQuery({ delete: id })}>
+        Delete
+      </button>
+    ),
+  },
+]
+
+const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+  { title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
+  { title: 'What', cell: ({ action }) => action },
+  {
+    title: 'Outcome',
+    cell: ({ outcome, reason }) => (
+      <State is={outcome === 'done' || outcome === 'issued' ? 'good' : 'bad'}>{reason ?? outcome}</State>
+    ),
+  },
+  { title: 'Who', from: 'wide', cell: ({ actor }) => actor && <Id id={actor} /> },
+]
