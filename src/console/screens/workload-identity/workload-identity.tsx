@@ -3,7 +3,7 @@ import { call } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Confirm } from '../../kit/dialog.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Empty, Page, Section } from '../../kit/page.tsx'
+import { Empty, Page } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -22,7 +22,7 @@ function Overview() {
   const { query } = place.value
   const issuers = usePages<Issuer>(ISSUERS)
   const policies = usePages<Policy>(POLICIES)
-  const audit = usePages<AuditEntry>(`${AUDIT}?limit=20`)
+  const view = query.get('view') ?? 'policies'
   const nameOf = (id: string): string => issuers.rows?.find((each) => each.id === id)?.name ?? 'deleted'
   const doomed = issuers.rows?.find(({ id }) => id === query.get('delete'))
   const close = (): void => setQuery({ new: null, delete: null })
@@ -41,7 +41,18 @@ function Overview() {
         </>
       }
     >
-      <Section title="Policies">
+      <nav class="parts" aria-label="Parts of workload identity">
+        {VIEWS.map(([name, title]) => (
+          <a
+            key={name}
+            href={to('workload-identity', null, { view: name })}
+            aria-current={view === name ? 'page' : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {view === 'policies' && (
         <PagedTable
           caption="Policies"
           columns={policyColumns(nameOf)}
@@ -51,8 +62,8 @@ function Overview() {
             <Empty title="No policies yet">Trust an issuer first, then say what its tokens may act as.</Empty>
           }
         />
-      </Section>
-      <Section title="Issuers">
+      )}
+      {view === 'issuers' && (
         <PagedTable
           caption="Issuers"
           columns={ISSUER_COLUMNS}
@@ -60,16 +71,8 @@ function Overview() {
           keyOf={({ id }) => id}
           empty={<Empty title="No issuers yet">Begin with the platform that your programs run on.</Empty>}
         />
-      </Section>
-      <Section title="Audit" lead="Changes and exchanges, newest first.">
-        <PagedTable
-          caption="Audit"
-          columns={AUDIT_COLUMNS}
-          pages={audit}
-          keyOf={({ id }) => id}
-          empty={<Empty title="Nothing has happened yet" />}
-        />
-      </Section>
+      )}
+      {view === 'audit' && <Audit />}
       {query.get('new') === 'issuer' && <CreateIssuer close={close} created={issuers.reload} />}
       {query.get('new') === 'policy' && <CreatePolicy issuers={issuers.rows ?? []} close={close} />}
       {doomed && (
@@ -88,6 +91,25 @@ function Overview() {
         </Confirm>
       )}
     </Page>
+  )
+}
+
+const VIEWS = [
+  ['policies', 'Policies'],
+  ['issuers', 'Issuers'],
+  ['audit', 'Audit'],
+] as const
+
+function Audit() {
+  const pages = usePages<AuditEntry>(`${AUDIT}?limit=20`)
+  return (
+    <PagedTable
+      caption="Audit"
+      columns={AUDIT_COLUMNS}
+      pages={pages}
+      keyOf={({ id }) => id}
+      empty={<Empty title="Nothing has happened yet" />}
+    />
   )
 }
 
@@ -111,7 +133,7 @@ const policyColumns = (nameOf: (id: string) => string): readonly Column<Policy>[
   },
 ]
 
-export function PolicyState({ of: { enabled } }: { of: Policy }) {
+function PolicyState({ of: { enabled } }: { of: Policy }) {
   return enabled ? <State is="good">active</State> : <State is="quiet">paused</State>
 }
 
