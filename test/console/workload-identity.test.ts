@@ -57,13 +57,12 @@ for (const theme of THEMES) {
       await console.signIn()
       for (const place of [
         'workload-identity',
+        'workload-identity?part=issuers',
         'workload-identity?new=issuer',
         'workload-identity?new=policy',
       ]) {
-        await console.open(`workload-identity${place}`)
-        await page.getByRole('heading', { level: 1, name: 'Workload identity' }).waitFor()
-        await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-        const name = `workload-identity${place.replace(/[^a-z]+/g, '-')}-${theme}-${width}`
+        await console.settle(place, 'Workload identity')
+        const name = `${place.replace(/[^a-z]+/g, '-')}-${theme}-${width}`
         await console.picture(name)
         await console.judge(t, name)
       }
