@@ -1,7 +1,8 @@
 /** What changes and lists of a directory cost: counted in keys that are read and written, not in time. */
 import { type Test, test } from 'tap'
 import { openDirectoryRequests, openScimAudit } from '../../src/store/lmdb/audit-trails.js'
-import { type LmdbByteTable, LmdbEnvironment, type LmdbTable } from '../../src/store/lmdb/environment.js'
+import { LmdbEnvironment } from '../../src/store/lmdb/environment.js'
+import type { LmdbByteTable, LmdbTable } from '../../src/store/lmdb/table.js'
 import { createAccountStore } from '../../src/store/records/accounts.js'
 import { createDirectoryStores } from '../../src/store/records/directory.js'
 import { BEGAN, idOf } from '../support/data/accounts.js'

@@ -22,7 +22,8 @@ import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
 import { DIRECTORY_REQUESTS } from '../records/request-log.js'
 import { SCIM_AUDIT } from '../records/scim-tables.js'
 import type { ScimAuditEntry } from '../scim-store.js'
-import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
+import type { LmdbByteTable } from './table.js'
 
 interface AuditTrailOptions<Row extends AuditRow> extends AuditBookOptions<Row> {
   readonly rowsPerBlock: number

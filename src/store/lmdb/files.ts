@@ -16,8 +16,9 @@ import { createContentReader } from '../files/content-reader.js'
 import { createContentWriter } from '../files/content-writer.js'
 import { isId, ownerPrefix, RecordTable } from '../records/record-table.js'
 import { WorkspaceTable, workspaceGone } from '../records/workspaces.js'
-import type { KeyRange, LmdbEnvironment } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
 import { FileUsage } from './file-usage.js'
+import type { KeyRange } from './table.js'
 
 /** Begins the keys of records. */
 const RECORDS = Buffer.from('f')

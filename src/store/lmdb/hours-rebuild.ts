@@ -7,8 +7,9 @@
 import { Fault } from '../../base/fault.js'
 import { largeTurn } from '../../base/large-turns.js'
 import { LedgerBatch } from '../ledger/ledger-batch.js'
-import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
 import type { LedgerHours } from './ledger-hours.js'
+import type { LmdbByteTable } from './table.js'
 
 const MARK = Buffer.from('h')
 /** Shorter than any key of a block. */

@@ -12,8 +12,9 @@ import { rollupName } from '../ledger/line-names.js'
 import { addFigures, noFigures, UsageTable } from '../ledger/usage-table.js'
 import type { LedgerFilter, LedgerListQuery, UsageFigures, UsageLine, UsageQuery } from '../ledger-store.js'
 import { KEY_END } from '../records/record-table.js'
-import type { LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
 import { removeSomeRecords } from './ledger-sums.js'
+import type { LmdbByteTable, TableEntry } from './table.js'
 
 interface HourRecord extends UsageFigures {
   readonly hour: number

@@ -13,8 +13,9 @@ import { isInScope } from '../ledger/ledger-query.js'
 import type { LedgerStretch, RowScan } from '../ledger/list-rows.js'
 import { isLostLine, isPayerLine, lineId, lineTime, parseRow, readPayerIds } from '../ledger/row-text.js'
 import { LEDGER_OUTCOMES, type LedgerListQuery, type LedgerRow } from '../ledger-store.js'
-import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
 import type { LedgerHours } from './ledger-hours.js'
+import type { LmdbByteTable } from './table.js'
 
 const TIME_SLOT_BYTES = 6
 const OUTCOME_FIELD = 4

@@ -16,7 +16,8 @@ import {
 import type { TransferredSum } from '../ledger/ledger-transfer.js'
 import { type InclusivePayer, type LedgerPayer, payersWithin, type Spending } from '../ledger-store.js'
 import { KEY_END } from '../records/record-table.js'
-import type { KeyRange, LmdbByteTable, LmdbEnvironment, TableEntry } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
+import type { KeyRange, LmdbByteTable, TableEntry } from './table.js'
 
 /** Records removed in one transaction: few, so that no other process waits long for the next one. */
 const MAX_PRUNED_RECORDS = 200

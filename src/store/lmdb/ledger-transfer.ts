@@ -8,12 +8,13 @@ import {
   type TransferredSum,
 } from '../ledger/ledger-transfer.js'
 import { isPayerLine } from '../ledger/row-text.js'
-import { type LmdbByteTable, LmdbEnvironment, type TableEntry } from './environment.js'
+import { LmdbEnvironment } from './environment.js'
 import { HoursRebuild } from './hours-rebuild.js'
 import { LEDGER_BOOKS_TABLE, LEDGER_ROWS_TABLE } from './ledger.js'
 import { LedgerHours } from './ledger-hours.js'
 import { rowBlockKey } from './ledger-rows.js'
 import { LedgerSums } from './ledger-sums.js'
+import type { LmdbByteTable, TableEntry } from './table.js'
 
 /** Blocks read at a time; each has the rows of a few hundredths of a second. */
 const BLOCKS = 64

@@ -15,7 +15,8 @@ import {
 } from '../memory-store.js'
 import { idKey, ownerPrefix, RecordTable } from '../records/record-table.js'
 import { WorkspaceTable } from '../records/workspaces.js'
-import type { LmdbByteTable, LmdbEnvironment } from './environment.js'
+import type { LmdbEnvironment } from './environment.js'
+import type { LmdbByteTable } from './table.js'
 
 interface Usage {
   readonly texts: number

@@ -1,6 +1,7 @@
 /** Rows of the audits, in the order of their trails. */
 import { openDirectoryRequests, openFederationAudit, openScimAudit } from '../lmdb/audit-trails.js'
-import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
+import type { LmdbEnvironment } from '../lmdb/environment.js'
+import type { LmdbByteTable } from '../lmdb/table.js'
 import type { Query } from '../postgres/database.js'
 import type { AuditBook, AuditRow } from '../records/audit-book.js'
 import { FEDERATION_AUDIT } from '../records/federation.js'

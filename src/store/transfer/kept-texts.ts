@@ -1,6 +1,7 @@
 /** What models keep between conversations. */
-import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
+import type { LmdbEnvironment } from '../lmdb/environment.js'
 import { createLmdbMemoryStore } from '../lmdb/memory.js'
+import type { LmdbByteTable } from '../lmdb/table.js'
 import type { Query } from '../postgres/database.js'
 import { KEY_END } from '../records/record-table.js'
 import { joinBytes, packBytes } from './packed-bytes.js'

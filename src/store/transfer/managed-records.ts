@@ -1,6 +1,7 @@
 /** Accounts, keys, directories, federation, groups and sign-in: keys and values, the same at both ends but for the seals of secrets. */
 import type { SigningKeyRing } from '../federation-store.js'
-import type { LmdbByteTable, LmdbEnvironment } from '../lmdb/environment.js'
+import type { LmdbEnvironment } from '../lmdb/environment.js'
+import type { LmdbByteTable } from '../lmdb/table.js'
 import type { Query } from '../postgres/database.js'
 import { providerKeyPurpose } from '../provider-key-store.js'
 import { PROVIDER_KEYS_TABLE, type ProviderKeysRecord } from '../records/provider-key-record.js'

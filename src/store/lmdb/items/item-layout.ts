@@ -1,4 +1,5 @@
-import type { LmdbEnvironment, LmdbTable } from '../environment.js'
+import type { LmdbEnvironment } from '../environment.js'
+import type { LmdbTable } from '../table.js'
 import type { SlottedPageShape } from './slotted-page.js'
 
 /**

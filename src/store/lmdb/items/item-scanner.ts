@@ -1,5 +1,6 @@
 import type { ItemStore, ScanCaller, SearchResult } from '../../store.js'
-import type { LmdbEnvironment, LmdbTable } from '../environment.js'
+import type { LmdbEnvironment } from '../environment.js'
+import type { LmdbTable } from '../table.js'
 import { JsonArrayWriter, TEXT_PAGE } from './item-layout.js'
 import { countRows, headerBytes, rowEnd, slotAt } from './slotted-page.js'
 

@@ -2,7 +2,8 @@ import { Fault } from '../../../base/fault.js'
 import { noRoomFault, type StoreLimits } from '../../disk-reserve.js'
 import { encodeItem, encodeTextRow } from '../../item-bytes.js'
 import type { ItemFields } from '../../store.js'
-import type { LmdbEnvironment, LmdbTable } from '../environment.js'
+import type { LmdbEnvironment } from '../environment.js'
+import type { LmdbTable } from '../table.js'
 import {
   DIRECTORY_PAGES,
   type ItemTables,
