@@ -25,9 +25,11 @@ const HEIGHT = 900
 
 /** What the page gathers of itself from its first moment on. */
 const GATHER = `
-window.gathered = { shift: 0, stopped: [] }
+window.gathered = { moved: [], stopped: [] }
 new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.gathered.shift += entry.value
+  for (const { hadRecentInput, value, sources } of list.getEntries())
+    if (!hadRecentInput) window.gathered.moved.push(value + ' ' + sources.map(({ node }) =>
+      (node?.parentElement?.outerHTML ?? node?.outerHTML ?? '?').slice(0, 160)).join(' | '))
 }).observe({ type: 'layout-shift', buffered: true })
 document.addEventListener('securitypolicyviolation', (event) => {
   window.gathered.stopped.push(event.violatedDirective + ' ' + event.blockedURI)
@@ -135,7 +137,7 @@ export class ConsolePage {
   /** What must hold of the page as it is. */
   async judge(t: Test, name: string): Promise<void> {
     const seen = await this.page.evaluate(JUDGE)
-    const wanted = { found: [], shift: 0, stopped: [], beyond: 0 }
+    const wanted = { found: [], moved: [], stopped: [], beyond: 0 }
     t.same(seen, wanted, `${name}: nothing that axe, policy or eye minds`)
     t.same(this.problems, [], `${name}: the browser has nothing to complain of`)
   }

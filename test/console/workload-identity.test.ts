@@ -57,7 +57,7 @@ for (const theme of THEMES) {
       await console.signIn()
       for (const place of [
         'workload-identity',
-        'workload-identity?part=issuers',
+        'workload-identity?view=issuers',
         'workload-identity?new=issuer',
         'workload-identity?new=policy',
       ]) {

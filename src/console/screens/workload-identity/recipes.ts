@@ -1,6 +1,6 @@
 /** How the tokens of common platforms look: what to enter, and what to check. */
 
-export interface Recipe {
+interface Recipe {
   readonly name: string
   readonly issuerUrl: string
   readonly condition: string

@@ -56,7 +56,8 @@ function Overview() {
         <PagedTable
           caption="Policies"
           columns={policyColumns(nameOf)}
-          pages={policies}
+          // A name that came behind its row would move the row's cells.
+          pages={issuers.rows || issuers.problem ? policies : { ...policies, rows: undefined }}
           keyOf={({ id }) => id}
           empty={
             <Empty title="No policies yet">Trust an issuer first, then say what its tokens may act as.</Empty>
