@@ -4,6 +4,8 @@ import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
 
 /** Each place with the title that tells that it is there; a new screen is a line. */
 const PLACES: readonly (readonly [place: string, title: string])[] = [
+  ['overview', 'Overview'],
+  ['playground', 'Playground'],
   ['keys', 'Keys'],
   ['keys?new=key', 'Keys'],
   ['credits', 'Credits'],

@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx'
 const COPIED_MS = 1_500
 
 /** A button that copies a text. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(text)

@@ -3,6 +3,22 @@ import type { Screen } from './screen.ts'
 
 export const SCREENS: readonly Screen[] = [
   {
+    path: 'overview',
+    title: 'Overview',
+    group: 'Observe',
+    icon: 'overview',
+    access: 'member',
+    load: async () => (await import('./overview/overview.tsx')).Screen,
+  },
+  {
+    path: 'playground',
+    title: 'Playground',
+    group: 'Use',
+    icon: 'chat',
+    access: 'member',
+    load: async () => (await import('./playground/playground.tsx')).Screen,
+  },
+  {
     path: 'keys',
     title: 'Keys',
     group: 'Organization',
