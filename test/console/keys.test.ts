@@ -9,7 +9,7 @@ test('a key is made by keyboard alone, shown once, works, and is gone from the p
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
   const console = await browser.page(t, url)
   const { page } = console
-  await console.open()
+  await console.open('keys')
   await console.signIn()
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor()
   await page.keyboard.press('Control+k')
