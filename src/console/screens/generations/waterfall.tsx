@@ -70,12 +70,10 @@ function barsOf({ phases, provider_responses, rows }: Generation): Bar[] {
   const begun = first_event ?? at
   if (total > begun) {
     at = begun
-    add(
-      'Answer',
-      first_event === null ? 'to its end' : 'from its first event to its end',
-      'answer',
-      total - begun,
-    )
+    const hasAnswered = provider_responses?.at(-1)?.error === null
+    const note = first_event === null ? 'to its end' : 'from its first event to its end'
+    if (hasAnswered) add('Answer', note, 'answer', total - begun)
+    else add('Waiting', 'between attempts, and until the fault was told', 'wait', total - begun)
   }
   return bars
 }
