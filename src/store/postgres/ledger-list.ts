@@ -40,7 +40,7 @@ class Conditions {
   }
 
   addScope({ organizationId, only }: LedgerScope): void {
-    if (organizationId !== null) this.add('organization_id = ?', organizationId)
+    if (organizationId !== null) this.add('organization_id = ?', readableText(organizationId))
     if (only !== null) this.add('(workspace_id = ANY (?) OR key_hash = ANY (?))', only.workspaces, only.keys)
   }
 
@@ -108,7 +108,7 @@ function readPiece(
 const IN_SESSION =
   'CASE WHEN position(? IN detail) > 0 THEN sluice.ledger_detail(detail) ->> 9 = ? ELSE false END'
 
-/** As `sluice.ledger_detail` gives it. */
+/** As `sluice.ledger_detail` gives it; PostgreSQL refuses a text that holds U+0000. */
 function readableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
