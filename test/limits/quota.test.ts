@@ -3,7 +3,13 @@ import { test } from 'tap'
 import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../src/limits/quota.js'
 import { isPermit, NO_ANSWER, QuotaLeases, type QuotaPermit } from '../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../src/limits/quota-server.js'
-import { acquired, isAdmitted, MACHINES, quotaProcesses } from '../support/models/quota-processes.js'
+import {
+  acquired,
+  acquiredInTime,
+  isAdmitted,
+  MACHINES,
+  quotaProcesses,
+} from '../support/models/quota-processes.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 const MINUTE = 60_000
@@ -33,7 +39,7 @@ for (const machines of MACHINES) {
     for (let turn = 0; turn < 3; turn++) {
       let accepted = 0
       for (let call = 0; call < 400; call++) {
-        const outcome = await acquired(processes[call % 3 === 0 ? 0 : 1]!, window(100))
+        const outcome = await acquiredInTime(clock, processes[call % 3 === 0 ? 0 : 1]!, window(100))
         if (isPermit(outcome)) accepted++
         else t.ok(outcome.left === 0 && outcome.resetInMs > 0 && outcome.resetInMs <= MINUTE)
         clock.advance(100)

@@ -1,4 +1,5 @@
 /** Processes with leases and a quota server that reach each other at once, on one machine or on several. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../../../src/base/clock.js'
 import { MachineBank } from '../../../src/limits/machine-bank.js'
 import type { Quota, QuotaRequest } from '../../../src/limits/quota.js'
@@ -11,6 +12,7 @@ import {
 } from '../../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../../src/limits/quota-server.js'
 import type { SuppliedQuotas } from '../../../src/limits/quota-supply.js'
+import type { FakeClock } from '../timing/fake-clock.js'
 import { ModelBank } from './model-bank.js'
 
 interface QuotaProcesses {
@@ -70,6 +72,23 @@ export async function acquired(
   const outcome = leases.tryAcquire(quota, amount) ?? (await leases.acquire(quota, amount))
   if (outcome === NO_ANSWER) throw new Error('no answer')
   return outcome
+}
+
+/**
+ * The same while time passes: an answer of another machine that crosses what this one gives back is asked for again
+ * after some milliseconds.
+ */
+export async function acquiredInTime(
+  clock: FakeClock,
+  leases: QuotaLeases,
+  quota: Quota,
+): Promise<QuotaPermit | QuotaShortage> {
+  let isSettled = false
+  const outcome = acquired(leases, quota).finally(() => {
+    isSettled = true
+  })
+  for (await turn(); !isSettled; await turn()) clock.advance(1)
+  return await outcome
 }
 
 /** Whether there was a permit; the process keeps it. */
