@@ -272,6 +272,5 @@ function endpointPorts(
     },
     operatorTerms: inference.settings,
     start: startPorts(config, listeningUrl),
-    hasConsole: config.console,
   }
 }

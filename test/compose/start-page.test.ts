@@ -3,7 +3,13 @@ import { test } from 'tap'
 import { startPorts } from '../../src/compose/start-page.js'
 
 const LISTENING = 'http://127.0.0.1:8080'
-const OWN = { practice: 'open', lab: '127.0.0.1:8081', metrics: '10.0.0.7:9090', publicUrl: '' } as const
+const OWN = {
+  practice: 'open',
+  console: true,
+  lab: '127.0.0.1:8081',
+  metrics: '10.0.0.7:9090',
+  publicUrl: '',
+} as const
 
 test('where the lab and the metrics are is told without a public URL, and where the place is known', async (t) => {
   t.match(startPorts(OWN, LISTENING), {

@@ -1,7 +1,13 @@
 /** What stands at the root of the server for those who open it, and where a 402 leads (contract/decisions 49, 50). */
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
+import {
+  type Endpoint,
+  endpointGroup,
+  type HeaderList,
+  type HttpCall,
+  type Reply,
+} from '../../http/endpoint.js'
 import { escapeMarkup, pageMarkup, pageReply, quoteForShell } from '../../http/page.js'
 import { jsonReply } from '../../http/reply.js'
 
@@ -13,11 +19,15 @@ export interface StartPorts {
   /** Public base URL, without a slash at its end. */
   readonly baseUrl: string
   readonly practice: 'open' | 'keyed' | 'off'
+  /** Whether it is served: people look up and add credits there. */
+  readonly hasConsole: boolean
   /** Where its page is; null when there is none. */
   readonly labUrl: string | null
   /** Where they are; null when they are off. */
   readonly metricsUrl: string | null
 }
+
+const VARYING: HeaderList = [['Vary', 'Accept']]
 
 const operation = endpointGroup({ tag: 'service', dialect: gateway })
 
@@ -29,27 +39,38 @@ export const startEndpoints = (ports: StartPorts, catalog: () => Catalog): Endpo
   pageEndpoint('credits_page', '/credits', 'How to look up and add credits', {
     markup: () => creditsMarkup(ports),
     json: () => creditsBody(ports),
+    // Relative, as a proxy may put all of it behind a prefix.
+    ...(ports.hasConsole && { screen: 'console/credits' }),
   }),
 ]
 
 interface Page {
   readonly markup: () => string
   readonly json: () => object
+  /** Where browsers find more than the page says. */
+  readonly screen?: string
 }
 
-function pageEndpoint(name: string, path: `/${string}`, summary: string, { markup, json }: Page): Endpoint {
+function pageEndpoint(
+  name: string,
+  path: `/${string}`,
+  summary: string,
+  { markup, json, screen }: Page,
+): Endpoint {
   return operation(name, `GET ${path}`, {
     summary,
     hidden: true,
     headers: ['accept'],
     replies: {
       200: { description: 'The page, for programs as JSON', mediaType: 'text/html; charset=utf-8' },
+      ...(screen !== undefined && { 302: { description: 'For browsers: the screen of the console' } }),
     },
-    handle: (_, call: HttpCall): Reply =>
+    handle: (_, call: HttpCall): Reply => {
       // Browsers say so; no program asks for markup by accident.
-      call.header('accept').includes('text/html')
-        ? pageReply(200, markup(), [['Vary', 'Accept']])
-        : jsonReply(200, json(), [['Vary', 'Accept']]),
+      if (!call.header('accept').includes('text/html')) return jsonReply(200, json(), VARYING)
+      if (screen === undefined) return pageReply(200, markup(), VARYING)
+      return { status: 302, headers: [...VARYING, ['Location', screen]], body: null }
+    },
   })
 }
 
@@ -60,13 +81,15 @@ function sampleModel({ listed, list }: Catalog): string {
   return some?.id ?? 'vendor/name'
 }
 
-function startBody({ version, interfaceVersion, baseUrl, labUrl, metricsUrl }: StartPorts): object {
+function startBody(ports: StartPorts): object {
+  const { version, interfaceVersion, baseUrl, hasConsole, labUrl, metricsUrl } = ports
   return {
     name: 'Sluice',
     version,
     interface_version: interfaceVersion,
     openai_base_url: `${baseUrl}/api/v1`,
     anthropic_base_url: `${baseUrl}/api`,
+    console: hasConsole ? `${baseUrl}/console` : null,
     documentation: `${baseUrl}/docs`,
     openapi: `${baseUrl}/api/v1/openapi.json`,
     models: `${baseUrl}/api/v1/models`,
@@ -77,13 +100,14 @@ function startBody({ version, interfaceVersion, baseUrl, labUrl, metricsUrl }: S
 }
 
 function startMarkup(ports: StartPorts, model: string): string {
-  const { version, interfaceVersion, baseUrl, practice, labUrl, metricsUrl } = ports
+  const { version, interfaceVersion, baseUrl, practice, hasConsole, labUrl, metricsUrl } = ports
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] })
   const chat = `curl ${baseUrl}/api/v1/chat/completions \\
   -H "Authorization: Bearer $SLUICE_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d ${quoteForShell(body)}`
   const links: readonly (readonly [what: string, where: string | null, about: string])[] = [
+    ['Console', hasConsole ? '/console' : null, 'what happens now, keys, usage, the playground'],
     ['Documentation', '/docs', 'all operations, to try out'],
     ['OpenAPI', '/api/v1/openapi.json', 'the same as a document'],
     ['Models', '/api/v1/models', 'what can be named in <code>model</code>'],

@@ -12,7 +12,9 @@ import {
   startGateway,
 } from '../../support/servers/gateway-server.js'
 
-const server = await startGateway({ env: { SLUICE_LAB: '127.0.0.1:0', SLUICE_SEED_ITEMS: '5' } })
+const server = await startGateway({
+  env: { SLUICE_LAB: '127.0.0.1:0', SLUICE_SEED_ITEMS: '5', SLUICE_CONSOLE: 'off' },
+})
 tap.teardown(() => server.stop())
 
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
@@ -48,6 +50,7 @@ test('a program that asks for the root is told where everything is, as JSON', as
     for (const place of ['documentation', 'openapi', 'models', 'health', 'metrics'])
       t.equal((await fetch(body[place])).status, 200, place)
     t.equal(body.lab, null, 'nobody can know the port that the system chose')
+    t.equal(body.console, null, 'it is off')
   }
 })
 
@@ -94,6 +97,23 @@ test('a 402 leads to a page whose commands look up and add what was missing', as
   t.match(changed, { data: { limit: 20 } })
   t.equal((await ask()).status, 200)
   t.match(await (await fetch(link)).json(), { read_credits: /GET .*\/credits/ })
+})
+
+test('with a console a 402 leads browsers to its credits, and programs to where they were led before', async (t) => {
+  const { baseUrl, stop } = await startGateway()
+  t.teardown(stop)
+  const program = await fetch(`${baseUrl}/credits`)
+  t.match(await program.json(), { read_credits: /GET .*\/credits/ })
+  const refused = await fetch(`${baseUrl}/credits`, { headers: BROWSER, redirect: 'manual' })
+  t.equal(refused.status, 302)
+  t.equal(refused.headers.get('location'), 'console/credits', 'below whatever prefix a proxy gives')
+  t.equal(refused.headers.get('vary'), 'Accept')
+  const led = await fetch(`${baseUrl}/credits`, { headers: BROWSER })
+  t.equal(led.url, `${baseUrl}/console/credits`)
+  t.match(await led.text(), '<title>Sluice console</title>')
+  const start = await fetch(baseUrl, { headers: BROWSER })
+  t.match(await start.text(), '<a href="/console">')
+  t.equal(((await (await fetch(baseUrl)).json()) as Json).console, `${baseUrl}/console`)
 })
 
 test('the pages load nothing, run nothing, and show what they are told as text', async (t) => {
