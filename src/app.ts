@@ -10,7 +10,7 @@ import { embeddingsEndpoints } from './features/embeddings/endpoints.js'
 import { federationAdminEndpoints } from './features/federation-admin/endpoints.js'
 import { signInProviderEndpoints } from './features/federation-admin/sign-in-provider.js'
 import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
-import { fleetEndpoints } from './features/fleet/endpoints.js'
+import { type FleetPorts, fleetEndpoints } from './features/fleet/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
 import { generationListEndpoints } from './features/generation/list.js'
 import { usageEndpoints } from './features/generation/usage.js'
@@ -50,7 +50,6 @@ import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
 import type { People } from './identity/people.js'
 import type { LoopingPorts } from './inference-http/inference-reply.js'
-import type { FleetView } from './store/fleet-view.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 
@@ -84,7 +83,7 @@ export interface AppPorts {
   readonly scim: ScimPorts
   readonly scimConnections: ConnectionPorts
   readonly scimProvider: ScimProviderPorts
-  readonly fleet: FleetView
+  readonly fleet: FleetPorts
   readonly settings: SettingsPorts
   /** What the operator says of tools and plugins at this moment. */
   readonly operatorTerms: () => GatewayConfig

@@ -1,6 +1,7 @@
 /** `sluice fleet`: the machines that share a PostgreSQL, what they hold, and what happens when one fails. */
 import type { FleetCommandSettings, FleetSchema } from '../compose/fleet-commands.js'
 import type { Config } from '../config/config.js'
+import { failureTable } from '../store/fleet-failures.js'
 import type { FleetMachine } from '../store/fleet-view.js'
 import {
   type CommandOutput,
@@ -11,7 +12,6 @@ import {
   runCommand,
   sanitizeForTerminal,
 } from './command.js'
-import { failureTable } from './fleet/failure-table.js'
 import { dollars, formatFleet } from './fleet/fleet-report.js'
 import { runOnFleet } from './fleet-access.js'
 
@@ -55,8 +55,7 @@ export function fleetCommand(args: readonly string[], ports: FleetPorts): Promis
 async function showStatus(args: readonly string[], { settings }: FleetPorts): Promise<CommandOutput> {
   const { values } = parseCommandArgs('fleet status', args, { json: { type: 'boolean' } }, false)
   const config = await settings()
-  const { fleetStalenessMs, fleetWhenStoreIsAway: whenStoreIsAway } = config
-  const failures = failureTable({ staleAfterS: fleetStalenessMs / 1000, whenStoreIsAway })
+  const failures = failureTable(config)
   return runOnFleet(config, async ({ schema, view }) => {
     await requireSchema(schema)
     const fleet = await view.read()

@@ -17,6 +17,7 @@ import { peopleOf } from '../identity/people.js'
 import { wrapWithFaults } from '../lab/faults/faulty-route.js'
 import { limitByAddress } from '../limits/address-limit.js'
 import { fileSpool } from '../store/files/spool.js'
+import { failureTable } from '../store/fleet-failures.js'
 import { formatStatsBody } from '../telemetry/counters/stats-body.js'
 import { WorkerStats } from '../telemetry/counters/worker-stats.js'
 import { formatMetrics } from '../telemetry/prometheus/fleet-metrics.js'
@@ -265,7 +266,7 @@ function endpointPorts(
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
     ...parts.directory,
-    fleet: opened.fleetView,
+    fleet: { view: opened.fleetView, failures: opened.fleet === null ? [] : failureTable(config) },
     settings: {
       settings: () => settingsOf(config, inference.settings()),
       configuration,

@@ -294,7 +294,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
      src/store/account-store.ts src/store/federation-store.ts src/store/fleet-view.ts
-     type:src/store/directory-store.ts src/store/ledger-store.ts src/store/provider-key-store.ts
+     type:src/store/fleet-failures.ts type:src/store/directory-store.ts src/store/ledger-store.ts src/store/provider-key-store.ts
      src/store/scim-store.ts type:src/store/session-store.ts src/http/ src/inference-http/ src/identity/
      src/directory/ src/gateway/
      src/federation/ src/telemetry/live/`,
@@ -310,7 +310,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/app.ts',
     'ports in, endpoints out: the list of all operations',
-    `src/base/ type:src/store/store.ts type:src/store/fleet-view.ts type:src/store/ledger-store.ts
+    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts
      src/features/ src/http/ type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
      type:src/federation/admin/ports.ts type:src/federation/admin/sign-in-provider-service.ts
      type:src/identity/people.ts`,
@@ -365,7 +365,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/cli/',
     'one file per word of the command line',
     `src/base/ type:src/store/account-store.ts src/store/federation-store.ts type:src/store/fleet-view.ts
-     type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
+     src/store/fleet-failures.ts type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/ type:src/features/generation/
      type:src/features/routing/`,

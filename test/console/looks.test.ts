@@ -26,6 +26,7 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['settings', 'Settings'],
   ['settings?changed=yes', 'Settings'],
   ['tools', 'Tools and plugins'],
+  ['fleet', 'Fleet'],
 ]
 
 const browser = new ConsoleBrowser()

@@ -1,8 +1,8 @@
 /** What `sluice fleet status` prints. */
 import { nanosToDollars } from '../../base/money.js'
+import { FAILURE_COLUMNS, type FailureRow } from '../../store/fleet-failures.js'
 import type { FleetMachine, FleetOverview } from '../../store/fleet-view.js'
 import { formatTable } from '../command.js'
-import { FAILURE_COLUMNS, type FailureRow } from './failure-table.js'
 
 export function formatFleet({ version, machines }: FleetOverview, failures: readonly FailureRow[]): string {
   const head = [

@@ -101,6 +101,14 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./tools/tools.tsx')).Screen,
   },
   {
+    path: 'fleet',
+    title: 'Fleet',
+    group: 'Machine',
+    icon: 'machine',
+    access: 'operator',
+    load: async () => (await import('./fleet/fleet.tsx')).Screen,
+  },
+  {
     path: 'settings',
     title: 'Settings',
     group: 'Machine',

@@ -7,6 +7,7 @@ import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply, NO_STORE } from '../../http/reply.js'
+import type { FailureRow } from '../../store/fleet-failures.js'
 import {
   type FleetMachine,
   type FleetOverview,
@@ -51,28 +52,54 @@ const Machine = nameSchema(
   }),
 )
 
+const Failure = nameSchema(
+  'FleetFailure',
+  z.object({
+    id: z.string(),
+    failure: z.string().meta({ description: 'What fails; the other members say what becomes of it.' }),
+    keys: z.string(),
+    money: z.string(),
+    windows: z.string(),
+    ledger: z.string(),
+    calls: z.string().meta({ description: 'Calls under way, and those that come meanwhile.' }),
+    lasts: z.string(),
+    seen: z.string().meta({ description: 'What an operator sees.' }),
+  }),
+)
+
 const Fleet = nameSchema(
   'Fleet',
   z.object({
     store: z.enum(['embedded', 'postgresql']),
     version: count.meta({ description: 'Newest version of the change log; 0 with an embedded store.' }),
     machines: z.array(Machine),
+    failures: z.array(Failure).meta({
+      description:
+        'What happens when a part of the fleet fails, with the settings of the machine that answers; empty with an embedded store.',
+    }),
   }),
 )
 
+export interface FleetPorts {
+  readonly view: FleetView
+  readonly failures: readonly FailureRow[]
+}
+
 const operation = endpointGroup({ tag: 'Service', dialect: gateway, access: 'operator' })
 
-export const fleetEndpoints = (fleet: FleetView): Endpoint[] => [
+export const fleetEndpoints = ({ view, failures }: FleetPorts): Endpoint[] => [
   operation('read_fleet', 'GET /api/v1/fleet', {
     summary: 'List the machines of the server, with what they hold',
     replies: { 200: { description: 'The machines, by name', schema: dataAnswer(Fleet) } },
     faults: ['unavailable'],
     handle: () =>
-      mapMaybe(fleet.read(), (overview) => jsonReply(200, { data: encodeFleet(overview) }, NO_STORE)),
+      mapMaybe(view.read(), (overview) =>
+        jsonReply(200, { data: { ...encodeFleet(overview), failures } }, NO_STORE),
+      ),
   }),
 ]
 
-function encodeFleet({ store, version, machines }: FleetOverview): z.infer<typeof Fleet> {
+function encodeFleet({ store, version, machines }: FleetOverview): Omit<z.infer<typeof Fleet>, 'failures'> {
   return { store, version, machines: machines.map(encodeMachine) }
 }
 

@@ -4,12 +4,15 @@ import { Fault } from '../../../src/base/fault.js'
 import { fleetEndpoints } from '../../../src/features/fleet/endpoints.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
+import { failureTable } from '../../../src/store/fleet-failures.js'
 import { embeddedFleetView, type FleetMachine, type FleetView } from '../../../src/store/fleet-view.js'
 import { foundedStore } from '../../support/data/founded-store.js'
 import type { Lifetime } from '../../support/data/temp-folder.js'
 import { DocumentRules, type OpenApiDocument } from '../../support/schemas/openapi-validator.js'
 import { refused } from '../../support/servers/account-api.js'
 import { pipelineOf } from '../../support/servers/pipeline.js'
+
+const FAILURES = failureTable({ fleetStalenessMs: 10_000, fleetWhenStoreIsAway: 'serve' })
 
 const LIVE: FleetMachine = {
   name: 'ant',
@@ -32,7 +35,7 @@ const EXPIRED: FleetMachine = {
 
 async function served(t: Lifetime, fleet: FleetView) {
   const { store, clock, apiKey, managementKey } = await foundedStore(t)
-  const { inject } = pipelineOf(fleetEndpoints(fleet), {
+  const { inject } = pipelineOf(fleetEndpoints({ view: fleet, failures: FAILURES }), {
     authority: createAuthority(store.accounts, clock, () => new Map()),
   })
   const read = (key: string) => {
@@ -43,7 +46,7 @@ async function served(t: Lifetime, fleet: FleetView) {
 }
 
 const document = (fleet: FleetView): OpenApiDocument =>
-  openApiDocument(fleetEndpoints(fleet), {
+  openApiDocument(fleetEndpoints({ view: fleet, failures: FAILURES }), {
     info: { title: 't', version: '1', description: 'd' },
     tags: [],
   }) as unknown as OpenApiDocument
@@ -72,6 +75,7 @@ test('the operator sees every machine, what it holds and what is frozen', async 
           ...{ journal_backlog_bytes: 4096, clock_difference_s: 3600 },
         },
       ],
+      failures: FAILURES,
     },
   })
   t.strictSame(new DocumentRules(document(fleet)).replyFaults('read_fleet', reply), [])

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { test } from 'tap'
-import { FAILURE_COLUMNS, failureTable } from '../../src/cli/fleet/failure-table.js'
 import { FLEET_SCENARIOS } from '../../src/drill/fleet/fleet-scenarios.js'
+import { FAILURE_COLUMNS, failureTable } from '../../src/store/fleet-failures.js'
 import { failurePageTable, tableOfPage } from './failure-page.js'
 
-const TABLE = failureTable({ staleAfterS: 10, whenStoreIsAway: 'refuse' })
+const TABLE = failureTable({ fleetStalenessMs: 10_000, fleetWhenStoreIsAway: 'refuse' })
 
 test('the table has a row for each failure that there may be, and each row says all', async (t) => {
   t.strictSame(
@@ -25,16 +25,16 @@ test('what the drill plays are rows of the table', async (t) => {
 })
 
 test('times and words follow the settings', async (t) => {
-  const [down] = failureTable({ staleAfterS: 30, whenStoreIsAway: 'serve' })
+  const [down] = failureTable({ fleetStalenessMs: 30_000, fleetWhenStoreIsAway: 'serve' })
   t.match(down!.keys, 'as last known, for as long as it takes')
   t.match(down!.keys, 'from 30 s on')
-  const killed = failureTable({ staleAfterS: 30, whenStoreIsAway: 'serve' }).find(
+  const killed = failureTable({ fleetStalenessMs: 30_000, fleetWhenStoreIsAway: 'serve' }).find(
     ({ id }) => id === 'machine-killed',
   )
   t.match(killed!.keys, 'after 36 s at most')
 })
 
-test('the guide shows the table; `node dist/test/cli/failure-page.js` writes it there', async (t) => {
+test('the guide shows the table; `node dist/test/store/failure-page.js` writes it there', async (t) => {
   t.equal(tableOfPage(), failurePageTable())
 })
 

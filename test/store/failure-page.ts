@@ -1,16 +1,16 @@
 /** The failure table as the guide shows it, for the defaults. Run as a program it writes the table there. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { FAILURE_COLUMNS, failureTable } from '../../src/cli/fleet/failure-table.js'
 import { SETTINGS } from '../../src/config/config.js'
+import { FAILURE_COLUMNS, failureTable } from '../../src/store/fleet-failures.js'
 
 const PAGE = fileURLToPath(new URL('../../../docs/guide/many-machines.md', import.meta.url))
 const BLOCK = /(?<=<!-- failures:begin -->\n).*(?=<!-- failures:end -->)/s
 
 export function failurePageTable(): string {
   const failures = failureTable({
-    staleAfterS: SETTINGS.fleetStalenessMs.default / 1000,
-    whenStoreIsAway: SETTINGS.fleetWhenStoreIsAway.default,
+    fleetStalenessMs: SETTINGS.fleetStalenessMs.default,
+    fleetWhenStoreIsAway: SETTINGS.fleetWhenStoreIsAway.default,
   })
   const rows = failures.map((row) => [
     `**${row.failure}**`,

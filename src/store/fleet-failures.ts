@@ -1,11 +1,10 @@
 /**
  * What becomes of keys, money, windows, ledger and calls when a part of a fleet fails: the table that operators read, in
- * `sluice fleet status` and in the guide, and that tests go through row by row.
+ * `sluice fleet status`, in the console and in the guide, and that tests go through row by row.
  */
 
 /** What the sentences depend on. */
 interface FailureSettings {
-  /** Staleness limit in seconds. */
   readonly staleAfterS: number
   readonly whenStoreIsAway: 'refuse' | 'serve'
 }
@@ -39,7 +38,15 @@ export const FAILURE_COLUMNS = [
 /** What others grant on top of the limit before they go on without a machine. */
 const GRANTED = 1.2
 
-export function failureTable(settings: FailureSettings): readonly FailureRow[] {
+/** The rows for the settings of that name. */
+export function failureTable({
+  fleetStalenessMs,
+  fleetWhenStoreIsAway: whenStoreIsAway,
+}: {
+  readonly fleetStalenessMs: number
+  readonly fleetWhenStoreIsAway: 'refuse' | 'serve'
+}): readonly FailureRow[] {
+  const settings = { staleAfterS: fleetStalenessMs / 1000, whenStoreIsAway }
   return [...databaseFailures(settings), ...machineFailures(settings), ...differences(settings)]
 }
 
