@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { ListedModel, Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
+import { endpointTag } from '../../gateway/routing/preferences.js'
 import { recordEncoder } from '../../http/answers.js'
 import { nameSchema } from '../../http/json-schema.js'
 
@@ -258,9 +259,4 @@ export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): W
     throughput_last_30m: known.throughput.quantiles(now),
     status: endpoint.hasBreaker && known.breaker.state(now) !== 'closed' ? -1 : 0,
   }
-}
-
-/** What callers write to mean the endpoint: the provider, and its quantization where one is known. */
-function endpointTag({ provider, quantization }: ModelEndpoint): string {
-  return quantization === null ? provider.slug : `${provider.slug}/${quantization}`
 }

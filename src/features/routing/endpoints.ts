@@ -25,7 +25,22 @@ interface RoutingPorts extends RoutingState {
   readonly loops: Pick<Loops, 'explain'>
 }
 
-const identified = { model: z.string(), provider: z.string(), slug: z.string(), upstream_model: z.string() }
+const identified = {
+  model: z.string(),
+  provider: z.string(),
+  slug: z.string(),
+  tag: z.string().meta({ description: 'What names it in `provider` preferences.' }),
+  upstream_model: z.string(),
+}
+/** Of a request: what it could say instead. */
+const changes = z.array(
+  z.object({
+    says: z.string(),
+    request: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'Merge patch on the request (RFC 7396).' }),
+  }),
+)
 const figure = z.number().nullable()
 
 const dollars = z.number().min(0)
@@ -95,9 +110,19 @@ const explanationSchema = nameSchema(
           service_tier: z.string().nullable(),
           probability: figure,
           why: z.array(z.string()),
+          would_change: changes.meta({
+            description:
+              'What would have it tried first, each by itself and tried out: the changed request was planned. Empty for the first, where no wish of the request would do (an open breaker, say), and beyond 24 endpoints.',
+          }),
         }),
       ),
-      excluded: z.array(z.object({ ...identified, why: z.string() })),
+      excluded: z.array(
+        z.object({
+          ...identified,
+          why: z.string(),
+          would_change: changes.meta({ description: 'What would have it planned; tried out as well.' }),
+        }),
+      ),
       loop: loopSchema,
     }),
   }),

@@ -1,10 +1,16 @@
 /** Why a request would go where it would go, without calling anyone. */
+import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
-import { baseOf } from '../catalog/own-accounts.js'
+import { baseOf, distinctEndpoints } from '../catalog/own-accounts.js'
 import type { RoutedRequest } from '../formats/canonical.js'
+import { changesToAdmit, changesToPrefer, type PlanAnother } from './changes.js'
 import { newPlanTrace, planFor, serviceTierFor } from './plan.js'
+import { endpointTag, type RequestChange } from './preferences.js'
 import { combinedPrice, type RoutingState } from './rank.js'
+
+/** Endpoints of which it is told what would change their place. */
+const MOST_CHANGED = 24
 
 export type RoutingExplanation = ReturnType<typeof explainRouting>
 
@@ -19,6 +25,11 @@ export function explainRouting(
   const trace = newPlanTrace()
   const plan = planFor(catalog, request, caller, serves, state, trace)
   const now = state.health.now()
+  const another: PlanAnother = (changed) => planAnother(catalog, changed, caller, serves, state)
+  let left = MOST_CHANGED
+  /** Planning anew takes its time: of long plans only the first are told. */
+  const changesOf = (find: typeof changesToAdmit, endpoint: ModelEndpoint): readonly RequestChange[] =>
+    left-- > 0 ? find(baseOf(endpoint), request, another) : []
   return {
     requested: plan.requested,
     /** Version of the configuration. */
@@ -45,18 +56,44 @@ export function explainRouting(
         /** That the draw puts it first, where one decides; null where none does. */
         probability: trace.chances.get(baseOf(endpoint)) ?? null,
         why: trace.reasons.get(baseOf(endpoint)) ?? [],
+        /** What would have it tried first, each by itself. */
+        would_change: at === 0 ? [] : changesOf(changesToPrefer, endpoint),
       }
     }),
     excluded: trace.excluded.map(({ endpoint, reason }) => ({
       ...endpointIdentity(endpoint),
       why: reason,
+      /** What would have it planned. */
+      would_change: changesOf(changesToAdmit, endpoint),
     })),
   }
 }
 
+/** Nothing where the changed request would be refused. */
+function planAnother(
+  catalog: Catalog,
+  request: RoutedRequest,
+  caller: Principal,
+  serves: (endpoint: ModelEndpoint) => boolean,
+  state: RoutingState,
+): ReturnType<PlanAnother> {
+  const trace = newPlanTrace()
+  try {
+    const { endpoints } = planFor(catalog, request, caller, serves, state, trace)
+    return { endpoints: distinctEndpoints(endpoints), isDrawn: trace.chances.size > 0 }
+  } catch (error) {
+    if (error instanceof Fault) return { endpoints: [], isDrawn: false }
+    throw error
+  }
+}
+
 /** An endpoint as people recognise it. */
-function endpointIdentity({ model, provider, upstreamModel }: ModelEndpoint) {
-  return { model: model.id, provider: provider.name, slug: provider.slug, upstream_model: upstreamModel }
+function endpointIdentity(endpoint: ModelEndpoint) {
+  const { model, provider, upstreamModel } = endpoint
+  return {
+    ...{ model: model.id, provider: provider.name, slug: provider.slug, tag: endpointTag(endpoint) },
+    upstream_model: upstreamModel,
+  }
 }
 
 function roundToHundredths(value: number | null): number | null {

@@ -5,7 +5,7 @@ import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 import { withCredentials } from './caller-keys.js'
 import { unmetDemand } from './parameters.js'
-import { exclusionReason, missingModality, notFoundFault, unknownProviders } from './preferences.js'
+import { exclusionOf, missingModality, notFoundFault, unknownProviders } from './preferences.js'
 import { type RankTrace, type RoutingState, rankEndpoints } from './rank.js'
 import { findModel, type NamedModel, withVariantSort } from './variants.js'
 
@@ -179,7 +179,7 @@ function filterAllowed(
   trace: PlanTrace,
 ): readonly ModelEndpoint[] {
   return group.filter((endpoint) => {
-    const reason = serves(endpoint) ? exclusionReason(endpoint, request) : WRONG_OPERATION
+    const reason = serves(endpoint) ? (exclusionOf(endpoint, request)?.reason ?? null) : WRONG_OPERATION
     if (reason !== null) trace.excluded.push({ endpoint, reason })
     return reason === null
   })
