@@ -6,6 +6,8 @@ import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
 const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['overview', 'Overview'],
   ['playground', 'Playground'],
+  ['models', 'Models and routing'],
+  ['models/sim%2Ffast', 'Simulated'],
   ['keys', 'Keys'],
   ['keys?new=key', 'Keys'],
   ['credits', 'Credits'],

@@ -19,6 +19,14 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./playground/playground.tsx')).Screen,
   },
   {
+    path: 'models',
+    title: 'Models',
+    group: 'Use',
+    icon: 'route',
+    access: 'member',
+    load: async () => (await import('./models/models.tsx')).Screen,
+  },
+  {
     path: 'keys',
     title: 'Keys',
     group: 'Organization',

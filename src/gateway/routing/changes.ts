@@ -10,8 +10,8 @@ import { endpointTag, exclusionOf, type RequestChange } from './preferences.js'
 /** How a changed request would be planned; nothing where it would be refused. */
 export type PlanAnother = (request: RoutedRequest) => {
   readonly endpoints: readonly ModelEndpoint[]
-  /** A draw decides who comes first. */
-  readonly isDrawn: boolean
+  /** Something sets the first apart from the second: neither a draw nor the order of the configuration. */
+  readonly isDecided: boolean
 }
 
 /** An endpoint may be excluded for several reasons, one behind the other. */
@@ -47,8 +47,8 @@ export function changesToPrefer(
   plan: PlanAnother,
 ): readonly RequestChange[] {
   const isFirst = (change: RequestChange): boolean => {
-    const { endpoints, isDrawn } = plan(merged(request, change.request))
-    return endpoints[0] === endpoint && !isDrawn
+    const { endpoints, isDecided } = plan(merged(request, change.request))
+    return endpoints[0] === endpoint && isDecided
   }
   const own = alone(endpoint)
   const others = [ordered(endpoint, request), ...SORTS.map(sortedBy)]

@@ -79,10 +79,12 @@ function planAnother(
 ): ReturnType<PlanAnother> {
   const trace = newPlanTrace()
   try {
-    const { endpoints } = planFor(catalog, request, caller, serves, state, trace)
-    return { endpoints: distinctEndpoints(endpoints), isDrawn: trace.chances.size > 0 }
+    const endpoints = distinctEndpoints(planFor(catalog, request, caller, serves, state, trace).endpoints)
+    const [first, second] = endpoints.map((endpoint) => String(trace.reasons.get(endpoint)))
+    const isTie = second === first && endpoints[1]?.model === endpoints[0]!.model
+    return { endpoints, isDecided: trace.chances.size === 0 && !isTie }
   } catch (error) {
-    if (error instanceof Fault) return { endpoints: [], isDrawn: false }
+    if (error instanceof Fault) return { endpoints: [], isDecided: false }
     throw error
   }
 }

@@ -189,6 +189,13 @@ test('a change is told in the words of the request, and as a merge patch on it',
   ])
 })
 
+test('a wish that leaves endpoints alike is not told, though their order in the configuration would do', async (t) => {
+  const alike = catalogOf({ 'm/one': [{ slug: 'a' }, { slug: 'b' }] }, () => provider)
+  const { endpoints } = explain({ provider: { order: ['b'] } }, undefined, alike)
+  t.match(endpoints[1], { slug: 'a', would_change: [{ says: 'provider.order begins with a' }] })
+  t.equal(endpoints[1]!.would_change.length, 1, 'neither price nor speed tells the two apart')
+})
+
 test('no wish moves an endpoint in front of others whose breaker is open', async (t) => {
   const at = routingState(new FakeClock())
   const [dear] = CHOICES.models[0]!.endpoints
