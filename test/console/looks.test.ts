@@ -8,6 +8,7 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['playground', 'Playground'],
   ['models', 'Models and routing'],
   ['models/sim%2Ffast', 'Simulated'],
+  ['files', 'Files'],
   ['keys', 'Keys'],
   ['keys?new=key', 'Keys'],
   ['credits', 'Credits'],

@@ -92,7 +92,7 @@ export function queryOf(
     : `?${new URLSearchParams(there.map(([name, value]) => [name, String(value)]))}`
 }
 
-const UNREACHABLE: Problem = { status: 0, message: 'The server cannot be reached', requestId: '' }
+export const UNREACHABLE: Problem = { status: 0, message: 'The server cannot be reached', requestId: '' }
 
 function never(): Promise<never> {
   return new Promise(() => {})

@@ -48,6 +48,8 @@ interface Page<T> {
   readonly data: readonly T[]
   readonly total_count?: number
   readonly next_cursor?: string | null
+  /** What a list of files calls it. */
+  readonly cursor?: string | null
 }
 
 export interface Pages<T> {
@@ -100,7 +102,7 @@ export function usePages<T>(path: string, fullPage = 100): Pages<T> {
 }
 
 function nextOf(
-  { data, total_count, next_cursor }: Page<unknown>,
+  { data, total_count, cursor, next_cursor = cursor }: Page<unknown>,
   read: number,
   fullPage: number,
 ): string | null {

@@ -39,6 +39,8 @@ interface InputProps extends FieldProps, Attributes<HTMLInputElement> {
   readonly step?: string
   readonly pattern?: string
   readonly accept?: string
+  /** Several files. */
+  readonly multiple?: boolean
   /** Stands before what is typed. */
   readonly unit?: string
 }

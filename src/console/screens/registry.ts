@@ -27,6 +27,14 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./models/models.tsx')).Screen,
   },
   {
+    path: 'files',
+    title: 'Files',
+    group: 'Use',
+    icon: 'file',
+    access: 'management',
+    load: async () => (await import('./files/files.tsx')).Screen,
+  },
+  {
     path: 'keys',
     title: 'Keys',
     group: 'Organization',
