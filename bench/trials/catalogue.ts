@@ -23,6 +23,7 @@ import { fleetStatements } from './fleet/fleet-statements.js'
 import { ledgerIntake } from './fleet/ledger-intake.js'
 import { allocation } from './gateway/allocation.js'
 import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.js'
+import { gatewayHedging } from './gateway/gateway-hedging.js'
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
 import { gatewayLeaving } from './gateway/gateway-leaving.js'
 import { gatewayMemory } from './gateway/gateway-memory.js'
@@ -71,6 +72,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewaySlowReaders,
     gatewayKeyDisable,
     gatewayAgentConversation,
+    gatewayHedging,
     largeBodyStall,
     rateLimitWindow,
     routingBreaker,

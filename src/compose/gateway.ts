@@ -102,6 +102,7 @@ export function composeInference(
     health: routing.health,
     sessions: routing.sessions,
     retries: routing.retries,
+    hedging: routing.hedging,
     random: routing.random,
     accountOf,
     deadlineMs,

@@ -4,6 +4,7 @@ import { HealthRegistry } from '../gateway/health/health-registry.js'
 import { ModelPins } from '../gateway/routing/model-pins.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { SessionAffinity } from '../gateway/routing/session.js'
+import { Hedging } from '../gateway/run/hedging.js'
 import { RetryBudget } from '../gateway/run/rescue.js'
 import type { WorkerContext } from './worker-context.js'
 
@@ -28,6 +29,7 @@ export function composeRouting({ config: { gateway }, worker, clock, broadcast }
     sessions,
     pins,
     retries: new RetryBudget(() => config, random),
+    hedging: new Hedging(() => config),
     random,
     /** Takes what the worker of that number has learnt. */
     applyPeerUpdate: (from: number | 'elsewhere', update: RoutingUpdate): void => {

@@ -42,6 +42,10 @@ export const ServiceMetadata = nameSchema(
           model: z.string(),
           status: z.int(),
           is_byok: z.literal(true).optional(),
+          overtaken: z
+            .literal(true)
+            .optional()
+            .meta({ description: 'Another endpoint was asked as well and answered first.' }),
         }),
       )
       .optional(),

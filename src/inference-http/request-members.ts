@@ -167,6 +167,7 @@ const providerWishes = optional({
   only: slugs,
   ignore: slugs,
   allow_fallbacks: flag,
+  hedge: flag,
   require_parameters: flag,
   data_collection: z.enum(['allow', 'deny']).nullable(),
   zdr: flag,

@@ -5,7 +5,16 @@ import { composeRouting } from '../../src/compose/routing.js'
 import type { RoutingUpdate } from '../../src/gateway/routing/routing-update.js'
 
 const config = {
-  gateway: { routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 1, retryBudget: 0.1 } },
+  gateway: {
+    routing: {
+      rescue: 'unanswered',
+      retries: 2,
+      retryWaitMs: 1,
+      retryBudget: 0.1,
+      hedge: 'never',
+      hedgeBudget: 0.05,
+    },
+  },
 } as const
 
 test('a model that one worker pins to a session is the session’s in the others', async (t) => {

@@ -100,9 +100,23 @@ const routing = z
       .max(1, 'must be a number from 0 to 1')
       .default(0.1)
       .describe('Share of the calls of an organization, in each worker, that may be tried again.'),
+    hedge: z
+      .enum(['never', 'requested', 'always'], 'must be never, requested or always')
+      .default('never')
+      .describe(
+        'For which calls a second endpoint is asked where the first is later than with 95 of 100 calls: none, those with `provider.hedge: true`, or all without `provider.hedge: false`.',
+      ),
+    hedge_budget: z
+      .number('must be a number from 0 to 1')
+      .min(0, 'must be a number from 0 to 1')
+      .max(1, 'must be a number from 0 to 1')
+      .default(0.05)
+      .describe(
+        'Share of the calls of an organization, in each worker, for which a second endpoint may be asked.',
+      ),
   })
   .transform(camelCased)
-  .describe('When a call is tried again.')
+  .describe('When a call is tried again, or a second endpoint asked.')
 
 /** How often and how patiently a call is tried again. */
 export type RoutingConfig = z.output<typeof routing>

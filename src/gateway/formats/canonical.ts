@@ -98,6 +98,7 @@ export interface ProviderPreferences {
   readonly only?: readonly string[] | null
   readonly ignore?: readonly string[] | null
   readonly allow_fallbacks?: boolean | null
+  readonly hedge?: boolean | null
   readonly require_parameters?: boolean | null
   readonly data_collection?: 'allow' | 'deny' | null
   readonly zdr?: boolean | null

@@ -4,6 +4,8 @@ import { Breaker, type BreakerState } from './breaker.js'
 /** Buckets per doubling: neighbours differ by 9 %. */
 const BUCKETS_PER_OCTAVE = 8
 const BUCKETS = 216
+/** From the middle of a bucket to its upper end. */
+const HALF_BUCKET = 2 ** (0.5 / BUCKETS_PER_OCTAVE)
 /** Weights grow instead of old ones being made smaller; past this they are all divided. */
 const LARGEST_WEIGHT = 2 ** 40
 const HALF_LIFE_MS = 10 * 60_000
@@ -60,16 +62,22 @@ export class DecayingHistogram {
   }
 
   /** What the share `p`, from 0 to 1, of the calls did at least as well as; null when too little is known. */
-  quantile(p: number, now: number): number | null {
+  quantile(p: number, now: number, least = LEAST_WEIGHT): number | null {
     // Asked first: it may divide the sum.
     const present = this.#weightAt(now)
-    if (this.#sum < LEAST_WEIGHT * present) return null
+    if (this.#sum < least * present) return null
     let left = this.#sum * (this.#better === 'low' ? p : 1 - p)
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
       left -= this.#weights[bucket]!
       if (left <= 0) return bucketValue(bucket)
     }
     return bucketValue(BUCKETS - 1)
+  }
+
+  /** What at most the share `p` of the calls is known to have been above; null when fewer than `least` are known. */
+  upperBound(p: number, now: number, least: number): number | null {
+    const middle = this.quantile(p, now, least)
+    return middle === null ? null : middle * HALF_BUCKET
   }
 
   /** The quantiles that callers are told; null when too little is known. */
@@ -161,6 +169,9 @@ export interface PeerObservations {
   readonly failures: number
   readonly latency: readonly number[]
   readonly throughput: readonly number[]
+  /** Times to the answer, where they are kept: of streams, and of answers that came whole. */
+  readonly streamed?: readonly number[]
+  readonly whole?: readonly number[]
 }
 
 /** Callers with a breaker of their own at an endpoint; of more the one that failed longest ago is forgotten. */
@@ -179,6 +190,9 @@ export class EndpointHealth {
   readonly latency: DecayingHistogram
   /** Completion tokens per second. */
   readonly throughput: DecayingHistogram
+  /** Milliseconds to the first content of streams, and to answers that came whole; null as long as nobody asks. */
+  #streamed: DecayingHistogram | null = null
+  #whole: DecayingHistogram | null = null
   /** Every call that came to its end, or to the caller's, once. */
   readonly uptime = new UptimeRecord()
 
@@ -220,19 +234,35 @@ export class EndpointHealth {
     return own
   }
 
+  /** Kept apart: an answer that comes whole takes longer than the first word of one that is streamed. */
+  timesToAnswer(isWhole: boolean, now: number): DecayingHistogram {
+    if (isWhole) return (this.#whole ??= new DecayingHistogram(now))
+    return (this.#streamed ??= new DecayingHistogram(now))
+  }
+
   /** Takes what has been seen since the last time; null for nothing. */
   drainObservations(): PeerObservations | null {
     const latency = this.latency.drainUnsent()
     const throughput = this.throughput.drainUnsent()
     const { successes, failures } = this.uptime.drainUnsent()
-    const isNothing = successes + failures + latency.length + throughput.length === 0
-    return isNothing ? null : { key: this.key, successes, failures, latency, throughput }
+    const streamed = this.#streamed?.drainUnsent() ?? []
+    const whole = this.#whole?.drainUnsent() ?? []
+    const timed = latency.length + streamed.length + whole.length
+    if (successes + failures + timed + throughput.length === 0) return null
+    return {
+      ...{ key: this.key, successes, failures, latency, throughput },
+      ...(streamed.length > 0 && { streamed }),
+      ...(whole.length > 0 && { whole }),
+    }
   }
 
   /** Adds what another process has seen. */
-  addPeerObservations({ successes, failures, latency, throughput }: PeerObservations, now: number): void {
+  addPeerObservations(seen: PeerObservations, now: number): void {
+    const { successes, failures, latency, throughput, streamed, whole } = seen
     this.uptime.addFromPeer(now, successes, failures)
     this.latency.addFromPeer(latency, now)
     this.throughput.addFromPeer(throughput, now)
+    if (streamed !== undefined) this.timesToAnswer(false, now).addFromPeer(streamed, now)
+    if (whole !== undefined) this.timesToAnswer(true, now).addFromPeer(whole, now)
   }
 }

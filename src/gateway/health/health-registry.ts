@@ -57,6 +57,9 @@ const LONGEST_COOLING_MS = 60_000
  */
 const PEER_GRACE_FACTOR = 3
 const BROADCAST_MS = 1_000
+/** Of the calls of an endpoint, as many are not late; and as many have to be known. */
+const LATE_SHARE = 0.95
+const LEAST_TIMES = 40
 /** Endpoints under keys of callers whose health is kept; the one that was met first goes first. */
 const MOST_UNDER_KEYS = 500
 /** Pause that the others are told of when a probe has ended without an answer. */
@@ -210,6 +213,28 @@ export class HealthRegistry {
       this.#scheduleBroadcast()
     }
     this.#releaseProbe(health, permit)
+  }
+
+  /** How long the answer was waited for, of a stream or of one that came whole; kept where a second endpoint may be asked. */
+  recordTimeToAnswer(endpoint: ModelEndpoint, isWhole: boolean, ms: number): void {
+    const now = this.now()
+    this.of(endpoint).timesToAnswer(isWhole, now).record(ms, now)
+    this.#scheduleBroadcast()
+  }
+
+  /**
+   * It has not answered for `ms`, and is asked no longer. How long it would have taken is not known; that it was later
+   * than most is. Without a word of it the slow ones would drop out of the figures, and what counts as late sink.
+   */
+  recordOvertaken(endpoint: ModelEndpoint, isWhole: boolean, ms: number): void {
+    this.of(endpoint).latency.record(ms, this.now())
+    this.recordTimeToAnswer(endpoint, isWhole, ms)
+  }
+
+  /** Milliseconds after which an endpoint is later than with 95 of 100 calls; null where too little is known. */
+  lateAfterMs(endpoint: ModelEndpoint, isWhole: boolean): number | null {
+    const now = this.now()
+    return this.of(endpoint).timesToAnswer(isWhole, now).upperBound(LATE_SHARE, now, LEAST_TIMES)
   }
 
   #recordReachable(health: EndpointHealth, { caller, shared, own }: CallPermit): void {

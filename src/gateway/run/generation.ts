@@ -24,7 +24,10 @@ export interface Attempt {
   endedAt: number
   /** What it waited for before its request was sent; null where the provider is no server. */
   readonly waits: ConnectionWaits | null
-  /** How it failed, in a word: the kind of its fault, or `aborted`. Absent when it did not. */
+  /**
+   * How it ended without an answer, in a word: the kind of its fault, `aborted`, or `overtaken` by the one that was asked
+   * beside it. Absent when it answered.
+   */
   error?: string
   /** What its provider may bill although nothing of it was answered; null where that is nothing. */
   readonly lost: LostCost | null
@@ -121,7 +124,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   /** Members of the request that were set aside because they are not what they claim to be. */
   forgedMembers: readonly string[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
-  readonly droppedFields: string[] = []
+  droppedFields: string[] = []
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null

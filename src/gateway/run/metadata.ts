@@ -31,11 +31,12 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
       })),
     },
     generation_time: Math.round(now - generation.startedAt),
-    attempts: attempts.map(({ endpoint, status }) => ({
+    attempts: attempts.map(({ endpoint, status, error }) => ({
       provider: endpoint.provider.name,
       model: endpoint.model.id,
       status,
       ...(endpoint.own !== undefined && { is_byok: true as const }),
+      ...(error === 'overtaken' && { overtaken: true as const }),
     })),
     // The provider sent no figures, and the tokens were counted here.
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),

@@ -1,10 +1,20 @@
 /** What a run of an inference needs, and whom it tells. */
+import type { Clock } from '../../base/clock.js'
 import type { Fault } from '../../base/fault.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { FilePorts } from '../files/send-call.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
+import type { HealthRegistry } from '../health/health-registry.js'
 import type { CountTokens } from '../metering/format.js'
-import type { AttemptPorts } from './attempts.js'
-import type { Generation, LostAttempt } from './generation.js'
+import type {
+  CallHandle,
+  FailureReceiver,
+  ProviderCall,
+  ProviderFailure,
+} from '../providers/port/provider.js'
+import type { Generation, LostAttempt, LostCost } from './generation.js'
+import type { Hedging } from './hedging.js'
+import type { RetryBudget } from './rescue.js'
 
 /** What an inference has taken of limits and credit when it was let in. */
 export interface Admission {
@@ -15,6 +25,34 @@ export interface Admission {
    * until it resolves; it never rejects.
    */
   settle(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): Promise<void> | null
+}
+
+export interface AttemptPorts {
+  readonly clock: Clock
+  /** Total time of an inference in milliseconds. */
+  readonly deadlineMs: number
+  readonly health: HealthRegistry
+  readonly retries: RetryBudget
+  readonly hedging: Hedging
+}
+
+/** Sends the attempts of one inference and takes what comes of them. */
+export interface AttemptSender<R extends RoutedRequest> extends FailureReceiver {
+  readonly isOver: boolean
+  /** The answer is asked for whole. */
+  readonly isWhole: boolean
+  send(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle
+  /** Sends a second attempt beside the one that is late. */
+  sendBeside(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle
+  onBesideFailure(failure: ProviderFailure): void
+  /** What the attempt beside the late one may cost, if it goes on no longer. */
+  lostBeside(): LostCost | null
+  /** The one beside is the only one now. */
+  onOnlyBeside(): void
+  /** Told of an attempt that has answered nothing and may cost something upstream. */
+  onLost(attempt: LostAttempt): void
+  /** There will be no further attempt, and nothing has been answered. */
+  giveUp(failure: ProviderFailure): void
 }
 
 export interface RunPorts extends AttemptPorts {

@@ -1,17 +1,9 @@
 /** One inference: admission, the attempts, the events of its answer, and the end that comes once. */
-import { NEVER_ABORTED } from '../../base/cancellation.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import { sendCall } from '../files/send-call.js'
 import type { InferenceOutcome, RoutedRequest } from '../formats/canonical.js'
-import {
-  type CountTexts,
-  type EstimatedUsage,
-  type InferenceFormat,
-  type OutputSample,
-  StreamTotals,
-} from '../metering/format.js'
-import { guessUsage } from '../pricing/reservation.js'
+import { type InferenceFormat, StreamTotals } from '../metering/format.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -19,14 +11,15 @@ import type {
   ProviderFailure,
   StreamReceiver,
 } from '../providers/port/provider.js'
-import { type AttemptSender, Attempts, emptyAnswerFailure } from './attempts.js'
-import { estimatedConsumption, reportedConsumption } from './consumption.js'
+import { emptyAnswerFailure } from './attempt-failures.js'
+import { Attempts } from './attempts.js'
+import { BesideReceiver, MOST_HELD } from './beside-receiver.js'
+import { reportedConsumption } from './consumption.js'
+import { countConsumption } from './count-consumption.js'
 import type { Generation, LostAttempt, LostCost } from './generation.js'
-import type { Admission, RunPorts, StreamListener } from './ports.js'
+import type { Admission, AttemptSender, RunPorts, StreamListener } from './ports.js'
 import { lostCostOf } from './rescue.js'
-
-/** Events without content that an attempt may bring before they count as an answer. */
-const MOST_HELD = 1_000
+import { settleAdmission } from './settle-admission.js'
 
 /** A provider whose caller has gone may work on and bill it all the same. */
 const ABANDONED = { class: 'maybe-processed' } as const
@@ -41,11 +34,13 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   readonly #ports: RunPorts
   readonly #listener: StreamListener<R, E, A>
   readonly #attempts: Attempts<R>
-  readonly #totals = new StreamTotals()
+  #totals = new StreamTotals()
   /** From the admission to the settlement. */
   #admission: Admission | null = null
   /** Lifecycle events of an attempt that has no content yet. */
   #held: E[] | null = null
+  /** Of an attempt that was sent beside a late one. */
+  #beside: BesideReceiver<R, E, A> | null = null
   /** The whole answer, where it was asked for whole. */
   #answer: A | null = null
   #paused = false
@@ -72,6 +67,10 @@ export class InferenceRun<R extends RoutedRequest, E, A>
 
   get isOver(): boolean {
     return this.#over
+  }
+
+  get isWhole(): boolean {
+    return this.#mode === 'complete'
   }
 
   // ── Beginning ─────────────────────────────────────────────────────────────
@@ -115,7 +114,16 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   }
 
   send(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle {
-    const handle = sendCall(this.#format, this.#mode, call, endpoint, this, this.#ports.files)
+    return this.#send(call, endpoint, this)
+  }
+
+  sendBeside(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle {
+    this.#beside = new BesideReceiver(this.#format, endpoint, this)
+    return this.#send(call, endpoint, this.#beside)
+  }
+
+  #send(call: ProviderCall<R>, endpoint: ModelEndpoint, to: this | BesideReceiver<R, E, A>): CallHandle {
+    const handle = sendCall(this.#format, this.#mode, call, endpoint, to, this.#ports.files)
     if (this.#paused) handle.pause()
     return handle
   }
@@ -135,15 +143,15 @@ export class InferenceRun<R extends RoutedRequest, E, A>
         this.#held ??= []
         this.#held.push(event)
         if (this.#held.length < MOST_HELD) return
-        this.#emitFirst()
+        this.beginAnswer()
         return
       }
-      this.#emitFirst()
+      this.beginAnswer()
     }
     if (!this.#over) this.#listener.onEvent(event)
   }
 
-  #emitFirst(): void {
+  beginAnswer(): void {
     this.#attempts.markServing()
     this.#generation.firstEventAt = performance.now()
     for (const event of this.#held?.splice(0) ?? []) if (!this.#over) this.#listener.onEvent(event)
@@ -211,15 +219,44 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     this.#attempts.continueAfter(failure, lost)
   }
 
-  #lostCost(failure: Pick<ProviderFailure, 'class'>): LostCost | null {
-    const { endpoint } = this.#attempts
+  #lostCost(
+    failure: Pick<ProviderFailure, 'class'>,
+    endpoint = this.#attempts.endpoint,
+    totals = this.#totals,
+  ): LostCost | null {
     try {
-      return lostCostOf(this.#generation, endpoint, failure, this.#totals, this.#mode === 'complete')
+      return lostCostOf(this.#generation, endpoint, failure, totals, this.isWhole)
     } catch (error) {
       // The failure has to be told all the same.
       this.#ports.onDefect(error)
       return null
     }
+  }
+
+  overtake(): void {
+    this.#attempts.overtake(this.#lostCost(ABANDONED))
+    this.onOnlyBeside()
+  }
+
+  onOnlyBeside(): void {
+    const beside = this.#beside!
+    this.#beside = null
+    this.#totals = beside.totals
+    this.#held = beside.held
+    beside.becomeOnly()
+  }
+
+  lostBeside(): LostCost | null {
+    const beside = this.#beside
+    this.#beside = null
+    return beside === null ? null : this.#lostCost(ABANDONED, beside.endpoint, beside.totals)
+  }
+
+  onBesideFailure(failure: ProviderFailure): void {
+    const beside = this.#beside
+    if (beside === null || this.#over) return
+    this.#beside = null
+    this.#attempts.failBeside(failure, this.#lostCost(failure, beside.endpoint, beside.totals))
   }
 
   onLost(attempt: LostAttempt): void {
@@ -242,12 +279,12 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   pause(): void {
     this.#paused = true
     this.#slowed = true
-    if (!this.#over) this.#attempts.call?.pause()
+    if (!this.#over) this.#attempts.pause()
   }
 
   resume(): void {
     this.#paused = false
-    if (!this.#over) this.#attempts.call?.resume()
+    if (!this.#over) this.#attempts.resume()
   }
 
   /** The caller has gone: the upstream call ends in the same turn, in every phase. */
@@ -280,53 +317,18 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     return consumption !== null
   }
 
-  #chargeEstimated(usage: EstimatedUsage): void {
-    const { request } = this.#generation
-    this.#generation.consumption = estimatedConsumption(request, this.#attempts.endpoint, this.#totals, usage)
-  }
-
-  /**
-   * Counts what the provider has not told. Never rejects: where counting fails, through a defect of ours, the log is
-   * told and the generation is settled with a guess.
-   */
+  /** Counts what the provider has not told. Never rejects. */
   async #estimate(): Promise<void> {
-    const { operation, request, caller } = this.#generation
-    const { countTokens, onDefect } = this.#ports
-    let sample: OutputSample | null = null
-    try {
-      sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
-      // What is charged is counted whether or not the caller is still there.
-      const count: CountTexts = (texts) => countTokens(texts, caller.organizationId, NEVER_ABORTED)
-      this.#chargeEstimated(
-        await this.#format.estimate(request, sample, count, this.#attempts.endpoint.prices),
-      )
-    } catch (error) {
-      onDefect(error)
-      const usage = guessUsage(operation, request, this.#attempts.endpoint, sample)
-      this.#chargeEstimated({ usage, isGuessed: true })
-    }
+    const heard = { totals: this.#totals, answer: this.#answer, endpoint: this.#attempts.endpoint }
+    this.#generation.consumption = await countConsumption(this.#format, this.#generation, heard, this.#ports)
   }
 
-  /**
-   * Settles what has been admitted, once, also where the observer has a defect: what was taken would be held for
-   * ever. Never throws: a caller is told of the end also where settling failed.
-   */
+  /** Settles what has been admitted, once. Never throws. */
   #settle(outcome: InferenceOutcome): Promise<void> | null {
     const admission = this.#admission
     if (admission === null) return null
     this.#admission = null
-    const { observe, onDefect } = this.#ports
-    try {
-      observe(this.#generation, outcome)
-    } catch (error) {
-      onDefect(error)
-    }
-    try {
-      return admission.settle(this.#generation, outcome)
-    } catch (error) {
-      onDefect(error)
-      return null
-    }
+    return settleAdmission(admission, this.#generation, outcome, this.#ports)
   }
 
   /**
@@ -336,8 +338,8 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   #handleDefect(cause: unknown): void {
     const { onDefect } = this.#ports
     onDefect(cause)
-    const fault = new Fault('internal', { detail: 'a defect at the end of the call' })
     this.#over = true
+    const fault = new Fault('internal', { detail: 'a defect at the end of the call' })
     try {
       void this.#settle({ kind: 'failed', fault })
       if (!this.#silenced) this.#listener.onFailure(fault, this.#generation)

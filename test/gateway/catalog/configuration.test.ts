@@ -503,7 +503,14 @@ test('a simulated provider is there without configuration, can be tuned, and can
     models: [],
     aliases: {},
     permissions: {},
-    routing: { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
+    routing: {
+      rescue: 'unanswered',
+      retries: 2,
+      retryWaitMs: 2500,
+      retryBudget: 0.1,
+      hedge: 'never',
+      hedgeBudget: 0.05,
+    },
     mcpServers: {},
     plugins: {
       defaults: [],

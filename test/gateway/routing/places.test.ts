@@ -112,6 +112,8 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
         retries: 2,
         retryWaitMs: 1000,
         retryBudget: 1,
+        hedge: 'never',
+        hedgeBudget: 0,
       }),
       health,
       countTokens: async (texts) => ({ counts: texts.map(({ length }) => length), areGuessed: false }),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Principal } from '../../../src/base/principal.js'
-import { endUserPseudonym } from '../../../src/gateway/run/attempts.js'
+import { endUserPseudonym } from '../../../src/gateway/run/provider-call.js'
 import { CALLER } from '../../support/providers/scripted-provider.js'
 
 const FORM = /^user-[0-9a-f]{40}$/

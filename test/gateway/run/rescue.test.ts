@@ -40,7 +40,7 @@ function bench(more: Partial<RoutingConfig> = {}, deadlineMs = 1_000) {
   )
   const lost: LostAttempt[] = []
   const config: RoutingConfig = {
-    ...{ rescue: 'unanswered', retries: 0, retryWaitMs: 0, retryBudget: 0 },
+    ...{ rescue: 'unanswered', retries: 0, retryWaitMs: 0, retryBudget: 0, hedge: 'never', hedgeBudget: 0 },
     ...more,
   }
   const state = routingState(systemClock, undefined, config)

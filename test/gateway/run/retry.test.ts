@@ -6,7 +6,14 @@ import type { FailureClass, ProviderFailure } from '../../../src/gateway/provide
 import { changesNothing, isRescuable, RetryBudget } from '../../../src/gateway/run/rescue.js'
 import { failure } from '../../support/providers/scripted-provider.js'
 
-const CONFIG: RoutingConfig = { rescue: 'unanswered', retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
+const CONFIG: RoutingConfig = {
+  rescue: 'unanswered',
+  retries: 2,
+  retryWaitMs: 2500,
+  retryBudget: 0.1,
+  hedge: 'never',
+  hedgeBudget: 0.05,
+}
 const BUSY = failure('unavailable', 'refused', 503)
 
 const ORGANIZATION = 'org_1'

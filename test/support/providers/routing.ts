@@ -5,6 +5,7 @@ import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.j
 import { HealthRegistry } from '../../../src/gateway/health/health-registry.js'
 import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import { SessionAffinity } from '../../../src/gateway/routing/session.js'
+import { Hedging } from '../../../src/gateway/run/hedging.js'
 import { RetryBudget } from '../../../src/gateway/run/rescue.js'
 import { CALLER, failure } from './scripted-provider.js'
 
@@ -19,10 +20,13 @@ const NO_RETRIES: RoutingConfig = {
   retries: 0,
   retryWaitMs: 0,
   retryBudget: 0,
+  hedge: 'never',
+  hedgeBudget: 0,
 }
 
 export interface RoutingStateParts extends RoutingState {
   readonly retries: RetryBudget
+  readonly hedging: Hedging
 }
 
 export function routingState(
@@ -34,6 +38,7 @@ export function routingState(
     health: new HealthRegistry({ clock, random: () => 0, broadcast: null }),
     sessions: new SessionAffinity(null),
     retries: new RetryBudget(() => config, random),
+    hedging: new Hedging(() => config),
     random,
   }
 }
