@@ -8,7 +8,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'overview',
     access: 'member',
-    load: async () => (await import('./overview/overview.tsx')).Screen,
+    load: async () => (await import('./observe.ts')).Overview,
   },
   {
     path: 'playground',
@@ -16,7 +16,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'chat',
     access: 'member',
-    load: async () => (await import('./playground/playground.tsx')).Screen,
+    load: async () => (await import('./use.ts')).Playground,
   },
   {
     path: 'models',
@@ -24,7 +24,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'route',
     access: 'member',
-    load: async () => (await import('./models/models.tsx')).Screen,
+    load: async () => (await import('./use.ts')).Models,
   },
   {
     path: 'files',
@@ -32,7 +32,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'file',
     access: 'management',
-    load: async () => (await import('./files/files.tsx')).Screen,
+    load: async () => (await import('./use.ts')).Files,
   },
   {
     path: 'keys',
@@ -41,7 +41,7 @@ export const SCREENS: readonly Screen[] = [
     icon: 'key',
     access: 'member',
     actions: [{ title: 'Create a key', query: { new: 'key' } }],
-    load: async () => (await import('./keys/keys.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Keys,
   },
   {
     path: 'workspaces',
@@ -49,7 +49,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'box',
     access: 'member',
-    load: async () => (await import('./workspaces/workspaces.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Workspaces,
   },
   {
     path: 'members',
@@ -57,7 +57,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'people',
     access: 'admin',
-    load: async () => (await import('./members/members.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Members,
   },
   {
     path: 'directory',
@@ -66,7 +66,7 @@ export const SCREENS: readonly Screen[] = [
     icon: 'directory',
     access: 'management',
     actions: [{ title: 'Connect a directory', query: { new: 'connection' } }],
-    load: async () => (await import('./directory/directory.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Directory,
   },
   {
     path: 'credits',
@@ -74,7 +74,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'coin',
     access: 'management',
-    load: async () => (await import('./credits/credits.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Credits,
   },
   {
     path: 'audit',
@@ -82,7 +82,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'audit',
     access: 'management',
-    load: async () => (await import('./audit/audit.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).Audit,
   },
   {
     path: 'organizations',
@@ -90,7 +90,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'building',
     access: 'operator',
-    load: async () => (await import('./organizations/organizations.tsx')).Screen,
+    load: async () => (await import('./machine.ts')).Organizations,
   },
   {
     path: 'generations',
@@ -98,7 +98,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'list',
     access: 'member',
-    load: async () => (await import('./generations/generations.tsx')).Screen,
+    load: async () => (await import('./observe.ts')).Generations,
   },
   {
     path: 'usage',
@@ -106,7 +106,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'chart',
     access: 'member',
-    load: async () => (await import('./usage/usage.tsx')).Screen,
+    load: async () => (await import('./observe.ts')).Usage,
   },
   {
     path: 'tools',
@@ -114,7 +114,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'tool',
     access: 'operator',
-    load: async () => (await import('./tools/tools.tsx')).Screen,
+    load: async () => (await import('./machine.ts')).Tools,
   },
   {
     path: 'fleet',
@@ -122,7 +122,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'machine',
     access: 'operator',
-    load: async () => (await import('./fleet/fleet.tsx')).Screen,
+    load: async () => (await import('./machine.ts')).Fleet,
   },
   {
     path: 'settings',
@@ -130,7 +130,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'settings',
     access: 'operator',
-    load: async () => (await import('./settings/settings.tsx')).Screen,
+    load: async () => (await import('./machine.ts')).Settings,
   },
   {
     path: 'workload-identity',
@@ -142,6 +142,6 @@ export const SCREENS: readonly Screen[] = [
       { title: 'Trust an issuer', query: { new: 'issuer' } },
       { title: 'Create a policy', query: { new: 'policy' } },
     ],
-    load: async () => (await import('./workload-identity/workload-identity.tsx')).Screen,
+    load: async () => (await import('./organization.ts')).WorkloadIdentity,
   },
 ]
