@@ -1,6 +1,6 @@
 import tap, { test } from 'tap'
 import { FederationServer } from '../support/servers/federation-server.js'
-import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
+import { ConsoleBrowser, type ConsolePage, SKIP, THEMES, WIDTHS } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
 tap.teardown(() => browser.close())
@@ -42,6 +42,60 @@ test(
     t.equal(enabled, false)
     t.equal((await bench.exchange(id)).json.error, 'invalid_grant')
     t.same(console.problems, [])
+  },
+)
+
+test(
+  'of two admins on one policy the second sees what the first has saved, and nothing is lost',
+  SKIP,
+  async (t) => {
+    const bench = await FederationServer.start(t)
+    const condition = 'subject.startsWith("repo:octo/")'
+    const { policy } = await bench.trusting({ condition, subject: null })
+    const admins = []
+    for (const width of [1280, 360]) {
+      const console = await browser.page(t, bench.server.baseUrl, { width })
+      await console.open(`workload-identity/${policy.id}`)
+      await console.signIn()
+      await console.page.getByRole('button', { name: 'Change', exact: true }).click()
+      admins.push(console)
+    }
+    const [first, second] = admins as [ConsolePage, ConsolePage]
+    const inFirst = first.page.getByRole('dialog')
+    await inFirst.getByLabel('Audience').fill('theirs')
+    await inFirst.getByLabel('Condition').fill(`${condition}\n  && "deploy" in scopes`)
+    await inFirst.getByRole('button', { name: 'Save' }).click()
+    await first.page.getByText('The policy is changed').waitFor()
+    const inSecond = second.page.getByRole('dialog')
+    await inSecond.getByLabel('Subject').fill('repo:octo/app')
+    await inSecond.getByLabel('Condition').fill(`${condition}\n  && "release" in scopes`)
+    await inSecond.getByRole('button', { name: 'Save' }).click()
+    const merge = second.page.getByRole('dialog', { name: 'Somebody else has changed this policy' })
+    await merge.waitFor()
+    const [before] = await bench.made('GET', '/federation/policies')
+    t.match(
+      before,
+      { audience: 'theirs', subject: null, condition: /deploy/ },
+      'what the first has saved stands',
+    )
+    t.ok(
+      await merge.getByRole('button', { name: 'Save both' }).isDisabled(),
+      'the condition has to be chosen',
+    )
+    const fresh = ['theirs\n', 'repo:octo/app\n', '  && "deploy" in scopes\n', '  && "release" in scopes\n']
+    t.same(await merge.locator('ins').allInnerTexts(), fresh, 'lines that were not there before are marked')
+    t.match(second.problems.splice(0), [/412/], 'the browser tells of the refusal as well')
+    await second.judge(t, 'a merge')
+    await second.picture('policy-merge-light-360')
+    await merge.getByRole('group', { name: 'Condition' }).getByLabel('Yours').check()
+    // A third change comes between once more.
+    await bench.made('PATCH', `/federation/policies/${policy.id}`, { audience: 'third' })
+    await merge.getByRole('button', { name: 'Save both' }).click()
+    await merge.getByText('third').waitFor()
+    await merge.getByRole('button', { name: 'Save both' }).click()
+    await second.page.getByText('The policy is changed').waitFor()
+    const [after] = await bench.made('GET', '/federation/policies')
+    t.match(after, { audience: 'third', subject: 'repo:octo/app', condition: /release/ })
   },
 )
 

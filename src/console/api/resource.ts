@@ -10,7 +10,7 @@ export interface Resource<T> {
   /** Asks again. */
   readonly reload: () => void
   /** Puts what a change has answered in the place of what was read. */
-  readonly put: (data: T) => void
+  readonly put: (data: T, etag?: string | null) => void
 }
 
 interface State<T> {
@@ -39,7 +39,10 @@ export function useResource<T>(path: string | null): Resource<T> {
   }, [path, of, round])
   const shown = state.of === of ? state : { data: undefined, etag: null, problem: null }
   const reload = useCallback(() => setRound((before) => before + 1), [])
-  const put = useCallback((data: T) => setState((before) => ({ ...before, data, problem: null })), [])
+  const put = useCallback(
+    (data: T, etag: string | null = null) => setState((before) => ({ ...before, data, etag, problem: null })),
+    [],
+  )
   return { data: shown.data, etag: shown.etag, problem: shown.problem, reload, put }
 }
 

@@ -174,11 +174,21 @@ interface FormProps<T> {
   readonly done: (answer: T) => void
   readonly cancel?: () => void
   readonly isDangerous?: boolean
+  /** Something is left to be chosen. */
+  readonly isDisabled?: boolean
   readonly children?: ComponentChildren
 }
 
 /** Sends once at a time, and shows why it failed beside the button. */
-export function Form<T>({ submit, send, done, cancel, isDangerous = false, children }: FormProps<T>) {
+export function Form<T>({
+  submit,
+  send,
+  done,
+  cancel,
+  isDangerous = false,
+  isDisabled = false,
+  children,
+}: FormProps<T>) {
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isSending, setSending] = useState(false)
   const onSubmit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
@@ -204,7 +214,12 @@ export function Form<T>({ submit, send, done, cancel, isDangerous = false, child
             Cancel
           </button>
         )}
-        <button type="submit" class={isDangerous ? 'danger' : 'primary'} aria-disabled={isSending}>
+        <button
+          type="submit"
+          class={isDangerous ? 'danger' : 'primary'}
+          disabled={isDisabled}
+          aria-disabled={isSending}
+        >
           {submit}
         </button>
       </div>

@@ -1,14 +1,15 @@
 /** What issuers and policies have in common: five operations on the records of the caller's organization. */
 import type { z } from 'zod'
 import type { Cancellation } from '../../base/cancellation.js'
-import type { FaultKind } from '../../base/fault.js'
+import { type FaultKind, throwFault } from '../../base/fault.js'
 import { type AuditActor, actorOfCaller } from '../../federation/audit-log.js'
 import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
+import { entityTagOf, ifMatchAllows } from '../../http/entity-tags.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
 import { idParam } from '../../http/params.js'
-import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
+import { deletedReply, jsonReply } from '../../http/reply.js'
 
 export const operation = endpointGroup({ tag: 'Workload identity', dialect: gateway, access: 'management' })
 
@@ -34,7 +35,14 @@ interface FederationRecordKind<R, Input, Changes> {
     list(organizationId: string): readonly R[]
     find(organizationId: string, id: string): R | null
     create(actor: AuditActor, input: Input, caller: Cancellation): Promise<R>
-    change(actor: AuditActor, id: string, changes: Changes, caller: Cancellation): Promise<R | null>
+    /** Fails with `precondition-failed` when the record that would be replaced is not allowed to be. */
+    change(
+      actor: AuditActor,
+      id: string,
+      changes: Changes,
+      caller: Cancellation,
+      allows: (current: R) => boolean,
+    ): Promise<R | null>
     remove(actor: AuditActor, id: string): Promise<boolean>
   }
 }
@@ -54,6 +62,11 @@ export const recordEndpoints = <R, Input, Changes>({
   const grouped = tag === undefined ? {} : { tag }
   const params = { id: idParam(`Id of the ${one}.`) }
   const answer = dataAnswer(schemas.record)
+  /** A record with its version. */
+  const shown = (record: R | null, status = 200): Reply => {
+    const data = encode(record ?? throwFault('item-not-found'))
+    return jsonReply(status, { data }, [['ETag', entityTagOf(data)]])
+  }
   return [
     operation(`list_${manyName}`, `GET ${path}`, {
       ...grouped,
@@ -72,7 +85,7 @@ export const recordEndpoints = <R, Input, Changes>({
       replies: { 201: { description: `The ${one}, on disk`, schema: answer } },
       faults: ['unavailable'],
       handle: async ({ caller, body }, call) =>
-        resourceReply(await service.create(actorOfCaller(caller, call), body, call), encode, 201),
+        shown(await service.create(actorOfCaller(caller, call), body, call), 201),
     }),
     operation(`read_${oneName}`, `GET ${path}/{id}`, {
       ...grouped,
@@ -80,7 +93,7 @@ export const recordEndpoints = <R, Input, Changes>({
       summary: summaries.read,
       replies: { 200: { description: `The ${one}`, schema: answer } },
       faults: ['item-not-found'],
-      handle: ({ caller, params }) => resourceReply(service.find(caller.organizationId, params.id), encode),
+      handle: ({ caller, params }) => shown(service.find(caller.organizationId, params.id)),
     }),
     operation(`update_${oneName}`, `PATCH ${path}/{id}`, {
       ...grouped,
@@ -90,9 +103,13 @@ export const recordEndpoints = <R, Input, Changes>({
       body: schemas.changes,
       examples: examples.changes,
       replies: { 200: { description: `The ${one} as it is now, on disk`, schema: answer } },
-      faults: updateFaults,
-      handle: async ({ caller, params, body }, call) =>
-        resourceReply(await service.change(actorOfCaller(caller, call), params.id, body, call), encode),
+      headers: ['if-match'],
+      faults: [...updateFaults, 'precondition-failed'],
+      handle: async ({ caller, params, body }, call) => {
+        const ifMatch = call.header('if-match')
+        const allows = (current: R): boolean => ifMatchAllows(ifMatch, entityTagOf(encode(current)))
+        return shown(await service.change(actorOfCaller(caller, call), params.id, body, call, allows))
+      },
     }),
     operation(`delete_${oneName}`, `DELETE ${path}/{id}`, {
       ...grouped,

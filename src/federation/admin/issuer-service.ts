@@ -1,5 +1,6 @@
 /** What a management key may do with issuers: those of its own organization and no others. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Cancellation } from '../../base/cancellation.js'
 import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, notedIssue } from '../../base/fault.js'
@@ -7,6 +8,7 @@ import { newUuidV7 } from '../../base/ids.js'
 import type { FederationIssuer, FederationStore } from '../../store/federation-store.js'
 import { type AuditActor, changeAuditRow } from '../audit-log.js'
 import { issuerUrlDefect, jwksUrlDefect } from '../issuer-url.js'
+import { changeIf } from './conditional-change.js'
 
 /** A new issuer, in the words of the wire (contract/gateway 10.4). */
 interface NewIssuerInput {
@@ -53,13 +55,23 @@ export class IssuerService {
     return issuer
   }
 
-  /** A member that is absent leaves what it names. Null when there is nothing to change. */
-  async change(actor: AuditActor, id: string, changes: IssuerChanges): Promise<FederationIssuer | null> {
+  /**
+   * A member that is absent leaves what it names. Null when there is nothing to change. Fails with
+   * `precondition-failed` when `allows` does not let the record be replaced.
+   */
+  async change(
+    actor: AuditActor,
+    id: string,
+    changes: IssuerChanges,
+    _caller?: Cancellation,
+    allows: (current: FederationIssuer) => boolean = () => true,
+  ): Promise<FederationIssuer | null> {
     if (this.find(actor.organizationId, id) === null) return null
     this.requireValidUrls(changes)
     const now = unixMs(this.clock)
     const row = changeAuditRow(actor, 'issuer.update', now, { issuerId: id })
-    return this.store.issuers.change(id, (current) => applyIssuerChanges(current, changes, now), row)
+    const apply = (current: FederationIssuer) => applyIssuerChanges(current, changes, now)
+    return changeIf(this.store.issuers, id, allows, apply, row)
   }
 
   /** Its policies stay and refuse (contract/decisions 38). False when there is nothing to delete. */

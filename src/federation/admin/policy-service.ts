@@ -11,6 +11,7 @@ import type { FederationPolicy, FederationStore } from '../../store/federation-s
 import { type AuditAction, type AuditActor, changeAuditRow } from '../audit-log.js'
 import type { ConditionEvaluator } from '../condition.js'
 import { fitsClaimLength, MAX_CLAIM_CHARS } from '../subject-token.js'
+import { CHANGED_MEANWHILE } from './conditional-change.js'
 
 /** A new policy, in the words of the wire (contract/gateway 10.4). */
 interface NewPolicyInput {
@@ -74,17 +75,19 @@ export class PolicyService {
   /**
    * A member that is absent leaves what it names, `null` takes it away. Null when there is nothing to change. What is
    * checked is the policy that comes out, against the record that is replaced: two changes that are good alone cannot
-   * make a bad policy together.
+   * make a bad policy together. Fails with `precondition-failed` when `allows` does not let that record be replaced.
    */
   async change(
     actor: AuditActor,
     id: string,
     changes: PolicyChanges,
     caller: Cancellation,
+    allows: (current: FederationPolicy) => boolean = () => true,
   ): Promise<FederationPolicy | null> {
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const seen = this.find(actor.organizationId, id)
       if (seen === null) return null
+      if (!allows(seen)) throw CHANGED_MEANWHILE
       const wanted = { ...seen, ...mergePolicy(seen, changes) }
       if (isDeepStrictEqual(seen, wanted)) return seen
       await this.requireValid(actor, wanted, changes, caller)

@@ -1,5 +1,6 @@
 /** What a management key may do with the OpenID providers that members of its organization sign in with. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Cancellation } from '../../base/cancellation.js'
 import { applyChanges } from '../../base/changes.js'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { invalidInput } from '../../base/fault.js'
@@ -9,6 +10,7 @@ import type { DirectoryConnections } from '../../store/directory-store.js'
 import type { SessionStore, SignInProvider } from '../../store/session-store.js'
 import { type AuditActor, changeAuditRow } from '../audit-log.js'
 import { issuerUrlDefect } from '../issuer-url.js'
+import { changeIf } from './conditional-change.js'
 
 /**
  * What can be changed of a provider, in the words of the wire. Its issuer, its members and the claim that binds the two
@@ -79,8 +81,17 @@ export class SignInProviderService {
     return provider
   }
 
-  /** A member that is absent leaves what it names. Null when there is nothing to change. */
-  async change(actor: AuditActor, id: string, changes: ProviderChanges): Promise<SignInProvider | null> {
+  /**
+   * A member that is absent leaves what it names. Null when there is nothing to change. Fails with
+   * `precondition-failed` when `allows` does not let the record be replaced.
+   */
+  async change(
+    actor: AuditActor,
+    id: string,
+    changes: ProviderChanges,
+    _caller?: Cancellation,
+    allows: (current: SignInProvider) => boolean = () => true,
+  ): Promise<SignInProvider | null> {
     if (this.find(actor.organizationId, id) === null) return null
     const { name, client_id: clientId, client_secret: secret, scopes } = changes
     const wanted = {
@@ -91,14 +102,11 @@ export class SignInProviderService {
     }
     const now = unixMs(this.ports.clock)
     const row = changeAuditRow(actor, 'sign-in-provider.update', now, { issuerId: id })
-    return await this.ports.providers.change(
-      id,
-      (current) => {
-        const changed = applyChanges(current, wanted)
-        return isDeepStrictEqual(changed, current) ? current : { ...changed, updatedAt: now }
-      },
-      row,
-    )
+    const apply = (current: SignInProvider): SignInProvider => {
+      const changed = applyChanges(current, wanted)
+      return isDeepStrictEqual(changed, current) ? current : { ...changed, updatedAt: now }
+    }
+    return changeIf(this.ports.providers, id, allows, apply, row)
   }
 
   /** False when there is nothing to delete. */

@@ -1,7 +1,7 @@
 /** contract/gateway 10.4, contract/decisions 20, 26, 32 and 37 to 39: issuers, policies, tester, audit, signing keys. */
 import tap, { test } from 'tap'
 import { AUDIENCE, FederationServer, WORKLOAD } from '../../support/servers/federation-server.js'
-import { API_KEY, type Json } from '../../support/servers/gateway-server.js'
+import { API_KEY, type Json, MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 const bench = await FederationServer.start(tap)
@@ -33,6 +33,71 @@ test('an issuer is made, read, changed, listed and deleted', async (t) => {
   t.strictSame((await manage('DELETE', path)).json, { deleted: true })
   for (const method of ['GET', 'DELETE']) t.strictSame((await manage(method, path)).json, NOT_FOUND)
   t.equal((await manage('PATCH', path, { name: 'x' })).status, 404)
+})
+
+/** One change with the version that it is meant for. */
+async function patch(path: string, body: object, ifMatch: string) {
+  const answer = await fetch(`${bench.server.baseUrl}/api/v1${path}`, {
+    method: 'PATCH',
+    headers: {
+      ...{ Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+      'If-Match': ifMatch,
+    },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, tag: answer.headers.get('etag') ?? '', json: (await answer.json()) as Json }
+}
+
+async function tagOf(path: string): Promise<string> {
+  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
+  return (await fetch(`${bench.server.baseUrl}/api/v1${path}`, { headers })).headers.get('etag') ?? ''
+}
+
+test('a change that is meant for another version is refused and changes nothing', async (t) => {
+  const policy = await bench.made('POST', '/federation/policies', fitting)
+  const own = await bench.newIssuer({ name: 'versions' })
+  for (const [path, one, other] of [
+    [`/federation/policies/${policy.id}`, { audience: 'one' }, { audience: 'other' }],
+    [`/federation/issuers/${own.id}`, { name: 'one' }, { name: 'other' }],
+  ] as const) {
+    const first = await tagOf(path)
+    t.match(first, /^"[\w-]+"$/, 'a strong tag')
+    t.equal(await tagOf(path), first, 'which stays')
+    const changed = await patch(path, one, first)
+    t.equal(changed.status, 200)
+    t.equal(changed.tag, await tagOf(path), 'the answer has the version that it has made')
+    t.not(changed.tag, first)
+    const late = await patch(path, other, first)
+    t.equal(late.status, 412)
+    t.strictSame(late.json, {
+      error: {
+        code: 412,
+        message: 'Precondition failed: the record is not the one that If-Match names: read it again',
+      },
+    })
+    t.equal(await tagOf(path), changed.tag, 'nothing was changed')
+    for (const none of [`W/${changed.tag}`, 'x', '""']) t.equal((await patch(path, other, none)).status, 412)
+    t.equal((await patch(path, one, changed.tag)).tag, changed.tag, 'nothing asked, nothing changed')
+    t.equal((await patch(path, other, `"x", ${changed.tag}`)).status, 200)
+    t.equal((await patch(path, one, '*')).status, 200)
+    t.equal(
+      (await manage('PATCH', path, other)).status,
+      200,
+      'without the header whatever is there is changed',
+    )
+  }
+  t.equal((await patch(`/federation/policies/${NOWHERE}`, {}, '*')).status, 404)
+})
+
+test('of many changes that are meant for one version one is made', async (t) => {
+  const { id } = await bench.made('POST', '/federation/policies', fitting)
+  const path = `/federation/policies/${id}`
+  const tag = await tagOf(path)
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => patch(path, { audience: `audience-${n}` }, tag)),
+  )
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.equal(answers.filter(({ status }) => status === 412).length, 11)
 })
 
 test('lists are pages with the number of all', async (t) => {

@@ -5,6 +5,7 @@ import { useResource } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, Select, TextArea, textIn } from '../../kit/form.tsx'
 import { navigate, to } from '../../shell/location.ts'
+import { type Saved, saveRules } from './merge-policy.tsx'
 import { RECIPES } from './recipes.ts'
 import {
   CONDITION_CHECK,
@@ -12,8 +13,9 @@ import {
   type Issuer,
   POLICIES,
   type Policy,
-  policyPath,
+  type Rules,
   type TargetKey,
+  type Versioned,
 } from './wire.ts'
 
 interface CreatePolicyProps {
@@ -64,22 +66,17 @@ export function CreatePolicy({ issuers, close }: CreatePolicyProps) {
 }
 
 export function ChangePolicy({
-  of,
+  of: { of, etag },
   close,
   done,
 }: {
-  of: Policy
+  of: Versioned<Policy>
   close: () => void
-  done: (answer: { data: Policy }) => void
+  done: (saved: Saved) => void
 }) {
   return (
     <Dialog title="Change the policy" close={close}>
-      <Form
-        submit="Save"
-        cancel={close}
-        send={(fields) => call<{ data: Policy }>('PATCH', policyPath(of.id), { body: rulesIn(fields) })}
-        done={done}
-      >
+      <Form submit="Save" cancel={close} send={(fields) => saveRules(of, etag, rulesIn(fields))} done={done}>
         <RuleFields of={of} example='subject.startsWith("repo:acme/")' />
       </Form>
     </Dialog>
@@ -157,7 +154,7 @@ function ConditionSentence({ of }: { of: ConditionCheck | null }) {
   )
 }
 
-function rulesIn(fields: FormData) {
+function rulesIn(fields: FormData): Rules {
   return {
     audience: textIn(fields, 'audience'),
     subject: textIn(fields, 'subject') || null,

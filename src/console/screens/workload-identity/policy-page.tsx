@@ -7,15 +7,19 @@ import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { tell, tellProblem } from '../../shell/toasts.tsx'
+import { type Clash, MergePolicy, type Saved } from './merge-policy.tsx'
 import { ChangePolicy } from './policy-form.tsx'
 import { Tester } from './tester.tsx'
-import { type Policy, policyPath } from './wire.ts'
+import { type Policy, policyPath, type Versioned } from './wire.ts'
+
+/** What is being changed: the policy as it was when that began. */
+type Change = Versioned<Policy>
 
 const UP = { href: to('workload-identity'), title: 'Workload identity' }
 
 export function PolicyPage({ id }: { id: string }) {
-  const { data, problem, reload, put } = useResource<{ data: Policy }>(policyPath(id))
-  const [dialog, setDialog] = useState<'change' | 'delete' | null>(null)
+  const { data, etag, problem, reload, put } = useResource<{ data: Policy }>(policyPath(id))
+  const [dialog, setDialog] = useState<'delete' | Change | Clash | null>(null)
   if (data === undefined) {
     return (
       <Page title="Policy" up={UP}>
@@ -27,10 +31,18 @@ export function PolicyPage({ id }: { id: string }) {
   const enable = async (enabled: boolean): Promise<void> => {
     const outcome = await call<{ data: Policy }>('PATCH', policyPath(id), { body: { enabled } })
     if (!outcome.ok) return tellProblem(outcome.problem)
-    put(outcome.data)
+    put(outcome.data, outcome.etag)
     tell(enabled ? 'The policy is enabled' : 'The policy is paused', () => void enable(!enabled))
   }
   const close = (): void => setDialog(null)
+  const settle = (saved: Saved): void => {
+    if ('clash' in saved) setDialog(saved.clash)
+    else {
+      put({ data: saved.saved.of }, saved.saved.etag)
+      tell('The policy is changed, from the next exchange on')
+      close()
+    }
+  }
   const { scopes, token_type } = policy.claim_checks
   return (
     <Page
@@ -39,7 +51,7 @@ export function PolicyPage({ id }: { id: string }) {
       beside={policy.enabled ? <State is="good">active</State> : <State is="quiet">paused</State>}
       actions={
         <>
-          <button type="button" onClick={() => setDialog('change')}>
+          <button type="button" onClick={() => setDialog({ of: policy, etag })}>
             Change
           </button>
           <button type="button" onClick={() => void enable(!policy.enabled)}>
@@ -68,17 +80,8 @@ export function PolicyPage({ id }: { id: string }) {
         />
       </Section>
       <Tester key={policy.updated_at} id={id} />
-      {dialog === 'change' && (
-        <ChangePolicy
-          of={policy}
-          close={close}
-          done={(answer) => {
-            put(answer)
-            tell('The policy is changed, from the next exchange on')
-            close()
-          }}
-        />
-      )}
+      {isChange(dialog) && <ChangePolicy of={dialog} close={close} done={settle} />}
+      {isClash(dialog) && <MergePolicy key={dialog.theirs.etag} clash={dialog} close={close} done={settle} />}
       {dialog === 'delete' && (
         <Confirm
           title="Delete the policy?"
@@ -96,4 +99,12 @@ export function PolicyPage({ id }: { id: string }) {
       )}
     </Page>
   )
+}
+
+function isChange(dialog: 'delete' | Change | Clash | null): dialog is Change {
+  return typeof dialog === 'object' && dialog !== null && 'of' in dialog
+}
+
+function isClash(dialog: 'delete' | Change | Clash | null): dialog is Clash {
+  return typeof dialog === 'object' && dialog !== null && 'theirs' in dialog
 }

@@ -21,6 +21,15 @@ export interface Policy {
   readonly updated_at: string | null
 }
 
+/** What people change of a policy. */
+export type Rules = Pick<Policy, 'audience' | 'subject' | 'condition'>
+
+/** A record with its version. */
+export interface Versioned<T> {
+  readonly of: T
+  readonly etag: string | null
+}
+
 /** A key that tokens can act as. */
 export interface TargetKey {
   readonly hash: string
