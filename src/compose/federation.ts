@@ -59,14 +59,15 @@ export function composeFederation(options: FederationOptions) {
     guard: addressGuard(allowLoopback),
     onDefect: (err) => log.error({ err }, 'a defect while an issuer answered; the fetch was ended'),
   })
+  const issuerKeys = new IssuerKeyCache({
+    fetch: jsonFetcher(issuerClient, MOST_FETCHES, clock),
+    clock,
+    allowLoopback,
+  })
   const exchange = new TokenExchange({
     federation,
     accounts,
-    issuerKeys: new IssuerKeyCache({
-      fetch: jsonFetcher(issuerClient, MOST_FETCHES, clock),
-      clock,
-      allowLoopback,
-    }),
+    issuerKeys,
     conditions,
     accessTokens,
     audit,
@@ -93,6 +94,7 @@ export function composeFederation(options: FederationOptions) {
       policies: new PolicyService({ federation, accounts, conditions, clock }),
       signingKeys: new SigningKeyService(signingKeys, federation, clock),
       dryRun: (request) => exchange.dryRun(request),
+      checkIssuer: (issuer) => issuerKeys.check(issuer),
       flushAudit: () => audit.flush(),
     } satisfies FederationAdmin,
     accessTokens,

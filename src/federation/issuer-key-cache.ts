@@ -73,6 +73,16 @@ class CachedIssuer {
   }
 }
 
+/** How the key set of an issuer was found. */
+export interface IssuerCheck {
+  /** Null when it was found; otherwise why not, for whoever has saved the issuer. */
+  readonly failure: string | null
+  /** Milliseconds since it was tried. */
+  readonly ageMs: number
+  /** The set that exchanges go by; null when there is none, older than the failure where there is one. */
+  readonly set: IssuerKeySet | null
+}
+
 interface IssuerKeyCacheOptions {
   /** Never rejects and settles in time. */
   readonly fetch: FetchJson
@@ -104,6 +114,23 @@ export class IssuerKeyCache {
   ): MaybePromise<ImportedKey | ExchangeRefusal> {
     const entry = this.entryOf(source)
     return mapMaybe(this.ensureFresh(entry), () => this.findIn(entry, alg, kid))
+  }
+
+  /**
+   * Fetches the key set anew, unless that was tried within the last half minute. Never rejects. A set that is found
+   * serves exchanges from then on.
+   */
+  async check(source: IssuerKeySource): Promise<IssuerCheck> {
+    const entry = this.entryOf(source)
+    if (entry.pendingFetch === null && !this.isPausing(entry)) this.startFetch(entry)
+    await entry.pendingFetch
+    const { set, setAt, triedAt, failedAt, failure } = entry
+    const now = this.now()
+    return {
+      failure: failedAt === NEVER && set !== null ? null : failure.message,
+      ageMs: now - Math.max(triedAt, failedAt),
+      set: now - setAt < USABLE_MS ? set : null,
+    }
   }
 
   private findIn(

@@ -12,6 +12,8 @@ export interface IssuerKeySet {
   readonly location: string
   /** Those of its keys that may be of use. */
   readonly keys: readonly VerificationKey[]
+  /** How many there are in it, of whatever use. */
+  readonly total: number
 }
 
 /** An issuer's keys cannot be had; the message is the reason for whoever has saved the issuer. */
@@ -49,7 +51,8 @@ export async function fetchKeySet(
   const members = ownMember(fetched.value, 'keys')
   if (!Array.isArray(members)) throw new KeySetUnavailable('key set: the document has no list of keys')
   if (members.length > MAX_KEYS) throw new KeySetUnavailable(`key set: more than ${MAX_KEYS} keys`)
-  return { location, keys: members.map(VerificationKey.read).filter((key) => key !== null) }
+  const keys = members.map(VerificationKey.read).filter((key) => key !== null)
+  return { location, keys, total: members.length }
 }
 
 async function discoverKeySetUrl(

@@ -129,3 +129,26 @@ for (const theme of THEMES) {
     }
   })
 }
+
+test('an issuer is trusted, and whether its keys can be had is told at once', SKIP, async (t) => {
+  const bench = await FederationServer.start(t)
+  const console = await browser.page(t, bench.server.baseUrl, { width: 360 })
+  const { page } = console
+  await console.open('workload-identity?new=issuer')
+  await console.signIn()
+  const dialog = page.getByRole('dialog', { name: 'Trust an issuer' })
+  await dialog.getByLabel('Name').fill('Local')
+  await dialog.getByLabel('Issuer URL').fill(bench.issuer.url)
+  await dialog.getByRole('button', { name: 'Trust it' }).click()
+  const found = page.getByRole('dialog', { name: 'Keys of Local' })
+  await found.getByText('Its key set was found').waitFor()
+  await found.getByText('k1', { exact: true }).waitFor()
+  await console.picture('issuer-check-light-360')
+  await console.judge(t, 'a checked issuer')
+  await page.keyboard.press('Escape')
+  await bench.newIssuer({ name: 'Gone', issuer_url: `${bench.issuer.url}/gone` })
+  await console.open('workload-identity?view=issuers')
+  await page.getByRole('button', { name: 'Check the keys of Gone' }).click()
+  await page.getByText('Its key set was not found').waitFor()
+  t.same(console.problems, [])
+})

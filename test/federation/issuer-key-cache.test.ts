@@ -475,3 +475,32 @@ void test('twenty rotations: no wrong refusal once a pause has passed', async (t
     t.equal(await bench.find(n === 0 ? 'a' : `new ${n - 1}`), 'key-unknown')
   }
 })
+
+void test('a check looks for the keys at once, at most every half minute, and what it finds serves', async (t) => {
+  const bench = await warm()
+  bench.issuers.publish(JWKS, [A.jwk, B.jwk, { kty: 'oct', k: 'x' }])
+  t.match(await bench.keys.check(SOURCE), { failure: null, ageMs: 0, set: { total: 1 } })
+  t.equal(bench.fetches, 1, 'it was tried a moment ago')
+  bench.clock.advance(30_000)
+  const { failure, set } = await bench.keys.check(SOURCE)
+  t.equal(failure, null)
+  t.equal(set!.location, JWKS)
+  t.same(
+    set!.keys.map(({ kid }) => kid),
+    ['a', 'b'],
+  )
+  t.equal(set!.total, 3)
+  t.equal(await bench.find('b'), 'key b')
+  t.equal(bench.fetches, 2)
+  bench.issuers.fail(JWKS, 'answered with 404')
+  bench.clock.advance(30_000)
+  const failed = await bench.keys.check(SOURCE)
+  t.match(
+    failed,
+    { failure: 'key set: answered with 404', set: { total: 3 } },
+    'the set of before still serves',
+  )
+  bench.clock.advance(10_000)
+  t.equal((await bench.keys.check(SOURCE)).ageMs, 10_000)
+  t.equal(bench.fetches, 3)
+})

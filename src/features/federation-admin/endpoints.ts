@@ -23,7 +23,9 @@ import {
 import {
   ConditionCheckAnswer,
   ConditionCheckIn,
+  encodeIssuerCheck,
   encodePolicyTest,
+  IssuerCheckAnswer,
   PolicyTestAnswer,
   PolicyTestIn,
 } from './test-schema.js'
@@ -93,11 +95,25 @@ export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => 
     updateFaults: ['item-not-found', 'conflict', 'unavailable'],
     service: admin.policies,
   }),
+  issuerCheckEndpoint(admin),
   policyTestEndpoint(admin),
   conditionCheckEndpoint(admin),
   auditEndpoint(admin),
   ...signingKeyEndpoints(admin),
 ]
+
+const issuerCheckEndpoint = (admin: FederationAdmin): Endpoint =>
+  operation('check_federation_issuer', 'POST /api/v1/federation/issuers/{id}/check', {
+    summary: 'Look for the keys of an issuer at once, as an exchange would, and tell which there are',
+    keepsRecords: true,
+    params: { id: idParam('Id of the issuer.') },
+    replies: { 200: { description: 'What was found, or why nothing was', schema: IssuerCheckAnswer } },
+    faults: ['item-not-found'],
+    handle: async ({ caller, params }) => {
+      const issuer = admin.issuers.find(caller.organizationId, params.id) ?? throwFault('item-not-found')
+      return jsonReply(200, { data: encodeIssuerCheck(await admin.checkIssuer(issuer)) }, NO_STORE)
+    },
+  })
 
 const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
   operation('test_federation_policy', 'POST /api/v1/federation/policies/{id}/test', {

@@ -1,9 +1,10 @@
-/** The policy tester and the check of a condition on the wire (contract/gateway 10.4). */
+/** The policy tester, the check of a condition and that of an issuer on the wire (contract/gateway 10.4). */
 import { z } from 'zod'
 import type { ConditionPart, ConditionPartKind } from '../../federation/condition.js'
 import type { DryRunReport } from '../../federation/exchange.js'
 import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
 import type { StepWitness } from '../../federation/exchange-witness.js'
+import type { IssuerCheck } from '../../federation/issuer-key-cache.js'
 import { dataAnswer } from '../../http/answers.js'
 import { boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -136,4 +137,33 @@ function encodeShown(shown: StepWitness['saw']): Shown {
       ]),
     )
   )
+}
+
+// ── Issuers ─────────────────────────────────────────────────────────────────
+
+export const IssuerCheckAnswer = dataAnswer(
+  nameSchema(
+    'FederationIssuerCheck',
+    z.object({
+      ok: z.boolean().meta({ description: 'Whether its key set was found when that was tried last.' }),
+      reason: z.string().nullable().meta({ description: 'Why it was not.' }),
+      checked_ago_s: z.number().min(0).meta({ description: 'It is tried every half minute at most.' }),
+      jwks_url: z.string().nullable().meta({ description: 'Where the keys were found.' }),
+      keys: z
+        .array(z.object({ kid: z.string().nullable(), alg: z.enum(['ES256', 'RS256']) }))
+        .meta({ description: 'Those that tokens may be signed with; 100 at most.' }),
+      total_keys: z.int().min(0).meta({ description: 'How many the set has, of whatever use.' }),
+    }),
+  ),
+)
+
+export function encodeIssuerCheck({ failure, ageMs, set }: IssuerCheck): object {
+  return {
+    ok: failure === null,
+    reason: failure,
+    checked_ago_s: Math.round(ageMs) / 1000,
+    jwks_url: set?.location ?? null,
+    keys: set?.keys.map(({ kid, alg }) => ({ kid, alg })) ?? [],
+    total_keys: set?.total ?? 0,
+  }
 }

@@ -100,6 +100,24 @@ test('of many changes that are meant for one version one is made', async (t) => 
   t.equal(answers.filter(({ status }) => status === 412).length, 11)
 })
 
+test('the keys of an issuer are looked for at once, and told with why there are none', async (t) => {
+  const own = await bench.newIssuer({ name: 'checked' })
+  const path = `/federation/issuers/${own.id}/check`
+  const found = await manage('POST', path)
+  t.equal(found.status, 200)
+  t.equal(found.headers.get('cache-control'), 'no-store')
+  const { data } = found.json
+  t.match(data, { ok: true, reason: null, keys: [{ kid: 'k1', alg: 'ES256' }], total_keys: 1 })
+  t.match(data.jwks_url, bench.issuer.url)
+  t.ok(data.checked_ago_s < 30)
+  const gone = await bench.newIssuer({ name: 'gone', issuer_url: `${bench.issuer.url}/gone` })
+  const missing = (await manage('POST', `/federation/issuers/${gone.id}/check`)).json.data
+  t.match(missing, { ok: false, jwks_url: null, keys: [], total_keys: 0 })
+  t.match(missing.reason, /^discovery: /)
+  t.strictSame((await manage('POST', path, undefined, theirs.key)).json, NOT_FOUND)
+  t.equal((await manage('POST', path, undefined, API_KEY)).status, 403)
+})
+
 test('lists are pages with the number of all', async (t) => {
   const ids: string[] = []
   const { key } = (await manage('POST', '/organizations', { name: 'lists', plan: 'business' })).json

@@ -7,7 +7,7 @@ import { tell } from '../../shell/toasts.tsx'
 import { RECIPES } from './recipes.ts'
 import { ISSUERS, type Issuer } from './wire.ts'
 
-export function CreateIssuer({ close, created }: { close: () => void; created: () => void }) {
+export function CreateIssuer({ close, created }: { close: () => void; created: (id: string) => void }) {
   const [chosen, choose] = useState('')
   const recipe = RECIPES.find(({ name }) => name === chosen)
   const send = (fields: FormData) =>
@@ -26,8 +26,7 @@ export function CreateIssuer({ close, created }: { close: () => void; created: (
         cancel={close}
         done={({ data }) => {
           tell(`${data.name} is trusted`)
-          created()
-          close()
+          created(data.id)
         }}
       >
         <Select

@@ -8,6 +8,15 @@ export interface Issuer {
   readonly created_at: string
 }
 
+export interface IssuerCheck {
+  readonly ok: boolean
+  readonly reason: string | null
+  readonly checked_ago_s: number
+  readonly jwks_url: string | null
+  readonly keys: readonly { readonly kid: string | null; readonly alg: string }[]
+  readonly total_keys: number
+}
+
 export interface Policy {
   readonly id: string
   readonly issuer_id: string

@@ -9,6 +9,7 @@ import { Id, State, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
 import type { ScreenProps } from '../screen.ts'
+import { CheckIssuer } from './check-issuer.tsx'
 import { CreateIssuer } from './create-issuer.tsx'
 import { CreatePolicy } from './policy-form.tsx'
 import { PolicyPage } from './policy-page.tsx'
@@ -25,7 +26,8 @@ function Overview() {
   const view = query.get('view') ?? 'policies'
   const nameOf = (id: string): string => issuers.rows?.find((each) => each.id === id)?.name ?? 'deleted'
   const doomed = issuers.rows?.find(({ id }) => id === query.get('delete'))
-  const close = (): void => setQuery({ new: null, delete: null })
+  const checked = issuers.rows?.find(({ id }) => id === query.get('check'))
+  const close = (): void => setQuery({ new: null, delete: null, check: null })
   return (
     <Page
       title="Workload identity"
@@ -74,8 +76,17 @@ function Overview() {
         />
       )}
       {view === 'audit' && <Audit />}
-      {query.get('new') === 'issuer' && <CreateIssuer close={close} created={issuers.reload} />}
+      {query.get('new') === 'issuer' && (
+        <CreateIssuer
+          close={close}
+          created={(id) => {
+            issuers.reload()
+            setQuery({ new: null, view: 'issuers', check: id })
+          }}
+        />
+      )}
       {query.get('new') === 'policy' && <CreatePolicy issuers={issuers.rows ?? []} close={close} />}
+      {checked && <CheckIssuer key={checked.id} of={checked} close={close} />}
       {doomed && (
         <Confirm
           title={`Trust ${doomed.name} no longer?`}
@@ -151,12 +162,21 @@ const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
   { title: 'Keys', from: 'medium', cell: ({ jwks_url }) => jwks_url ?? 'by discovery' },
   { title: 'Trusted since', from: 'wide', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
   {
-    title: 'Delete',
+    title: 'Actions',
     align: 'end',
     cell: ({ id, name }) => (
-      <button type="button" aria-label={`Delete ${name}`} onClick={() => setQuery({ delete: id })}>
-        Delete
-      </button>
+      <span class="row-actions">
+        <button
+          type="button"
+          aria-label={`Check the keys of ${name}`}
+          onClick={() => setQuery({ check: id })}
+        >
+          Check
+        </button>
+        <button type="button" aria-label={`Delete ${name}`} onClick={() => setQuery({ delete: id })}>
+          Delete
+        </button>
+      </span>
     ),
   },
 ]
