@@ -233,6 +233,20 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return demoCommand(args, writeFully)
     },
   },
+  record: {
+    about: 'keep how the streams of a provider come: a pace tape, without a word of them',
+    run: async (args) => {
+      const { recordCommand } = await import('./cli/record.js')
+      return recordCommand(args, writeFully)
+    },
+  },
+  tape: {
+    about: 'compare two pace tapes, as recorded and as replayed',
+    run: async (args) => {
+      const { tapeCommand } = await import('./cli/tape.js')
+      return tapeCommand(args, writeFully)
+    },
+  },
   migrate: {
     about: 'bring the schema of the PostgreSQL that machines share to this release',
     run: async (args) => {

@@ -30,6 +30,7 @@ import { gatewayMemory } from './gateway/gateway-memory.js'
 import { gatewayPaced } from './gateway/gateway-paced.js'
 import { gatewaySlowReaders } from './gateway/gateway-slow-readers.js'
 import { largeBodyStall } from './gateway/large-body-stall.js'
+import { paceTape } from './gateway/pace-tape.js'
 import { rateLimitWindow } from './gateway/rate-limit-window.js'
 import { routingBreaker } from './gateway/routing-breaker.js'
 import { routingKill } from './gateway/routing-kill.js'
@@ -74,6 +75,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewayAgentConversation,
     gatewayHedging,
     largeBodyStall,
+    paceTape,
     rateLimitWindow,
     routingBreaker,
     routingKill,

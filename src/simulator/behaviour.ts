@@ -36,6 +36,28 @@ export const FAULT_KINDS: ReadonlySet<string> = new Set(
 
 export type SimulatedFault = z.infer<typeof faultSchema>
 
+const file = z.string().min(1).max(4096)
+const seconds = z.number().min(0).max(1e9)
+
+/** A tape, or a part of one: where it is, how its times are stretched, and how often it is taken among others. */
+const tapePartSchema = z
+  .strictObject({
+    file: file.optional(),
+    folder: file.optional(),
+    scale: z.number().positive().max(1000).default(1),
+    cut: z
+      .tuple([seconds, seconds])
+      .refine(([from, to]) => from < to, 'the second bound is not above the first')
+      .optional(),
+    share: z.number().positive().max(1e6).default(1),
+  })
+  .refine(
+    ({ file, folder }) => (file === undefined) !== (folder === undefined),
+    'needs either file or folder',
+  )
+
+export type TapePart = z.output<typeof tapePartSchema>
+
 /**
  * How a simulated endpoint behaves: the `simulation` member of an endpoint in the configuration. Without any member
  * it answers at once and as long as the request asks.
@@ -45,6 +67,7 @@ export type SimulatedFault = z.infer<typeof faultSchema>
  *
  * `stop_reason` and `thinking` are of the messages format alone: the reason an answer ends with, whatever it says, and
  * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last, with `paints` with a picture.
+ * With `tape` the paces, lengths and failures of recorded streams are replayed, one of them for each answer.
  * With `agent` the model does what lines of the user's message tell it to (see agent-script.ts), with `judge` it says
  * which rules a text breaks (see judge-script.ts).
  */
@@ -62,6 +85,7 @@ export const behaviourSchema = z.strictObject({
   paints: z.boolean().optional(),
   agent: z.boolean().optional(),
   judge: z.boolean().optional(),
+  tape: z.union([tapePartSchema, z.array(tapePartSchema).min(1).max(16)]).optional(),
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>

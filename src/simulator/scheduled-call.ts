@@ -2,7 +2,7 @@
  * Calls under way: an answer is handed over at its due times, streamed or whole, and fails where a fault is
  * scheduled.
  */
-import type { ChatRequest } from '../gateway/formats/canonical.js'
+import type { ChatEvent, ChatRequest } from '../gateway/formats/canonical.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -16,6 +16,7 @@ import type { CompiledBehaviour } from './behaviour.js'
 import { type FaultSchedule, simulatedFailure } from './faults.js'
 import type { Creation } from './generated-file.js'
 import { RANDOM_LANE, SeededRandom } from './random.js'
+import type { TapedPace, TapedSteps } from './tape-deck.js'
 import { TimerEntry, type TimerWheel } from './timer-wheel.js'
 
 /** A call that is decided: what to say, at which times, and what goes wrong. */
@@ -24,6 +25,8 @@ export interface PreparedCall {
   readonly generator: AnswerGenerator
   readonly faults: FaultSchedule
   readonly behaviour: CompiledBehaviour
+  /** Of a recorded stream; null where times are drawn. */
+  readonly pace: TapedPace | null
   /** What is to be made beside the words; null for models that only speak. */
   readonly create: Creation | null
 }
@@ -176,13 +179,26 @@ export class ScheduledStream extends ScheduledCall {
   }
 
   #emitStep(): void {
-    const { generator, faults } = this.#prepared
-    this.#receiver.onEvent(generator.nextEvent())
+    const { faults } = this.#prepared
+    const { event, gap } = this.#nextEvent()
+    this.#receiver.onEvent(event)
     if (this.over) return
-    if (!this.#isAtEnd()) this.#nextAt += this.#delays.nextGap()
+    if (!this.#isAtEnd()) this.#nextAt += gap
     else if (faults.fault === null) this.#endOrFail()
     // A failure without a wait of its own comes where the next step would.
     else this.#nextAt += faults.fault.waitMs ?? this.#delays.nextGap()
+  }
+
+  /** And the time to the one behind it. Recorded events may have several tokens. */
+  #nextEvent(): { readonly event: ChatEvent; readonly gap: number } {
+    const { generator } = this.#prepared
+    let event = generator.nextEvent()
+    while (!this.#isAtEnd()) {
+      const gap = this.#delays.nextGap()
+      if (!this.#delays.joinsText) return { event, gap }
+      event = joinText(event, generator.nextEvent())
+    }
+    return { event, gap: 0 }
   }
 
   #endOrFail(): void {
@@ -215,14 +231,26 @@ export class ScheduledStream extends ScheduledCall {
 class StepDelays {
   readonly #behaviour: CompiledBehaviour
   readonly #random: SeededRandom | null
+  readonly #taped: TapedSteps | null
+  /** Of an answer that is words alone tokens can be joined. */
+  readonly #isText: boolean
 
-  constructor({ behaviour, generator }: PreparedCall) {
+  constructor({ behaviour, generator, pace }: PreparedCall) {
+    const { toolCalls, topLogprobs, reasoningTokens } = generator.plan
+    this.#taped = pace?.steps() ?? null
+    this.#isText = toolCalls.length + reasoningTokens === 0 && topLogprobs === null
     this.#behaviour = behaviour
     const isDrawn = behaviour.gapMs.constant === null || behaviour.firstTokenMs.constant === null
     this.#random = isDrawn ? new SeededRandom(generator.plan.seed, RANDOM_LANE.delays) : null
   }
 
+  /** The token that comes next belongs to the event before it. */
+  get joinsText(): boolean {
+    return this.#isText && this.#taped?.joins === true
+  }
+
   nextGap(): number {
+    if (this.#taped !== null) return this.#taped.nextGap()
     const { gapMs } = this.#behaviour
     return gapMs.constant ?? gapMs.draw(this.#random!)
   }
@@ -230,19 +258,25 @@ class StepDelays {
   /** Of so many gaps together. */
   sumOfGaps(count: number): number {
     const { constant } = this.#behaviour.gapMs
-    if (constant !== null) return constant * count
+    if (constant !== null && this.#taped === null) return constant * count
     let sum = 0
     for (let i = 0; i < count; i++) sum += this.nextGap()
     return sum
   }
 
   /** Time to the first step. Reasoning that is not shown takes its time nevertheless. */
-  firstDelay({ generator, faults }: PreparedCall): number {
+  firstDelay({ generator, faults, pace }: PreparedCall): number {
     const { firstTokenMs } = this.#behaviour
-    const drawn = firstTokenMs.constant ?? firstTokenMs.draw(this.#random!)
+    const drawn = pace?.firstMs ?? firstTokenMs.constant ?? firstTokenMs.draw(this.#random!)
     const { reasoningTokens, showsReasoning } = generator.plan
     return (faults.firstTokenMs ?? drawn) + (showsReasoning ? 0 : this.sumOfGaps(reasoningTokens))
   }
+}
+
+function joinText(event: ChatEvent, next: ChatEvent): ChatEvent {
+  if (event.type !== 'delta' || next.type !== 'delta') return event
+  const content = `${event.delta.content ?? ''}${next.delta.content ?? ''}`
+  return { ...event, delta: { ...event.delta, content } }
 }
 
 /** Time to a failure that comes before the first step; null when there is none. */

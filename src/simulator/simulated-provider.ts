@@ -34,8 +34,10 @@ import {
 import { type MessagesPlan, planMessages } from './messages/messages-plan.js'
 import { toChatRequest } from './messages/messages-prompt.js'
 import { MessagesStreamWriter, messagesCompletionReceiver } from './messages/messages-stream-writer.js'
+import type { SeededRandom } from './random.js'
 import { type PreparedCall, RejectedCall, ScheduledCompletion, ScheduledStream } from './scheduled-call.js'
 import { parseSimulateHeader } from './simulate-header.js'
+import { type TapeDeck, type TapedPace, TapeShelf } from './tape-deck.js'
 import type { TimerWheel } from './timer-wheel.js'
 
 interface SimulatedProviderOptions {
@@ -55,6 +57,8 @@ const DEFAULT_LENGTH = constantSampler(DEFAULT_ANSWER_TOKENS)
 interface SimulatedEndpointState {
   readonly configured: Behaviour
   readonly behaviour: CompiledBehaviour
+  /** Where its paces are replayed. */
+  readonly deck: TapeDeck | null
   /** Calls so far; a flap alternates by it. */
   calls: number
 }
@@ -66,6 +70,7 @@ interface SimulatedEndpointState {
 export class SimulatedProvider implements Provider {
   readonly #options: SimulatedProviderOptions
   readonly #endpoints = new WeakMap<TargetEndpoint, SimulatedEndpointState>()
+  readonly #tapes = new TapeShelf()
   readonly speech: SpeechApi
   readonly embeddings: EmbeddingsApi
   readonly transcription: TranscriptionApi
@@ -157,10 +162,23 @@ export class SimulatedProvider implements Provider {
 
   /** `shows`: the format of the answer has a place for pictures. */
   #plan(call: ProviderCall, behaviour: CompiledBehaviour, shows: boolean): PreparedCall {
-    const generator = planAnswer(call, behaviour, this.#options.seed)
-    const calls = this.#stateOf(call.endpoint).calls++
-    const faults = scheduleFault(behaviour.fault, generator.plan.seed, calls, call.endpoint.provider.name)
-    return { call, generator, faults, behaviour, create: this.#creationOf(call, generator, behaviour, shows) }
+    const state = this.#stateOf(call.endpoint)
+    const { deck } = state
+    let pace: TapedPace | null = null
+    const tokens = {
+      constant: null,
+      draw: (random: SeededRandom): number => {
+        pace = deck!.draw(random)
+        return pace.tokens
+      },
+    }
+    const asked = deck === null ? behaviour : { ...behaviour, tokens }
+    const generator = planAnswer(call, asked, this.#options.seed)
+    const taped = pace as TapedPace | null
+    const fault = behaviour.fault ?? taped?.fault ?? null
+    const faults = scheduleFault(fault, generator.plan.seed, state.calls++, call.endpoint.provider.name)
+    const create = this.#creationOf(call, generator, behaviour, shows)
+    return { call, generator, faults, behaviour, pace: taped, create }
   }
 
   #creationOf(
@@ -197,7 +215,9 @@ export class SimulatedProvider implements Provider {
     if (known !== undefined) return known
     // The catalogue has validated it by `behaviourSchema`.
     const configured = (endpoint.simulation ?? {}) as Behaviour
-    const state = { configured, behaviour: compileBehaviour(configured), calls: 0 }
+    const { tape } = configured
+    const deck = tape === undefined ? null : this.#tapes.deckOf([tape].flat(), endpoint.upstreamModel)
+    const state = { configured, behaviour: compileBehaviour(configured), deck, calls: 0 }
     this.#endpoints.set(endpoint, state)
     return state
   }

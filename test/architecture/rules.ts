@@ -282,7 +282,13 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/simulator/',
     'simulated models: a provider like any other',
-    'src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts type:src/gateway/web/port.ts',
+    `src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts type:src/gateway/web/port.ts
+     src/tape/tape.ts`,
+  ),
+  rule(
+    'src/tape/',
+    'pace tapes: how streams came, recorded before a provider and compared',
+    'src/upstream/event-stream-parser.ts',
   ),
   rule(
     'src/inference-http/',
@@ -368,7 +374,7 @@ export const FOLDERS: readonly FolderRule[] = [
      src/store/fleet-failures.ts type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/ type:src/features/generation/
-     type:src/features/routing/`,
+     type:src/features/routing/ src/tape/`,
   ),
   rule(
     'src/command-line.ts',
@@ -443,6 +449,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
       'src/gateway/tools/',
       'src/gateway/plugins/',
       'src/simulator/',
+      'src/tape/',
       'src/lab/control/',
     ],
   },
@@ -523,7 +530,7 @@ export const APPARATUS: readonly FolderRule[] = [
     'bench/trials/',
     'what has to hold when processes are killed, readers are slow and callers leave',
     `src/base/ bench/harness/ bench/performance/ src/store/ src/ledger/ src/drill/fleet/
-     src/limits/ src/simulator/audio/embedded-text.ts workers/`,
+     src/limits/ src/tape/ src/simulator/audio/embedded-text.ts workers/`,
   ),
   rule('bench/run.ts', 'the command line of `npm run bench`', 'bench/'),
   rule(

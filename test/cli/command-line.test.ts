@@ -17,6 +17,8 @@ const COMMANDS = [
   'federation',
   'explain',
   'drill',
+  'record',
+  'tape',
   'migrate',
   'fleet',
   'import',

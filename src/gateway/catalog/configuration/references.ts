@@ -118,11 +118,14 @@ function credentialProblem(name: string, environment: EnvironmentVariables): str
   return `environment variable ${name} holds characters that no header field takes`
 }
 
+/** Simulated models that only an operator can have: of tapes that were recorded. */
+const TAPED_MODELS = `${BUILT_IN_SLUG}/tape:`
+
 function builtInFaults(file: RawConfig): GatewayConfigFault[] {
   if (!usesBuiltInModels(file)) return []
   const off = 'unless simulated_models is false'
   const faults = Object.keys(asRecord(file.models))
-    .filter((id) => id.startsWith(`${BUILT_IN_SLUG}/`))
+    .filter((id) => id.startsWith(`${BUILT_IN_SLUG}/`) && !id.startsWith(TAPED_MODELS))
     .map((id) => faultAt(['models', id], `ids of ${BUILT_IN_SLUG}/ are reserved, ${off}`))
   if (!isRemote(providerKind(file, BUILT_IN_SLUG))) return faults
   return [faultAt(['providers', BUILT_IN_SLUG, 'kind'], `must be simulated, ${off}`), ...faults]
