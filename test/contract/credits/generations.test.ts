@@ -143,6 +143,9 @@ test('the operator lists all organizations, or one', async (t) => {
   t.equal(all.length, ids.length + 1)
   const some = idsOf((await api(MANAGEMENT_KEY, `/generations?organization_id=${theirs.id}`)).json)
   t.equal(some.length, 1)
+  const row = await api(MANAGEMENT_KEY, `/generation?id=${some[0]}`)
+  t.equal(row.json.data?.id, some[0], 'and reads what it lists')
+  t.equal((await api(ours.management, `/generation?id=${some[0]}`)).status, 404)
   t.same(idsOf((await api(MANAGEMENT_KEY, '/generations?organization_id=%00none')).json), [])
 })
 

@@ -16,7 +16,14 @@ interface Entry {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    title: 'Time',
+    cell: ({ created_at }) => (
+      <span class="when">
+        <Time at={created_at} />
+      </span>
+    ),
+  },
   { title: 'Action', cell: ({ action }) => <code>{action}</code> },
   { title: 'Outcome', cell: (entry) => <Outcome of={entry} /> },
   { title: 'By', from: 'medium', cell: ({ actor }) => (actor === null ? <None /> : <Id id={actor} />) },

@@ -18,13 +18,20 @@ const COLUMNS: readonly Column<Setting>[] = [
       </span>
     ),
   },
-  { title: 'Value', cell: ({ value }) => <code>{textOf(value)}</code> },
+  {
+    title: 'Value',
+    cell: (row) => (
+      <span class="two-lines">
+        <code>{textOf(row.value)}</code>
+        {row.source !== 'default' && <span class="soft small">{`by default ${textOf(row.default)}`}</span>}
+      </span>
+    ),
+  },
   { title: 'Meaning', cell: ({ meaning }) => meaning },
   {
     title: 'From',
     cell: ({ source }) => <State is={source === 'default' ? 'quiet' : 'good'}>{source}</State>,
   },
-  { title: 'Default', from: 'wide', cell: (row) => <code class="soft">{textOf(row.default)}</code> },
   {
     title: 'A change needs',
     from: 'medium',

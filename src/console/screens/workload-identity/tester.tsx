@@ -64,25 +64,50 @@ function Result({ of: { passed, steps, condition, would_pass_if } }: { of: Polic
 
 const LAMPS = { passed: 'good', failed: 'bad', skipped: 'quiet' } as const
 
+/** What went well is folded. */
 function Step({ of: { step, outcome, reason, saw, wanted } }: { of: TestedStep }) {
+  const about = (
+    <>
+      <Shown title="saw" of={saw} />
+      {outcome === 'failed' && <Shown title="wanted" of={wanted} />}
+    </>
+  )
   return (
     <li>
       <State is={LAMPS[outcome]}>{outcome}</State>
-      <div>
-        <strong>{step}</strong>
-        {reason !== null && <p>{reason}</p>}
-        {outcome !== 'skipped' && saw !== null && (
-          <p class="soft">
-            saw <code>{JSON.stringify(saw)}</code>
-            {outcome === 'failed' && wanted !== null && (
-              <>
-                , wanted <code>{JSON.stringify(wanted)}</code>
-              </>
-            )}
-          </p>
+      <div class="tested">
+        {outcome === 'passed' && saw !== null ? (
+          <details>
+            <summary>
+              <strong>{step}</strong>
+            </summary>
+            {about}
+          </details>
+        ) : (
+          <strong>{step}</strong>
         )}
+        {reason !== null && <p>{reason}</p>}
+        {outcome === 'failed' && about}
       </div>
     </li>
+  )
+}
+
+function Shown({ title, of }: { title: string; of: TestedStep['saw'] }) {
+  if (of === null) return null
+  return (
+    <dl class="shown" aria-label={title}>
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name} class="shown-member">
+          <dt>
+            {title} {name}
+          </dt>
+          <dd>
+            <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>
+          </dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

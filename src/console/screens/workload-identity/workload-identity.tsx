@@ -182,7 +182,14 @@ const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
 ]
 
 const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
-  { title: 'Time', cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    title: 'Time',
+    cell: ({ created_at }) => (
+      <span class="when">
+        <Time at={created_at} />
+      </span>
+    ),
+  },
   { title: 'What', cell: ({ action }) => action },
   {
     title: 'Outcome',
