@@ -23,7 +23,9 @@ const COLUMNS: readonly Column<Setting>[] = [
     cell: (row) => (
       <span class="two-lines">
         <code>{textOf(row.value)}</code>
-        {row.source !== 'default' && <span class="soft small">{`by default ${textOf(row.default)}`}</span>}
+        {row.source !== 'default' && (
+          <span class="soft small">{`by\u00a0default\u00a0${textOf(row.default)}`}</span>
+        )}
       </span>
     ),
   },
