@@ -23,6 +23,7 @@ import { fleetStatements } from './fleet/fleet-statements.js'
 import { ledgerIntake } from './fleet/ledger-intake.js'
 import { allocation } from './gateway/allocation.js'
 import { gatewayAgentConversation } from './gateway/gateway-agent-conversation.js'
+import { gatewayArrivals } from './gateway/gateway-arrivals.js'
 import { gatewayHedging } from './gateway/gateway-hedging.js'
 import { gatewayKeyDisable } from './gateway/gateway-key-disable.js'
 import { gatewayLeaving } from './gateway/gateway-leaving.js'
@@ -73,6 +74,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewaySlowReaders,
     gatewayKeyDisable,
     gatewayAgentConversation,
+    gatewayArrivals,
     gatewayHedging,
     largeBodyStall,
     paceTape,

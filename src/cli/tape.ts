@@ -1,8 +1,10 @@
-/** `sluice tape fit`: how well a replayed tape resembles the recorded one. */
+/** `sluice tape`: how well a replayed tape resembles the recorded one, and when the calls of a trace came. */
 import { readFileSync } from 'node:fs'
+import { ARRIVAL_FORMATS, formatArrivals, readArrivals } from '../tape/arrivals.js'
 import { compareTapes } from '../tape/fit.js'
-import { readTape, TapeDefect, type TapedStream } from '../tape/tape.js'
+import { readTape } from '../tape/tape.js'
 import {
+  type CommandOutput,
   failCommand,
   failUsage,
   formatTable,
@@ -12,35 +14,52 @@ import {
 } from './command.js'
 
 const USAGE = `usage: sluice tape fit RECORDED REPLAYED [--json]
+       sluice tape arrivals FILE --as mooncake|azure
 
-Compares two tapes: times to the first token and gaps between events, in milliseconds, and how far their
+fit compares two tapes: times to the first token and gaps between events, in milliseconds, and how far their
 distributions are apart (0 to 1). Streams that their readers held back are left out.
+arrivals prints when the calls of FILE came and how long they were, as a Mooncake trace or as an Azure one; FILE is a
+pace tape or either of the two.
+
+  --as FORMAT  mooncake (JSON lines) or azure (CSV)
+  --json       the comparison as JSON
 `
 
 /** @returns the exit code: 0 when compared, 1 when a tape cannot be read, 2 when it was no command */
 export function tapeCommand(args: readonly string[], print: PrintOutput): Promise<number> {
   return runCommand({ args, usage: USAGE, print }, () => {
-    const { values, positionals } = parseCommandArgs('tape', args, { json: { type: 'boolean' } })
+    const options = { json: { type: 'boolean' }, as: { type: 'string' } } as const
+    const { values, positionals } = parseCommandArgs('tape', args, options)
     const [word, ...files] = positionals
-    if (word !== 'fit' || files.length !== 2) failUsage('tape takes fit and two files')
-    const [recorded, replayed] = files.map(readTapeFile)
-    const fits = compareTapes(recorded!, replayed!)
-    if (fits.length === 0) failCommand('there is nothing in both tapes that could be compared')
-    if (values.json === true) return { text: `${JSON.stringify(fits, null, 2)}\n` }
-    const rows = fits.map(({ kind, counts, p50, p99, distance }) => [
-      ...[kind, counts.join(' / ')],
-      ...[p50, p99].map((pair) => pair.map((ms) => ms.toFixed(1)).join(' / ')),
-      distance.toFixed(4),
-    ])
-    return { text: formatTable([['', 'count', 'p50 ms', 'p99 ms', 'distance'], ...rows]) }
+    if (word === 'arrivals' && files.length === 1) return tellArrivals(files[0]!, values.as)
+    if (word !== 'fit' || files.length !== 2) failUsage('tape takes fit and two files, or arrivals and one')
+    return tellFit(files, values.json === true)
   })
 }
 
-function readTapeFile(path: string): TapedStream[] {
+function tellArrivals(file: string, as: string | undefined): CommandOutput {
+  const format = ARRIVAL_FORMATS.find((one) => one === as)
+  if (format === undefined) failUsage('--as must be mooncake or azure')
+  return { text: formatArrivals(readFileWith(file, readArrivals), format) }
+}
+
+function tellFit(files: readonly string[], isJson: boolean): CommandOutput {
+  const [recorded, replayed] = files.map((file) => readFileWith(file, readTape))
+  const fits = compareTapes(recorded!, replayed!)
+  if (fits.length === 0) failCommand('there is nothing in both tapes that could be compared')
+  if (isJson) return { text: `${JSON.stringify(fits, null, 2)}\n` }
+  const rows = fits.map(({ kind, counts, p50, p99, distance }) => [
+    ...[kind, counts.join(' / ')],
+    ...[p50, p99].map((pair) => pair.map((ms) => ms.toFixed(1)).join(' / ')),
+    distance.toFixed(4),
+  ])
+  return { text: formatTable([['', 'count', 'p50 ms', 'p99 ms', 'distance'], ...rows]) }
+}
+
+function readFileWith<T>(path: string, read: (text: string) => T): T {
   try {
-    return readTape(readFileSync(path, 'utf8'))
+    return read(readFileSync(path, 'utf8'))
   } catch (error) {
-    const why = error instanceof TapeDefect || error instanceof Error ? error.message : String(error)
-    return failCommand(`${path}: ${why}`)
+    return failCommand(`${path}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -524,7 +524,7 @@ export const APPARATUS: readonly FolderRule[] = [
   rule(
     'bench/loadlab/',
     'which load tool can be believed: tools, runner, profiles, reports',
-    'src/base/ bench/harness/ bench/performance/gateway/ src/lab/',
+    'src/base/ bench/harness/ bench/performance/gateway/ src/lab/ src/tape/arrivals.ts',
   ),
   rule(
     'bench/trials/',

@@ -52,3 +52,13 @@ export function arrivalSchedule(stretches: readonly RatePhase[], pattern: Arriva
   }
   return { next, lengthMs }
 }
+
+/** Due times that are known one by one, in milliseconds and in their order; those from `lengthMs` on are left out. */
+export function listedSchedule(times: readonly number[], lengthMs: number): ArrivalSchedule {
+  let at = 0
+  const next = (): number => {
+    const due = times[at++] ?? Number.POSITIVE_INFINITY
+    return due < lengthMs ? due : Number.POSITIVE_INFINITY
+  }
+  return { next, lengthMs }
+}

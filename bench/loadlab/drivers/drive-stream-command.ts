@@ -1,7 +1,8 @@
 /** `npm run bench -- drive-stream`: the SSE driver for a person or a script. */
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../../../src/base/random.js'
-import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
+import { type Arrival, readArrivals } from '../../../src/tape/arrivals.js'
+import { type ArrivalPattern, arrivalSchedule, listedSchedule } from '../../harness/http/arrival-schedule.js'
 import {
   parseHeaderLines,
   parseTargetUrl,
@@ -24,7 +25,9 @@ Opens event streams of a model and times their tokens, from the moment a stream 
   --key-file file        sends the text of a file as bearer key
   --streams n            so many at a time, each followed by the next (default 16)
   --rate n               instead: streams per second, begun when due; --pattern constant (default) or poisson
-  --seconds s            length of the run; streams under way are waited for (default 10)
+  --arrivals file        instead: when the calls of a pace tape, a Mooncake or an Azure trace came, each with about as many
+                         tokens and at most as long an answer; --speed n times as fast (default 1)
+  --seconds s            length of the run; streams under way are waited for (default 10, or all arrivals)
   --silence s            a stream that says nothing for so long has failed (default 30)
   --pace-ms n            gap that the model promises: drift from it is reported
   --goal-first-ms n      a good stream's first token (with --goal-gap-ms: and 99th percentile of its gaps)
@@ -39,7 +42,7 @@ Exit codes: 0 when every stream was complete or given up on purpose, 1 when not,
 `
 
 const REQUEST = 'url model body body-file key-file'
-const LOAD = 'streams rate pattern seconds seed silence pace-ms goal-first-ms goal-gap-ms'
+const LOAD = 'streams rate pattern arrivals speed seconds seed silence pace-ms goal-first-ms goal-gap-ms'
 const READERS = 'abort-share abort-after-ms abort-at-token slow-share slow-bytes'
 
 const readStreamFlags = (args: readonly string[]) =>
@@ -57,9 +60,10 @@ export function readStreamOptions(args: readonly string[]) {
       '--rate and --streams exclude each other: streams either begin when due or follow each other',
     )
   }
-  const seconds = numberOption('seconds', given.seconds, 10, 0.1, 86_400)
+  const trace = traceFromFlags(given)
+  const seconds = numberOption('seconds', given.seconds, trace?.seconds ?? 10, 0.1, 86_400)
   const seed = wholeOption('seed', given.seed, 1, 0, 0xffffffff)
-  const request = requestFromFlags(url, given)
+  const request = requestFromFlags(url, given, trace)
   const pace = given['pace-ms']
   return {
     url,
@@ -67,10 +71,13 @@ export function readStreamOptions(args: readonly string[]) {
     json: given.json ?? false,
     quiet: given.quiet ?? false,
     plan: {
-      schedule: scheduleFromFlags(given, seconds, seed),
+      schedule:
+        trace === null
+          ? scheduleFromFlags(given, seconds, seed)
+          : listedSchedule(trace.times, seconds * 1000),
       seconds,
       streams: wholeOption('streams', given.streams, 16, 1, 50_000),
-      request: () => request,
+      request,
       abort: abortsFromFlags(given, seed),
       bytesPerS: slowReadersFromFlags(given, seed),
       silenceMs: numberOption('silence', given.silence, 30, 0.01, 3_600) * 1000,
@@ -95,7 +102,50 @@ function scheduleFromFlags(given: StreamFlags, seconds: number, seed: number) {
   )
 }
 
-function requestFromFlags(url: URL, given: StreamFlags): Buffer {
+/** Calls of a trace, as fast as asked for; null where none is. */
+function traceFromFlags(given: StreamFlags) {
+  const speed = numberOption('speed', given.speed, 1, 0.001, 10_000)
+  if (given.arrivals === undefined) {
+    if (given.speed !== undefined) throw new UsageError('--speed needs --arrivals')
+    return null
+  }
+  if (given.rate !== undefined || given.streams !== undefined || given.pattern !== undefined)
+    throw new UsageError('--arrivals excludes --rate, --streams and --pattern: the file says when')
+  if (given.model === undefined) throw new UsageError('--arrivals needs a --model')
+  const arrivals = arrivalsOfFile(given.arrivals)
+  const times = arrivals.map(({ atMs }) => atMs / speed)
+  // The last one is within the run.
+  return { arrivals, times, seconds: Math.min(86_400, Math.max(0.1, times.at(-1)! / 1000 + 0.001)) }
+}
+
+function arrivalsOfFile(file: string): Arrival[] {
+  const text = readOptionFile('arrivals', file)
+  try {
+    return readArrivals(text)
+  } catch (error) {
+    throw new UsageError(`--arrivals: ${file}: ${(error as Error).message}`)
+  }
+}
+
+/** Most words of a made-up question. */
+const MOST_WORDS = 100_000
+
+/** About as many tokens as asked, and no two alike, so that nothing answers from a cache. */
+function tracedBody(model: string, { in: asked, out }: Arrival, index: number): string {
+  const content = `${index}${' star'.repeat(Math.min(MOST_WORDS, Math.max(0, asked - 1)))}`
+  return JSON.stringify({
+    model,
+    max_tokens: Math.max(1, out),
+    messages: [{ role: 'user', content }],
+    stream: true,
+  })
+}
+
+function requestFromFlags(
+  url: URL,
+  given: StreamFlags,
+  trace: { readonly arrivals: readonly Arrival[] } | null,
+): (index: number) => Buffer {
   const bodies = [given.model, given.body, given['body-file']].filter((one) => one !== undefined)
   if (bodies.length !== 1) throw new UsageError('one of --model, --body and --body-file is needed')
   const path = `${url.pathname}${url.search}`
@@ -106,7 +156,11 @@ function requestFromFlags(url: URL, given: StreamFlags): Buffer {
     ...(keyFile !== undefined && { Authorization: `Bearer ${readOptionFile('key-file', keyFile).trim()}` }),
     ...parseHeaderLines(given.header ?? []),
   }
-  return requestBytes({ method: 'POST', route: url.pathname, path, headers, body: bodyFromFlags(given) })
+  const bytesOf = (body: string): Buffer =>
+    requestBytes({ method: 'POST', route: url.pathname, path, headers, body })
+  if (trace !== null) return (index) => bytesOf(tracedBody(given.model!, trace.arrivals[index]!, index))
+  const request = bytesOf(bodyFromFlags(given))
+  return () => request
 }
 
 function bodyFromFlags(given: StreamFlags): string {
