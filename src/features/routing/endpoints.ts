@@ -32,13 +32,21 @@ const identified = {
   tag: z.string().meta({ description: 'What names it in `provider` preferences.' }),
   upstream_model: z.string(),
 }
+const mergePatch = z.record(z.string(), z.unknown())
 /** Of a request: what it could say instead. */
 const changes = z.array(
   z.object({
     says: z.string(),
-    request: z
-      .record(z.string(), z.unknown())
-      .meta({ description: 'Merge patch on the request (RFC 7396).' }),
+    request: mergePatch.meta({ description: 'Merge patch on the request (RFC 7396).' }),
+  }),
+)
+/** Or what would have to come about besides. */
+const changesAndCircumstances = z.array(
+  z.object({
+    says: z.string(),
+    request: mergePatch.nullable().meta({
+      description: 'Merge patch on the request (RFC 7396); null for what no request can bring about.',
+    }),
   }),
 )
 const figure = z.number().nullable()
@@ -110,9 +118,9 @@ const explanationSchema = nameSchema(
           service_tier: z.string().nullable(),
           probability: figure,
           why: z.array(z.string()),
-          would_change: changes.meta({
+          would_change: changesAndCircumstances.meta({
             description:
-              'What would have it tried first, each by itself and tried out: the changed request was planned. Empty for the first, where no wish of the request would do (an open breaker, say), and beyond 24 endpoints.',
+              'What would have it tried first, each by itself; of the first, what would take it that place. A changed request was planned before it is told; what does not stand in a request (a price, a speed, a breaker) follows from the ranks. Empty where nothing would do alone, and beyond 24 endpoints.',
           }),
         }),
       ),

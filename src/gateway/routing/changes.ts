@@ -17,7 +17,8 @@ export type PlanAnother = (request: RoutedRequest) => {
 /** An endpoint may be excluded for several reasons, one behind the other. */
 const MOST_REASONS = 12
 
-const SORTS = ['price', 'latency', 'throughput', 'context'] as const
+/** What a request may name; the longest context is asked for by a variant of the model only. */
+const SORTS = ['price', 'latency', 'throughput'] as const
 
 /** One change, of all that has to be otherwise, for an excluded endpoint; none where no wish of the request keeps it out. */
 export function changesToAdmit(

@@ -5,12 +5,16 @@ import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import { baseOf, distinctEndpoints } from '../catalog/own-accounts.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { changesToAdmit, changesToPrefer, type PlanAnother } from './changes.js'
+import { circumstancesFor } from './circumstances.js'
 import { newPlanTrace, planFor, serviceTierFor } from './plan.js'
 import { endpointTag, type RequestChange } from './preferences.js'
 import { combinedPrice, type RoutingState } from './rank.js'
 
 /** Endpoints of which it is told what would change their place. */
 const MOST_CHANGED = 24
+
+/** A change of the request, or one that no request can bring about, of which `request` is null. */
+type ToldChange = RequestChange | { readonly says: string; readonly request: null }
 
 export type RoutingExplanation = ReturnType<typeof explainRouting>
 
@@ -30,6 +34,15 @@ export function explainRouting(
   /** Planning anew takes its time: of long plans only the first are told. */
   const changesOf = (find: typeof changesToAdmit, endpoint: ModelEndpoint): readonly RequestChange[] =>
     left-- > 0 ? find(baseOf(endpoint), request, another) : []
+  /** Where keys of the caller take part, their places follow from more than the ranks. */
+  const group = plan.endpoints.every(({ own }) => own === undefined) ? trace.groups[0] : undefined
+  const circumstancesOf = (endpoint: ModelEndpoint): readonly ToldChange[] => {
+    if (group === undefined) return []
+    const health = state.health.of(endpoint)
+    const resting = health.state(now, caller.organizationId)
+    const restMs = resting === 'cooling' ? health.coolUntil - now : health.waitMs(now, caller.organizationId)
+    return circumstancesFor(endpoint, group, restMs).map((says) => ({ says, request: null }))
+  }
   return {
     requested: plan.requested,
     /** Version of the configuration. */
@@ -56,8 +69,11 @@ export function explainRouting(
         /** That the draw puts it first, where one decides; null where none does. */
         probability: trace.chances.get(baseOf(endpoint)) ?? null,
         why: trace.reasons.get(baseOf(endpoint)) ?? [],
-        /** What would have it tried first, each by itself. */
-        would_change: at === 0 ? [] : changesOf(changesToPrefer, endpoint),
+        /** What would have it tried first, each by itself; of the first, what would take it that place. */
+        would_change: [
+          ...(at === 0 ? [] : changesOf(changesToPrefer, endpoint)),
+          ...(at < MOST_CHANGED ? circumstancesOf(endpoint) : []),
+        ],
       }
     }),
     excluded: trace.excluded.map(({ endpoint, reason }) => ({

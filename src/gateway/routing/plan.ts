@@ -32,7 +32,7 @@ export interface PlanTrace extends RankTrace {
 }
 
 export function newPlanTrace(): PlanTrace {
-  return { excluded: [], reasons: new Map(), chances: new Map() }
+  return { excluded: [], reasons: new Map(), chances: new Map(), groups: [] }
 }
 
 /**

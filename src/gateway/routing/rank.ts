@@ -23,9 +23,31 @@ export interface RankTrace {
   readonly reasons: Map<ModelEndpoint, string[]>
   /** Where a draw decided who comes first: the chance that each had. */
   readonly chances: Map<ModelEndpoint, number>
+  /** Endpoints that were arranged together; of a preview only. */
+  readonly groups: RankedGroup[]
+}
+
+/** What a rank is of; `speed` are the preferred latency and throughput. */
+export type RankKind = 'state' | 'order' | 'tier' | 'speed' | SortKind | 'draw'
+
+const SORT_KINDS = ['price', 'latency', 'throughput', 'context'] as const
+
+type SortKind = (typeof SORT_KINDS)[number]
+
+/** Endpoints in order of trial, with the ranks that put them there: less comes first, and the first rank weighs most. */
+export interface RankedGroup {
+  readonly kinds: readonly RankKind[]
+  readonly ranked: readonly RankedEndpoint[]
+}
+
+export interface RankedEndpoint {
+  readonly endpoint: ModelEndpoint
+  readonly rank: readonly number[]
 }
 
 type RankFunction = (endpoint: ModelEndpoint) => number
+
+type NamedRank = readonly [RankKind, RankFunction]
 
 /** What the ranks of one request have in common. */
 interface RankContext extends RoutingState {
@@ -48,22 +70,18 @@ export function rankEndpoints(
   { organizationId: caller }: Pick<Principal, 'organizationId'>,
   session: string | null,
   state: RoutingState,
-  { reasons, chances }: RankTrace,
+  { reasons, chances, groups }: RankTrace,
   isPreview: boolean,
 ): readonly ModelEndpoint[] {
   if (endpoints.length === 0 || (endpoints.length === 1 && !isPreview)) return endpoints
   const context = { ...state, now: state.health.now(), caller, reasons, isPreview }
-  const ranks = [stateRank(context), ...preferenceRanks(endpoints, request, session, context)]
+  const ranks = preferenceRanks(endpoints, request, session, context)
   const ranked = endpoints
-    .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
+    .map((endpoint) => ({ endpoint, rank: ranks.map(([, rank]) => rank(endpoint)) }))
     .sort((one, other) => compareRanks(one.rank, other.rank))
+  if (isPreview) groups.push({ kinds: ranks.map(([kind]) => kind), ranked })
   if (isDrawn(request)) recordChances(ranked, chances)
   return ranked.map(({ endpoint }) => endpoint)
-}
-
-interface RankedEndpoint {
-  readonly endpoint: ModelEndpoint
-  readonly rank: readonly number[]
 }
 
 /** Who could have come first: all that are alike in every rank but the last, which is the draw. */
@@ -78,7 +96,8 @@ function recordChances(ranked: readonly RankedEndpoint[], chances: RankTrace['ch
   for (const { endpoint } of alike) chances.set(endpoint, weightOf(endpoint) / all)
 }
 
-function compareRanks(one: readonly number[], other: readonly number[]): number {
+/** Below zero where the first of the two is tried before the other. */
+export function compareRanks(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < one.length; at++) {
     // Not by their difference: of two infinite ones there is none.
     if (one[at]! < other[at]!) return -1
@@ -116,9 +135,10 @@ function stateRank(context: RankContext): RankFunction {
 // ── The caller's preferences ────────────────────────────────────────────────
 
 /** `by` of the requested sort; null when there is none. */
-function requestedSort({ provider }: RoutedRequest): string | null {
+function requestedSort({ provider }: RoutedRequest): SortKind | null {
   const sort = provider?.sort
-  return (typeof sort === 'string' ? sort : sort?.by) ?? null
+  const by = typeof sort === 'string' ? sort : sort?.by
+  return SORT_KINDS.find((kind) => kind === by) ?? null
 }
 
 function preferenceRanks(
@@ -126,17 +146,18 @@ function preferenceRanks(
   request: RoutedRequest,
   session: string | null,
   context: RankContext,
-): RankFunction[] {
+): NamedRank[] {
   const order = request.provider?.order ?? []
   const latency = parseThresholds(request.provider?.preferred_max_latency, 1000)
   const throughput = parseThresholds(request.provider?.preferred_min_throughput, 1)
   const sort = requestedSort(request)
-  const ranks = [
-    order.length === 0 ? null : orderRank(order, context),
-    request.service_tier === 'ultrafast' ? tierRank(context) : null,
-    latency === null && throughput === null ? null : thresholdRank(latency, throughput, context),
-    sort === null ? null : sortRank(sort, context),
-    isDrawn(request) ? drawRank(endpoints, session, context) : null,
+  const ranks: (NamedRank | null)[] = [
+    ['state', stateRank(context)],
+    order.length === 0 ? null : ['order', orderRank(order, context)],
+    request.service_tier === 'ultrafast' ? ['tier', tierRank(context)] : null,
+    latency === null && throughput === null ? null : ['speed', thresholdRank(latency, throughput, context)],
+    sort === null ? null : [sort, sortRank(sort, context)],
+    isDrawn(request) ? ['draw', drawRank(endpoints, session, context)] : null,
   ]
   return ranks.filter((rank) => rank !== null)
 }
@@ -196,7 +217,7 @@ function thresholdRank(
   }
 }
 
-function sortRank(by: string, context: RankContext): RankFunction {
+function sortRank(by: SortKind, context: RankContext): RankFunction {
   const { health, now } = context
   const addFigure = (endpoint: ModelEndpoint, what: string, value: number | null): void =>
     addReason(context, endpoint, `${what}: ${value === null ? 'not measured' : formatRounded(value)}`)
@@ -226,8 +247,6 @@ function sortRank(by: string, context: RankContext): RankFunction {
         addFigure(endpoint, 'context length', length)
         return -length
       }
-    default:
-      return () => 0
   }
 }
 
@@ -247,7 +266,7 @@ function isDrawn(request: RoutedRequest): boolean {
 }
 
 /** Of the endpoint that a session stays with; lots are not below 0. */
-const HOME = -1
+export const HOME = -1
 
 /** Of prices that are all zero none is cheaper; beside a free one the others hardly count. */
 function priceWeights(endpoints: readonly ModelEndpoint[]): RankFunction {

@@ -283,3 +283,17 @@ for (const [what, args, input, code, sentence] of MISUSED) {
     t.match(stderr, sentence)
   })
 }
+
+test('what is offered as a change of the request is a request that the server takes', async (t) => {
+  let asked = 0
+  for (const model of ['acme/both', 'acme/both:nitro']) {
+    const { said } = await explained({ model, provider: { preferred_max_latency: 1 } })
+    for (const { says, request } of said.data.endpoints.flatMap(({ would_change: all }: Json) => all)) {
+      if (request === null) continue
+      asked++
+      const provider = { preferred_max_latency: 1, ...request.provider }
+      t.equal((await explained({ model, ...request, provider })).status, 200, says)
+    }
+  }
+  t.ok(asked > 0)
+})

@@ -125,6 +125,16 @@ const CHOICES = catalogOf(
   () => provider,
 )
 
+/** Of what would change a place: what a request can say. */
+const patches = ({ would_change }: Pick<Endpoints[number], 'would_change'>) =>
+  would_change.flatMap(({ says, request: patch }) => (patch === null ? [] : [{ says, patch }]))
+
+type Endpoints = ReturnType<typeof explain>['endpoints']
+
+/** The rest of it. */
+const circumstances = ({ would_change }: Endpoints[number]) =>
+  would_change.filter(({ request }) => request === null).map(({ says }) => says)
+
 const TOOL = { type: 'function', function: { name: 'f', parameters: {} } }
 
 const WISHES: readonly object[] = [
@@ -153,9 +163,9 @@ test('what is said to change the place of an endpoint does so when the request i
   for (const wishes of WISHES) {
     const request = { model: 'm/one', ...wishes }
     const { endpoints, excluded } = explain(request, at, CHOICES)
-    t.same(endpoints[0]!.would_change, [], 'the first has its place')
-    for (const { tag, model, would_change } of endpoints) {
-      for (const { says, request: patch } of would_change) {
+    t.same(patches(endpoints[0]!), [], 'the first has its place')
+    for (const { tag, model, ...planned } of endpoints) {
+      for (const { says, patch } of patches(planned)) {
         told++
         const [first] = explain(applied(request, patch), at, CHOICES).endpoints
         t.match(first, { tag, model, probability: null }, `${JSON.stringify(request)}: ${says}`)
@@ -202,7 +212,8 @@ test('no wish moves an endpoint in front of others whose breaker is open', async
   openBreakerOf(at.health, dear!)
   const { endpoints } = explain({ provider: { sort: 'price' } }, at, CHOICES)
   const last = endpoints.at(-1)!
-  t.match(last, { slug: 'dear', state: 'open', would_change: [] })
+  t.match(last, { slug: 'dear', state: 'open' })
+  t.same(patches(last), [])
 })
 
 test('of a long plan only the first endpoints are told what would change their place', async (t) => {
@@ -210,5 +221,97 @@ test('of a long plan only the first endpoints are told what would change their p
   const long = catalogOf({ 'm/one': slugs }, () => provider)
   const { endpoints } = explain({ provider: { sort: 'price' } }, undefined, long)
   t.equal(endpoints.length, 60)
-  t.equal(endpoints.filter(({ would_change }) => would_change.length > 0).length, 24)
+  t.equal(endpoints.filter((each) => patches(each).length > 0).length, 24)
+})
+
+const SORTED = { 'm/one': [{ slug: 'a', prices: { ...PRICES, prompt: 3e9 } }, { slug: 'b' }, { slug: 'c' }] }
+
+/** Two endpoints, of which the second has that price for a prompt. */
+const atPrices = (one: number, other: number) =>
+  catalogOf(
+    {
+      'm/one': [
+        { slug: 'a', prices: { ...PRICES, prompt: one, completion: 0 } },
+        { slug: 'b', prices: { ...PRICES, prompt: other, completion: 0 } },
+      ],
+    },
+    () => provider,
+  )
+
+const BY_PRICE = { provider: { sort: 'price' } } as const
+
+test('the price that is told to turn two endpoints round does so, and not before', async (t) => {
+  const dearer = 7e9
+  const first = (one: number, other: number): string =>
+    explain(BY_PRICE, undefined, atPrices(one, other)).endpoints[0]!.slug
+  const { endpoints } = explain(BY_PRICE, undefined, atPrices(5e9, dearer))
+  t.ok(circumstances(endpoints[0]!).includes('its price rises above 7 dollars per million tokens, that of b'))
+  t.same(circumstances(endpoints[1]!), ['its price falls below 5 dollars per million tokens, that of a'])
+  t.equal(first(dearer + 1, dearer), 'b')
+  t.equal(first(dearer, dearer), 'a')
+  t.equal(first(5e9, 5e9 - 1), 'b')
+  t.equal(first(5e9, 5e9), 'a')
+  const free = explain(BY_PRICE, undefined, atPrices(0, dearer)).endpoints
+  t.same(circumstances(free[1]!), [], 'nothing is cheaper than nothing')
+})
+
+test('the speed that is told to turn two endpoints round does so, and not before', async (t) => {
+  const catalog = catalogOf(SORTED, () => provider)
+  const [a, b] = catalog.models[0]!.endpoints
+  const twoOf = { only: ['a', 'b'] }
+  /** As it is when the two were answered within so many milliseconds, at so many tokens a second. */
+  const at = (times: readonly [number, number], speeds: readonly [number, number] = [10, 10]) => {
+    const state = routingState(new FakeClock())
+    recordServedCall(state.health, a!, times[0], speeds[0])
+    recordServedCall(state.health, b!, times[1], speeds[1])
+    return state
+  }
+  const figureIn = (says: string | undefined): number =>
+    Number(/([\d.]+) (?:ms|tokens)/.exec(says ?? '')?.[1])
+  const quick = { provider: { ...twoOf, sort: 'latency' } }
+  const [near, far] = explain(quick, at([200, 900]), catalog).endpoints
+  const lost = circumstances(near!).find((says) => says.startsWith('its median latency rises above'))
+  const won = circumstances(far!)[0]
+  t.match(won, /^its median latency falls below [\d.]+ ms, that of a$/)
+  // A bucket of the figures is 9 % wide.
+  t.equal(explain(quick, at([figureIn(lost) * 1.1, 900]), catalog).endpoints[0]!.slug, 'b')
+  t.equal(explain(quick, at([figureIn(lost) / 1.1, 900]), catalog).endpoints[0]!.slug, 'a')
+  t.equal(explain(quick, at([200, figureIn(won) / 1.1]), catalog).endpoints[0]!.slug, 'b')
+  t.equal(explain(quick, at([200, figureIn(won) * 1.1]), catalog).endpoints[0]!.slug, 'a')
+  const fast = { provider: { ...twoOf, sort: 'throughput' } }
+  const slower = explain(fast, at([1, 1], [80, 20]), catalog).endpoints[1]!
+  const [more] = circumstances(slower)
+  t.match(more, /^its median speed rises above [\d.]+ tokens per second, that of a$/)
+  t.equal(explain(fast, at([1, 1], [80, figureIn(more) * 1.1]), catalog).endpoints[0]!.slug, 'b')
+  const wanted = { provider: { ...twoOf, preferred_max_latency: 0.5, sort: 'price' } }
+  const cheap = catalogOf({ 'm/one': [SORTED['m/one'][0]!, { slug: 'b' }] }, () => provider)
+  const [late, soon] = [at([100, 900]), at([100, 400])]
+  t.same(circumstances(explain(wanted, late, cheap).endpoints[1]!), ['it is as quick as the request prefers'])
+  t.equal(explain(wanted, soon, cheap).endpoints[0]!.slug, 'b')
+})
+
+test('the end of a rest is told to the second, and what comes of it', async (t) => {
+  const clock = new FakeClock()
+  const at = routingState(clock)
+  const catalog = atPrices(1e9, 2e9)
+  const [cheap, dear] = catalog.models[0]!.endpoints
+  const told = explain(BY_PRICE, at, catalog).endpoints
+  t.match(circumstances(told[0]!)[0], 'its breaker opens: b is tried first then')
+  openBreakerOf(at.health, cheap!)
+  const [, resting] = explain(BY_PRICE, at, catalog).endpoints
+  t.match(resting, { slug: 'a', state: 'open' })
+  const [says] = circumstances(resting!)
+  const seconds = Number(/^calls may go there again, which is in (\d+) s$/.exec(says ?? '')?.[1])
+  clock.advance(seconds * 1000)
+  t.match(explain(BY_PRICE, at, catalog).endpoints[0], { slug: 'a', state: 'half-open' })
+  const drawn = explain({}, at, catalog).endpoints[0]!
+  t.same(circumstances(drawn), ['its breaker opens: another one is tried first then'])
+  const anew = routingState(new FakeClock())
+  openBreakerOf(anew.health, dear!)
+  const [, last] = explain({}, anew, catalog).endpoints
+  t.match(circumstances(last!), [/^calls may go there again, which is in \d+ s, and the draw falls on it$/])
+  openBreakerOf(anew.health, cheap!)
+  t.same(circumstances(explain(BY_PRICE, anew, catalog).endpoints[0]!), [
+    'its price rises above 2 dollars per million tokens, that of b',
+  ])
 })

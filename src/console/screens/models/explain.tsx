@@ -27,7 +27,7 @@ export function Explain({ model, isText }: { model: string; isText: boolean }) {
     return () => leaving.abort()
   }, [body])
   const ask = (wanted: Wish): void => setQuery({ ask: JSON.stringify(wanted) })
-  const change = ({ request: patch }: Change): void => ask(patched(request, patch))
+  const change = (patch: Wish): void => ask(patched(request, patch))
   return (
     <Section
       title="Where would a request go?"
@@ -53,7 +53,7 @@ export function Explain({ model, isText }: { model: string; isText: boolean }) {
 }
 
 interface Changing {
-  readonly change: (wanted: Change) => void
+  readonly change: (patch: Wish) => void
 }
 
 function Candidates({ plan: { endpoints, excluded, total }, change }: { plan: Explanation } & Changing) {
@@ -108,7 +108,11 @@ function PlannedCard({ of, change }: { of: Planned } & Changing) {
             '; ',
           )}
         </p>
-        <Changes of={of.would_change} to="Would be tried first if" change={change} />
+        <Changes
+          of={of.would_change}
+          to={position === 1 ? 'Would lose its place if' : 'Would be tried first if'}
+          change={change}
+        />
       </div>
     </li>
   )
@@ -151,12 +155,14 @@ function Changes({ of, to, change }: { of: readonly Change[]; to: string } & Cha
     <details class="changes">
       <summary>{to} …</summary>
       <ul>
-        {of.map((each) => (
-          <li key={each.says} class="change">
-            <span>{each.says}</span>
-            <button type="button" onClick={() => change(each)}>
-              Try it
-            </button>
+        {of.map(({ says, request: patch }) => (
+          <li key={says} class="change">
+            <span>{says}</span>
+            {patch !== null && (
+              <button type="button" onClick={() => change(patch)}>
+                Try it
+              </button>
+            )}
           </li>
         ))}
       </ul>

@@ -53,10 +53,10 @@ export interface Provider {
   readonly terms_of_service_url: string | null
 }
 
-/** What the request could say instead; `request` is a merge patch on it. */
+/** What the request could say instead; `request` is a merge patch on it, or null for what no request can bring about. */
 export interface Change {
   readonly says: string
-  readonly request: Readonly<Record<string, unknown>>
+  readonly request: Readonly<Record<string, unknown>> | null
 }
 
 interface Candidate {
