@@ -16,7 +16,7 @@ export interface Arrival {
 }
 
 export const ARRIVAL_FORMATS = ['mooncake', 'azure'] as const
-export type ArrivalFormat = (typeof ARRIVAL_FORMATS)[number]
+type ArrivalFormat = (typeof ARRIVAL_FORMATS)[number]
 
 const LONGEST_FILE = 256 * 1024 * 1024
 const MOST_ARRIVALS = 2_000_000
@@ -37,7 +37,7 @@ export function readArrivals(text: string): Arrival[] {
 }
 
 /** Streams that were held back came when they came all the same. */
-export function arrivalsOf(tape: readonly TapedStream[]): Arrival[] {
+function arrivalsOf(tape: readonly TapedStream[]): Arrival[] {
   return tape.map(({ at, in: asked, out, tok }) => ({
     atMs: at / UNITS_PER_MS,
     in: asked ?? 0,

@@ -46,7 +46,7 @@ async function playRound({ staging }: TrialContext, number: number) {
     )
   }
   const due = arrivals.reduce((sum, { out }) => sum + out, 0)
-  const figures = { missing: 0, wrongTokens: 0, lateP99: 0, bad: 0 }
+  const figures = { missing: 0, wrongTokens: 0, lateP99: 0, bad: 0, lateBySpeed: '' }
   for (const speed of SPEEDS) {
     const times = arrivals.map(({ atMs }) => atMs / speed)
     const load = new StreamLoad({
@@ -60,7 +60,9 @@ async function playRound({ staging }: TrialContext, number: number) {
     figures.missing += ARRIVALS - seen.started
     figures.bad += seen.started - complete
     figures.wrongTokens += Math.abs(seen.tokens - due)
-    figures.lateP99 = Math.max(figures.lateP99, seen.lateness.quantiles().percentiles.p99!)
+    const late = seen.lateness.quantiles().percentiles.p99!
+    figures.lateBySpeed += `${speed}: ${late.toFixed(2)} ms `
+    figures.lateP99 = Math.max(figures.lateP99, late)
   }
   await server.stop()
   return figures
