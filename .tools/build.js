@@ -38,8 +38,12 @@ const PROGRAMS = [
   'workers/document-thread.ts',
 ]
 
-/** Libraries of many files that every start needs: in pieces they take longer to load than in the bundle. */
-const BUNDLED = ['zod', 'undici', 'pino', 'jose']
+/** What pages load as it is: whoever installs the product gets these files and not the packages they are from. */
+const PAGE_FILES = [
+  'swagger-ui-dist/swagger-ui-bundle.js',
+  'swagger-ui-dist/swagger-ui.css',
+  'echarts/dist/echarts.min.js',
+]
 
 /** Files of theirs that are replaced, because they load what nobody here uses. */
 const REPLACED = {
@@ -94,9 +98,8 @@ export async function build(modules) {
       minifySyntax: true,
       plugins: [replaceFiles],
       chunkNames: 'chunks/[name]-[hash]',
-      external: Object.keys({ ...dependencies, ...optionalDependencies }).filter(
-        (name) => !BUNDLED.includes(name),
-      ),
+      // What every start needs is a development dependency, and so in the bundle: in pieces it takes longer to load.
+      external: Object.keys({ ...dependencies, ...optionalDependencies }),
       // CommonJS of the libraries loads modules of Node.
       banner: {
         js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
@@ -109,6 +112,7 @@ export async function build(modules) {
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   copyStatements()
+  copyPageFiles()
   removeOrphans()
 }
 
@@ -226,6 +230,12 @@ function writeChanged(path, contents) {
 function copyStatements() {
   for (const path of PRODUCT.flatMap((folder) => filesUnder(join(ROOT, folder)))) {
     if (path.endsWith('.sql')) writeChanged(join(ROOT, OUT, path.slice(ROOT.length)), readFileSync(path))
+  }
+}
+
+function copyPageFiles() {
+  for (const path of PAGE_FILES) {
+    writeChanged(join(ROOT, OUT, 'pages', basename(path)), readFileSync(join(ROOT, 'node_modules', path)))
   }
 }
 

@@ -381,7 +381,11 @@ export const FOLDERS: readonly FolderRule[] = [
     'the words of the command line, and the short commands',
     'src/base/ src/app.ts src/config/ src/compose/ src/process/ src/cli/',
   ),
-  rule('src/main.ts', 'the entry of the program', 'src/process/open-files.ts src/command-line.ts'),
+  rule(
+    'src/main.ts',
+    'the entry of the program',
+    'src/process/open-files.ts src/process/supported-node.ts src/command-line.ts',
+  ),
 ]
 
 interface LibraryRule {
@@ -432,9 +436,8 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   yaml: { owners: ['src/config/'] },
   // They run in browsers, and the build puts them into the console's files.
   ...owned(['preact', '@preact/signals'], 'src/console/'),
-  // Their files are served to browsers; nothing of them runs here.
-  'swagger-ui-dist': { owners: ['src/features/docs/endpoints.ts'] },
-  echarts: { owners: ['src/lab/page/page.ts'] },
+  // The build takes files of theirs along, which are served to browsers; nothing of them runs here.
+  ...owned(['swagger-ui-dist', 'echarts'], '.tools/build.js'),
   'wasm-media-encoders': { owners: ['src/simulator/audio/synthesis.ts'] },
   ...owned(OPEN_TELEMETRY, 'src/telemetry/opentelemetry/telemetry.ts'),
   'hdr-histogram-js': { owners: ['src/lab/control/histogram-formats.ts'] },

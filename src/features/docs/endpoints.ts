@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { BUILT } from '../../base/built-files.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup, type HeaderList, type Reply } from '../../http/endpoint.js'
 import { bytesReply, keptBytes } from '../../http/reply.js'
@@ -15,8 +15,8 @@ export const docsEndpoints = (document: () => string): Endpoint[] => [
   }),
   pageEndpoint('/docs', 'text/html', () => MARKUP),
   pageEndpoint('/docs/start.js', 'text/javascript', () => START),
-  pageEndpoint('/docs/swagger-ui-bundle.js', 'text/javascript', ofPackage('swagger-ui-bundle.js')),
-  pageEndpoint('/docs/swagger-ui.css', 'text/css', ofPackage('swagger-ui.css')),
+  pageEndpoint('/docs/swagger-ui-bundle.js', 'text/javascript', ofViewer('swagger-ui-bundle.js')),
+  pageEndpoint('/docs/swagger-ui.css', 'text/css', ofViewer('swagger-ui.css')),
 ]
 
 /** The page may load what this server serves and nothing else. Swagger UI sets styles inline. */
@@ -50,9 +50,9 @@ function pageEndpoint(path: `/${string}`, type: string, content: () => string): 
   })
 }
 
-/** A file of the viewer's package. */
-function ofPackage(name: string): () => string {
-  return () => readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`), 'utf8')
+/** A file of the viewer, which the build has put beside the programs. */
+function ofViewer(name: string): () => string {
+  return () => readFileSync(new URL(`pages/${name}`, BUILT), 'utf8')
 }
 
 const MARKUP = `<!doctype html>

@@ -1,6 +1,6 @@
 /** The live page of the lab: files for the control listener. Nothing is fetched from outside. */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { BUILT } from '../../base/built-files.js'
 import { CHARTS } from './charts-script.js'
 import { LIVE } from './live-script.js'
 import { MARKUP } from './markup.js'
@@ -36,7 +36,7 @@ let library: Uint8Array | null = null
 
 /** Read at the first call and kept. */
 function readPlottingLibrary(): Uint8Array {
-  library ??= readFileSync(createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js'))
+  library ??= readFileSync(new URL('pages/echarts.min.js', BUILT))
   return library
 }
 

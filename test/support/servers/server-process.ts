@@ -13,6 +13,8 @@ interface Started {
   /** Settings, and nothing else: the process does not inherit the environment of the test. */
   readonly env?: Readonly<Record<string, string>>
   readonly command?: readonly string[]
+  /** Path of the program; the built one of this repository when absent. */
+  readonly program?: string
   /** Working folder of the process; without one it gets an empty one of its own. */
   readonly folder?: string
   /** The limit of open files. */
@@ -42,7 +44,7 @@ export class ServerProcess {
   private constructor(lifetime: Lifetime, started: Started, folder: string) {
     this.folder = folder
     this.#lifetime = lifetime
-    const { command = ['serve'], env } = started
+    const { command = ['serve'], env, program = MAIN } = started
     // A server takes a free port, unless the test chooses one.
     const port = started.command === undefined ? { PORT: '0' } : {}
     const { openFiles } = started
@@ -51,7 +53,7 @@ export class ServerProcess {
     const line = withEnvironment({ ...KEYS, ...port, ...env }, [
       ...limited,
       process.execPath,
-      MAIN,
+      program,
       ...command,
     ])
     this.#process = new Base(line, { cwd: folder })
