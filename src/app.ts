@@ -89,6 +89,7 @@ export interface AppPorts {
   readonly operatorTerms: () => GatewayConfig
   readonly live: LivePorts
   readonly start: StartPorts
+  readonly hasConsole: boolean
 }
 
 /** Every endpoint of the service, its own document included. */
@@ -99,7 +100,7 @@ export function appEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoin
     ...described,
     ...docsEndpoints(() => JSON.stringify(openApiOf(described))),
     ...startEndpoints(ports.start, ports.catalog),
-    ...(ports.start.hasConsole ? consoleEndpoints() : []),
+    ...(ports.hasConsole ? consoleEndpoints() : []),
   ]
 }
 

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js'
 import type { StartPorts } from '../features/start/endpoints.js'
 
 export function startPorts(
-  config: Pick<Config, 'practice' | 'console' | 'lab' | 'metrics' | 'publicUrl'>,
+  config: Pick<Config, 'practice' | 'console' | 'consoleListen' | 'lab' | 'metrics' | 'publicUrl'>,
   listeningUrl: string,
 ): StartPorts {
   const { practice, lab, metrics, publicUrl } = config
@@ -19,7 +19,7 @@ export function startPorts(
     interfaceVersion: INTERFACE_VERSION,
     baseUrl,
     practice,
-    hasConsole: config.console,
+    hasConsole: config.console && config.consoleListen === '',
     labUrl: labAt && `${labAt}/lab`,
     metricsUrl: metricsAt && `${metricsAt}/metrics`,
   }

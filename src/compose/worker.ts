@@ -5,6 +5,7 @@ import type { CallerAuthority } from '../base/principal.js'
 import { shareRounds } from '../base/shared-rounds.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
+import { isConsolePath } from '../features/console/endpoints.js'
 import { pathAdviser } from '../features/start/unknown-paths.js'
 import { BodyBudget } from '../http/body-budget.js'
 import { createCors } from '../http/cors.js'
@@ -79,8 +80,11 @@ export function composeWorker(settings: WorkerSettings) {
     adviseOn: pathAdviser(endpoints.flatMap(({ path, dialect }) => (dialect === practice ? [] : [path]))),
   })
   const { board } = lab
+  const served = board === null ? routes : routes.map((route) => wrapWithFaults(route, board))
   return {
-    routes: board === null ? routes : routes.map((route) => wrapWithFaults(route, board)),
+    routes: served,
+    /** Without the console, which may have an address of its own. */
+    apiRoutes: served.filter(({ path }) => !isConsolePath(path)),
     stats,
     store,
     accounting,
@@ -273,5 +277,6 @@ function endpointPorts(
     },
     operatorTerms: inference.settings,
     start: startPorts(config, listeningUrl),
+    hasConsole: config.console,
   }
 }

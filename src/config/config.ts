@@ -110,7 +110,7 @@ function readSettings(
 /** What no setting can know alone. */
 function findContradictions(settings: Settings): ConfigProblem[] {
   const { tlsKey, tlsCert, apiKey, managementKey, practice, seedItems, lab, labOpen } = settings
-  const { databaseUrl, sealingKeyFile } = settings
+  const { databaseUrl, sealingKeyFile, console: hasConsole, consoleListen } = settings
   const isOpenLab = lab !== 'off' && !isLoopbackPlace(lab)
   return [
     (tlsKey === '') !== (tlsCert === '') && {
@@ -131,6 +131,11 @@ function findContradictions(settings: Settings): ConfigProblem[] {
       sealingKeyFile === '' && {
         source: 'SLUICE_DATABASE_URL',
         problem: 'machines that share a PostgreSQL need the same SLUICE_SEALING_KEY_FILE',
+      },
+    !hasConsole &&
+      consoleListen !== '' && {
+        source: 'SLUICE_CONSOLE_LISTEN',
+        problem: 'there is nothing to serve: SLUICE_CONSOLE is off',
       },
     isOpenLab &&
       !labOpen && {

@@ -15,6 +15,7 @@ import {
   nonEmptyText,
   onOrOff,
   origins,
+  ownPlace,
   publicUrl,
   readableFile,
 } from './values.js'
@@ -205,6 +206,11 @@ export const SETTINGS = nameSettings({
     '`on` serves /metrics beside the API, `off` not at all, host:port elsewhere.',
   ),
   console: setting(onOrOff, true, 'Serve the console, the page in a browser at /console.'),
+  consoleListen: setting(
+    ownPlace,
+    '',
+    'Serve the console at this host:port, with the API that it calls, and no longer beside the API.',
+  ),
   allowChunked: setting(
     onOrOff,
     false,

@@ -76,6 +76,11 @@ export const metricsPlace = nonEmptyText.refine(
   'must be "on", "off" or host:port',
 )
 
+/** An address of its own; `''` for none. */
+export const ownPlace = z
+  .string()
+  .refine((place) => place === '' || (parseHostPort(place)?.port ?? 0) > 0, 'must be host:port')
+
 /** Where the lab listens that is just `on`. */
 export const LAB_ADDRESS = '127.0.0.1:8081'
 

@@ -1,4 +1,18 @@
 import { createServer } from 'node:net'
+import { parseHostPort } from '../base/host-port.js'
+import type { Config } from '../config/config.js'
+
+/** Proves it of the API's address, whose port it resolves with, and of that of the console where it has one. */
+export async function probePorts({
+  host,
+  port,
+  consoleListen,
+}: Pick<Config, 'host' | 'port' | 'consoleListen'>): Promise<number> {
+  const found = await probePort(host, port)
+  const own = parseHostPort(consoleListen)
+  if (own !== null) await probePort(own.host, own.port)
+  return found
+}
 
 /**
  * Proves that nobody holds the address, and finds a free port for 0. Workers bind with SO_REUSEPORT, which a

@@ -18,7 +18,7 @@ import type { LabSupervisor } from './lab-supervisor.js'
 import { LedgerCoordinator } from './ledger-coordinator.js'
 import { LiveLink } from './live-link.js'
 import { openFilesLimit } from './open-files.js'
-import { probePort } from './port-probe.js'
+import { probePorts } from './port-probe.js'
 import { readyLines } from './ready-lines.js'
 import { poolThreadsFor, workersFor } from './topology.js'
 import { sendToProcess, type WorkerSlot, WorkerSlots } from './worker-slots.js'
@@ -174,7 +174,7 @@ export class Supervisor {
       this.#poolThreads,
     )
     this.#slots.start(first)
-    this.#port = await probePort(config.host, config.port)
+    this.#port = await probePorts(config)
     const { hadStore } = await takeDataFolder(config.dataDir, this.#ports.log)
     this.#hadStore = hadStore
     if (this.#leaving) return
@@ -289,11 +289,12 @@ export class Supervisor {
   #announce(): void {
     this.#announced = true
     if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
-    const url = listeningUrl(this.#rollout.config, this.#port)
+    const { config } = this.#rollout
+    const url = listeningUrl(config, this.#port)
     const founder = this.#fleet.machine?.isFounder
     const hadStore = founder === undefined ? this.#hadStore : !founder
     const { count: workers } = this.#slots
-    this.#ports.announce(readyLines({ url, workers, poolThreads: this.#poolThreads, hadStore }))
+    this.#ports.announce(readyLines({ url, workers, poolThreads: this.#poolThreads, hadStore, config }))
   }
 
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */

@@ -5,7 +5,7 @@ import { createTrustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
 import type { ConfigurationReport } from '../base/configuration-report.js'
 import { Fault } from '../base/fault.js'
-import { listeningUrl } from '../base/host-port.js'
+import { listeningUrl, parseHostPort } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
 import { PendingReplies } from '../base/pending-replies.js'
 import { openStore } from '../compose/store.js'
@@ -15,7 +15,7 @@ import type { Config } from '../config/config.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
 import type { MetricsSnapshot } from '../telemetry/counters/fleet-figures.js'
 import { loadNativeServer, type NativeServer, NativeServerUnavailable } from '../transport/native-server.js'
-import { serveUws, type UwsServer } from '../transport/uws.js'
+import { asOneServer, serveUws, type UwsServer } from '../transport/uws.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { seedItems } from './seed.js'
 import { keepNewFilesPrivate } from './store-privacy.js'
@@ -28,6 +28,8 @@ const ORPHAN_DEADLINE_MS = 1_000
 const POLL_MS = 20
 /** How long threads and files get to be released. */
 const CLOSE_MS = 1_000
+/** Of the connections of a worker, those at an address of the console's own. */
+const CONSOLE_SHARE = 0.1
 const SNAPSHOTS_MS = 2_000
 /** A file of 16 MiB takes seconds to read, and workers a moment to take what stands in it. */
 const CONFIGURATION_MS = 20_000
@@ -88,7 +90,7 @@ class WorkerProcess {
 
   /** @param first whether this worker does what has to be done once: the first accounts, the seed */
   async listen(port: number, first: boolean): Promise<void> {
-    const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
+    const { seedItems: count } = this.#config
     if (first) {
       const { name, version } = this.#native.build
       this.#log.info({ build: name, version, node: process.version }, 'native server')
@@ -98,26 +100,47 @@ class WorkerProcess {
     }
     await this.#composed.start()
     if (this.#leaving) return
-    this.#server = await serveUws(this.#native, this.#composed.routes, {
-      host,
-      port,
-      tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
-      strictProxy: allowChunked,
-      trusted: createTrustedProxies(this.#config.trustedProxies),
-      maxConnections: this.#maxConnections,
-      onRefusedConnections: (count) =>
-        this.#log.warn(
-          { count, open: this.#server?.connections(), most: this.#maxConnections },
-          'closed new connections: there are too many',
-        ),
-      onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
-      onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
-    })
+    this.#server = await this.#serve(port)
     const { board } = this.#composed.lab
     const server = this.#server
     if (board !== null)
       board.listener = { pause: () => server.stopListening(), resume: () => server.reopen() }
     sendToSupervisor({ type: 'worker-ready' })
+  }
+
+  /** The API, and the console beside it or at an address of its own, where the API is served as well. */
+  async #serve(port: number): Promise<UwsServer> {
+    const { host, consoleListen } = this.#config
+    const { routes, apiRoutes } = this.#composed
+    const own = parseHostPort(consoleListen)
+    if (own === null) return this.#serveAt(routes, { host, port }, this.#maxConnections)
+    const ofConsole = Math.ceil(this.#maxConnections * CONSOLE_SHARE)
+    return asOneServer(
+      await this.#serveAt(apiRoutes, { host, port }, this.#maxConnections - ofConsole),
+      await this.#serveAt(routes, own, ofConsole),
+    )
+  }
+
+  #serveAt(
+    routes: ComposedWorker['routes'],
+    place: { readonly host: string; readonly port: number },
+    maxConnections: number,
+  ): Promise<UwsServer> {
+    const { tlsKey, tlsCert, allowChunked, trustedProxies } = this.#config
+    return serveUws(this.#native, routes, {
+      ...place,
+      tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
+      strictProxy: allowChunked,
+      trusted: createTrustedProxies(trustedProxies),
+      maxConnections,
+      onRefusedConnections: (count) =>
+        this.#log.warn(
+          { count, open: this.#server?.connections(), most: maxConnections },
+          'closed new connections: there are too many',
+        ),
+      onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
+      onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
+    })
   }
 
   /** What a crash or a replaced database has left of files. That it cannot be done is no reason not to serve. */

@@ -147,6 +147,23 @@ export async function serveUws(
   }
 }
 
+/** Two servers of one process as one; its port is that of the first. */
+export function asOneServer(first: UwsServer, second: UwsServer): UwsServer {
+  const both = (act: (server: UwsServer) => void) => (): void => {
+    act(first)
+    act(second)
+  }
+  return {
+    port: first.port,
+    connections: () => first.connections() + second.connections(),
+    inFlight: () => first.inFlight() + second.inFlight(),
+    stopListening: both((server) => server.stopListening()),
+    reopen: both((server) => server.reopen()),
+    drain: both((server) => server.drain()),
+    close: both((server) => server.close()),
+  }
+}
+
 /** uWS answers within the call. */
 function listen(app: TemplatedApp, host: string, port: number, again = ''): us_listen_socket {
   let socket = false as us_listen_socket | false

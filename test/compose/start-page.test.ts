@@ -6,6 +6,7 @@ const LISTENING = 'http://127.0.0.1:8080'
 const OWN = {
   practice: 'open',
   console: true,
+  consoleListen: '',
   lab: '127.0.0.1:8081',
   metrics: '10.0.0.7:9090',
   publicUrl: '',

@@ -54,6 +54,7 @@ const GOOD: readonly Good[] = [
   { name: 'fleetWhenStoreIsAway', env: 'serve', file: 'serve', value: 'serve' },
   { name: 'fleetJournalBytes', env: '67108864', file: 67_108_865, value: undefined },
   { name: 'console', env: 'off', file: true, value: undefined },
+  { name: 'consoleListen', env: '127.0.0.1:8082', file: '[::1]:8082', value: undefined },
   { name: 'logLevel', env: 'silent', file: 'silent', value: 'silent' },
   ...(['none', 'failures', 'all'] as const).map((each) => ({
     ...{ name: 'logCalls' as const, env: each, file: each, value: each },

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gzipSync } from 'node:zlib'
 import { test } from 'tap'
-import { serve } from '../support/servers/server-process.js'
+import { freePort } from '../../src/drill/fleet/free-port.js'
+import { KEYS, MANAGEMENT_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
 
 const BUILT = fileURLToPath(new URL('../../console/', import.meta.url))
 const MOST_BYTES = 60 * 1024
@@ -65,4 +66,53 @@ test('turned off there is no console', async (t) => {
   for (const path of ['/console', '/console/keys', '/console/assets/x.js']) {
     t.equal((await fetch(url + path)).status, 404, path)
   }
+})
+
+test('at an address of its own the console has the API that it calls, and is no longer beside the API', async (t) => {
+  const port = await freePort()
+  const { url } = await serve(t, {
+    ...KEYS,
+    SLUICE_WORKERS: '2',
+    SLUICE_CONSOLE_LISTEN: `127.0.0.1:${port}`,
+  })
+  const own = `http://127.0.0.1:${port}`
+  const html = { Accept: 'text/html' }
+  for (const path of ['/console', '/console/keys', '/console/assets/x.js'])
+    t.equal((await fetch(url + path)).status, 404, path)
+  t.match(await (await fetch(url)).json(), { console: null }, 'nor is it told where it is')
+  const credits = await fetch(`${url}/credits`, { headers: html, redirect: 'manual' })
+  t.equal(credits.status, 200, 'a 402 leads to the page of before')
+  const page = await fetch(`${own}/console/keys`)
+  t.equal(page.status, 200)
+  const [script = ''] = /[^"]+\.js/.exec(await page.text()) ?? []
+  t.equal((await fetch(new URL(script, page.url))).status, 200)
+  const signedIn = await fetch(`${own}/api/v1/session`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'X-Sluice-Request': '1' },
+  })
+  t.equal(signedIn.status, 201)
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!
+  const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' }
+  const keys = await fetch(`${own}/api/v1/keys`, { headers })
+  t.equal(keys.status, 200)
+  t.equal((await fetch(`${url}/api/v1/health`)).status, 200, 'the API is where it was')
+})
+
+test('an address for the console that is taken, or that nothing is served at, ends the start with a sentence', async (t) => {
+  const { url } = await serve(t, { SLUICE_WORKERS: '1' })
+  const { port } = new URL(url)
+  const start = async (env: Readonly<Record<string, string>>) => {
+    const server = ServerProcess.start(t, { env })
+    const { code } = await server.exited()
+    return { code, told: server.stderr }
+  }
+  const taken = await start({ SLUICE_CONSOLE_LISTEN: `127.0.0.1:${port}` })
+  t.not(taken.code, 0)
+  t.match(taken.told, `port ${port} on 127.0.0.1 is already in use`)
+  const off = await start({ SLUICE_CONSOLE_LISTEN: '127.0.0.1:9', SLUICE_CONSOLE: 'off' })
+  t.equal(off.code, 2)
+  t.match(off.told, 'SLUICE_CONSOLE_LISTEN: there is nothing to serve: SLUICE_CONSOLE is off')
+  const wrong = await start({ SLUICE_CONSOLE_LISTEN: 'everywhere' })
+  t.equal(wrong.code, 2)
+  t.match(wrong.told, 'SLUICE_CONSOLE_LISTEN: must be host:port')
 })

@@ -17,6 +17,11 @@ interface ConsoleFiles {
 
 const operation = endpointGroup({ tag: 'Service', dialect: gateway })
 
+/** Whether a path is one of the console's own. */
+export function isConsolePath(path: string): boolean {
+  return path === '/console' || path.startsWith('/console/')
+}
+
 /**
  * The page is the same at each depth but for the way to its files, which is relative: a proxy may put all of it behind
  * a prefix. Everything is read at the first request, so a server goes on with its own files when others are built.
