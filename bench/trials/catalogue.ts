@@ -1,6 +1,7 @@
 import { attackTrial } from './attacks/attack-trial.js'
 import { ATTACKS } from './attacks/attacks.js'
 import { rawRequests } from './attacks/raw-requests/raw-requests.js'
+import { consoleFeed } from './console/console-feed.js'
 import { directoryDeactivation } from './directory/directory-deactivation.js'
 import { directoryKill } from './directory/directory-kill.js'
 import { directorySync } from './directory/directory-sync.js'
@@ -106,6 +107,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     fleetOverhead,
     ledgerIntake,
   ],
+  console: [consoleFeed],
   attacks: [...ATTACKS.map(attackTrial), rawRequests],
 }
 

@@ -1,8 +1,8 @@
 /** The live feed in a worker: what it counts for the supervisor, and the readers whose connections it holds. */
 import { Fault } from '../base/fault.js'
 import { PendingReplies } from '../base/pending-replies.js'
+import { encodeSummary } from '../features/generation/summary.js'
 import { LiveReaders } from '../features/live/readers.js'
-import { encodeLiveRow } from '../features/live/row.js'
 import type { LiveMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { generationTime } from '../store/ledger/generation-time.js'
@@ -24,7 +24,7 @@ export function composeLive({ clock, sendToSupervisor, accounts, figures }: Live
   const tap = new LiveTap({
     encode: (row) => {
       const createdAt = generationTime(row.id) ?? 0
-      return JSON.stringify(encodeLiveRow({ ...row, createdAt }, accounts.key(row.keyHash)?.name ?? null))
+      return JSON.stringify(encodeSummary({ ...row, createdAt }, accounts.key(row.keyHash)?.name ?? null))
     },
     ownerOf: (keyHash) => accounts.key(keyHash)?.creatorUserId ?? null,
     machine: new WorkerFigures(figures),

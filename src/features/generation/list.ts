@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { isoTime } from '../../base/clock.js'
 import { invalidInput } from '../../base/fault.js'
-import { nanosToDollars } from '../../base/money.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
@@ -12,6 +11,7 @@ import type { People } from '../../identity/people.js'
 import { LEDGER_OUTCOMES, type LedgerRow, type UsageLedger } from '../../store/ledger-store.js'
 import { sumParts } from './parts.js'
 import { END_OF_TIME, filterOf, ROW_FILTER, rowTextParam, type ScopeAccounts, scopeOf } from './scope.js'
+import { encodeSummary } from './summary.js'
 
 const text = z.string().nullable()
 
@@ -100,29 +100,6 @@ export const generationListEndpoints = (
 ]
 
 function encodeRow(row: LedgerRow, keyName: string | null): z.infer<typeof ListedGeneration> {
-  const { detail } = row
-  return {
-    id: row.id,
-    created_at: isoTime(row.createdAt),
-    key_hash: row.keyHash,
-    key_name: keyName,
-    organization_id: row.organizationId,
-    workspace_id: row.workspaceId,
-    model: detail.model,
-    requested: detail.requested,
-    provider: detail.provider,
-    api: detail.api,
-    streamed: detail.streamed,
-    outcome: row.outcome,
-    fault: detail.fault,
-    finish: detail.finish,
-    prompt_tokens: row.promptTokens,
-    completion_tokens: row.completionTokens,
-    cost: nanosToDollars(row.cost),
-    byok_cost: nanosToDollars(row.byokCost ?? 0),
-    duration_ms: detail.durationMs,
-    first_event_ms: detail.firstEventMs,
-    session_id: detail.sessionId,
-    attempts: detail.attempts,
-  }
+  const { organizationId, workspaceId } = row
+  return { ...encodeSummary(row, keyName), organization_id: organizationId, workspace_id: workspaceId }
 }

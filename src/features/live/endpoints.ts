@@ -32,7 +32,7 @@ export const liveEndpoints = ({ readers, people, authority }: LivePorts): Endpoi
     replies: {
       200: {
         description:
-          'Events `sample` and `call`, five of each a second at most, and a last event `end`. The operator sees all calls and the machine that answers, management keys those of their organization, members those that they may read.',
+          'Events `sample` and `call`, two of each a second at most, and a last event `end`. The operator sees all calls and the machine that answers, management keys those of their organization, members those that they may read.',
         mediaType: 'text/event-stream',
         schema: LiveEvent,
       },

@@ -32,8 +32,6 @@ const Summary = nameSchema(
   }),
 )
 
-export type GenerationSummary = z.infer<typeof Summary>
-
 const quantiles = z
   .object({ count, p50: rate, p90: rate, p99: rate, max: rate })
   .nullable()
@@ -102,7 +100,7 @@ export const LiveCalls = nameSchema(
     seq: count,
     data: z
       .array(Summary)
-      .meta({ description: 'The latest calls that have ended since the round before, at most 20.' }),
+      .meta({ description: 'The latest calls that have ended since the round before, at most 10.' }),
   }),
 )
 

@@ -1,5 +1,5 @@
 /**
- * The live feed in the supervisor: asks the workers what has happened, five times a second and only while somebody
+ * The live feed in the supervisor: asks the workers what has happened, twice a second and only while somebody
  * reads, and makes one text of it for each scope, whoever reads it and however many do.
  */
 import type { Clock } from '../../base/clock.js'
@@ -15,7 +15,7 @@ import {
 import { MOST_ROWS } from './live-tap.js'
 import { LiveWindow, QUANTILE_ROUNDS, quantiles, RATE_ROUNDS, roundFigure } from './live-window.js'
 
-export const LIVE_PERIOD_MS = 200
+export const LIVE_PERIOD_MS = 500
 /** Readers of all workers, and of one caller among them. */
 export const MOST_READERS = 64
 export const MOST_READERS_OF_CALLER = 8

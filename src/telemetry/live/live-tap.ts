@@ -12,7 +12,7 @@ import {
 } from './live-report.js'
 
 /** Latest calls that a scope's report has. */
-export const MOST_ROWS = 20
+export const MOST_ROWS = 10
 /** Requests with turns and tools whose sums are kept until they end. */
 const MOST_REQUESTS = 10_000
 

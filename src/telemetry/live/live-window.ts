@@ -4,8 +4,8 @@ import { nanosToDollars } from '../../base/money.js'
 import type { ScopeReport } from './live-report.js'
 
 /** Rounds that rates are told of, and quantiles, which need more calls to mean something. */
-export const RATE_ROUNDS = 5
-export const QUANTILE_ROUNDS = 25
+export const RATE_ROUNDS = 2
+export const QUANTILE_ROUNDS = 10
 
 /** What a scope came to in one round, over all workers. */
 interface Round {

@@ -8,7 +8,8 @@ import {
 import type { Histogram } from '../../base/histogram.js'
 import type { LiveBreaker, WorkerReport } from './live-report.js'
 
-const PROBE_MS = 20
+/** Ten times between two questions. */
+const PROBE_MS = 50
 const NS_PER_MS = 1e6
 
 interface FigureSources {

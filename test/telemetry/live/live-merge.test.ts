@@ -12,6 +12,7 @@ import {
   scopeName,
   type WorkerReport,
 } from '../../../src/telemetry/live/live-report.js'
+import { QUANTILE_ROUNDS, RATE_ROUNDS } from '../../../src/telemetry/live/live-window.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const ALL = scopeName({ of: 'machine' })
@@ -115,18 +116,18 @@ test('rates are those of the last second over all workers, and quantiles those o
   merge.receive(1, report(ACME, { ...more, inFlight: 5, rows: ['{"id":"b"}'] }))
   clock.advance(LIVE_PERIOD_MS)
   t.match(latest(ACME, 'sample'), {
-    ...{ seq: 1, calls_per_second: 30, failed_per_second: 10, prompt_tokens_per_second: 100 },
-    ...{ dollars_per_second: 20, in_flight: 7, faults_per_second: { 'bad-gateway': 10 }, machine: null },
+    ...{ seq: 1, calls_per_second: 12, failed_per_second: 4, prompt_tokens_per_second: 40 },
+    ...{ dollars_per_second: 8, in_flight: 7, faults_per_second: { 'bad-gateway': 4 }, machine: null },
     latency_ms: { count: 1, max: 100 },
     first_event_ms: null,
   })
   t.same(latest(ACME, 'call'), { seq: 1, data: [{ id: 'a' }, { id: 'b' }] })
-  clock.advance(4 * LIVE_PERIOD_MS)
-  t.match(latest(ACME, 'sample'), { seq: 5, calls_per_second: 6, latency_ms: { count: 1 } })
+  clock.advance((RATE_ROUNDS - 1) * LIVE_PERIOD_MS)
+  t.match(latest(ACME, 'sample'), { seq: RATE_ROUNDS, calls_per_second: 6, latency_ms: { count: 1 } })
   t.equal(latest(ACME, 'call'), null, 'a row is told once')
   clock.advance(LIVE_PERIOD_MS)
   t.match(latest(ACME, 'sample'), { calls_per_second: 0, faults_per_second: {}, latency_ms: { count: 1 } })
-  clock.advance(20 * LIVE_PERIOD_MS)
+  clock.advance((QUANTILE_ROUNDS - RATE_ROUNDS) * LIVE_PERIOD_MS)
   t.match(latest(ACME, 'sample'), { latency_ms: null })
   t.end()
 })
@@ -165,9 +166,9 @@ test('the machine is told to its own scope alone', (t) => {
   t.match(latest(ALL, 'sample').machine, {
     ...{
       requests_in_flight: 3,
-      answers_per_second: 40,
-      answers_4xx_per_second: 10,
-      answers_5xx_per_second: 5,
+      answers_per_second: 16,
+      answers_4xx_per_second: 4,
+      answers_5xx_per_second: 2,
     },
     ...{ breakers, overhead_ms: { count: 1, max: 2 } },
   })

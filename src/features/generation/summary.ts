@@ -1,8 +1,7 @@
-/** A call that has just ended, as a row of the live feed. */
+/** A generation in a line, as lists and the live feed tell it. */
 import { isoTime } from '../../base/clock.js'
 import { nanosToDollars } from '../../base/money.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
-import type { GenerationSummary } from './schema.js'
 
 type SummarizedRow = Pick<
   LedgerRow,
@@ -18,7 +17,7 @@ type SummarizedRow = Pick<
 >
 
 /** @param keyName null for a key without a name, or one that is gone */
-export function encodeLiveRow(row: SummarizedRow, keyName: string | null): GenerationSummary {
+export function encodeSummary(row: SummarizedRow, keyName: string | null) {
   const { detail } = row
   return {
     id: row.id,
