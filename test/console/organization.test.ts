@@ -1,4 +1,5 @@
 /** Organizations, workspaces, members and directories, as an operator and a manager make and change them. */
+import { randomUUID } from 'node:crypto'
 import tap, { type Test, test } from 'tap'
 import type { Json } from '../support/servers/gateway-server.js'
 import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
@@ -225,5 +226,27 @@ test('removals that are more than usual wait on the screen until they are approv
   t.equal(await withRole(), 0)
   t.same(console.problems, [])
 })
+
+test(
+  'groups beyond the first page have their names, and their mappings are on the next page',
+  SKIP,
+  async (t) => {
+    const { console, page, call } = await at(t, 'directory')
+    const workspace = (await call('GET', 'workspaces')).json.data[0].id
+    for (let number = 1; number <= 101; number++) {
+      const group = randomUUID()
+      await call('PUT', `scim/groups/${group}`, { display_name: `Team ${number}`, members: [] })
+      const gives = { scim_group_id: group, workspace_id: workspace, role: 'member' }
+      t.equal((await call('POST', 'scim/group-mappings', gives)).status, 201)
+    }
+    await page.reload()
+    const last = page.getByRole('button', { name: 'Change the role of Team 101', exact: true })
+    await page.getByRole('button', { name: 'Change the role of Team 100', exact: true }).waitFor()
+    t.equal(await last.count(), 0)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await last.waitFor()
+    t.same(console.problems, [])
+  },
+)
 
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0:'

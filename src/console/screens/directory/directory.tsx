@@ -1,25 +1,18 @@
 /** The directory: its connections, what its groups give, and the page of one connection. */
+import { useEffect } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { useResource } from '../../api/resource.ts'
+import { usePages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, textIn } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { Empty, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, Time } from '../../kit/values.tsx'
 import { navigate, place, setQuery, to } from '../../shell/location.ts'
 import type { ScreenProps } from '../screen.ts'
 import { ConnectionPage } from './connection-page.tsx'
 import { Mappings } from './mappings.tsx'
-import {
-  CONNECTIONS,
-  type Connection,
-  GROUPS,
-  type Group,
-  type Listed,
-  MAPPINGS,
-  type Mapping,
-} from './wire.ts'
+import { CONNECTIONS, type Connection, GROUPS, type Group, MAPPINGS, type Mapping } from './wire.ts'
 
 export function Screen({ id }: ScreenProps) {
   return id === null ? <DirectoryOverview /> : <ConnectionPage id={id} />
@@ -31,10 +24,17 @@ const COLUMNS: readonly Column<Connection>[] = [
   { title: 'Connected', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
 ]
 
+/** Groups that are read for their names; those of further ones are their ids. */
+const MOST_GROUPS = 2000
+
 function DirectoryOverview() {
-  const connections = useResource<Listed<Connection>>(`${CONNECTIONS}?limit=100`)
-  const mappings = useResource<Listed<Mapping>>(`${MAPPINGS}?limit=100`)
-  const groups = useResource<Listed<Group>>(GROUPS)
+  const connections = usePages<Connection>(`${CONNECTIONS}?limit=100`)
+  const mappings = usePages<Mapping>(`${MAPPINGS}?limit=100`)
+  const groups = usePages<Group>(GROUPS)
+  const isNaming = groups.problem === null && groups.hasMore && groups.rows!.length < MOST_GROUPS
+  useEffect(() => {
+    if (isNaming) groups.more()
+  }, [isNaming, groups.rows])
   const failed = [connections, mappings, groups].find(({ problem }) => problem !== null)
   const close = (): void => setQuery({ new: null })
   return (
@@ -48,13 +48,13 @@ function DirectoryOverview() {
       }
     >
       {failed && <ProblemNote problem={failed.problem!} retry={failed.reload} />}
-      {connections.data && mappings.data && groups.data && (
+      {connections.rows && mappings.rows && groups.rows && !isNaming && (
         <>
           <Section title="Connections" lead="Each has its own tokens, and none sees the people of another.">
-            <Table
+            <PagedTable
               caption="Connections"
               columns={COLUMNS}
-              rows={connections.data.data}
+              pages={connections}
               keyOf={({ id }) => id}
               empty={
                 <Empty title="No directory is connected">
@@ -64,7 +64,7 @@ function DirectoryOverview() {
               }
             />
           </Section>
-          <Mappings mappings={mappings.data} groups={groups.data} changed={mappings.reload} />
+          <Mappings mappings={mappings} groups={groups.rows} />
         </>
       )}
       {place.value.query.get('new') === 'connection' && (

@@ -1,28 +1,28 @@
 /** What groups of directories give: listed, given, tried before it is changed, and taken away. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
+import type { Pages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, Select, textIn } from '../../kit/form.tsx'
 import { Section } from '../../kit/page.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { session, workspaceName } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
 import { ChangeMapping } from './change-mapping.tsx'
-import { type Group, type Listed, MAPPINGS, type Mapping, ROLES } from './wire.ts'
+import { type Group, MAPPINGS, type Mapping, ROLES } from './wire.ts'
 
 interface MappingsProps {
-  readonly mappings: Listed<Mapping>
-  readonly groups: Listed<Group>
-  readonly changed: () => void
+  readonly mappings: Pages<Mapping>
+  readonly groups: readonly Group[]
 }
 
-export function Mappings({ mappings, groups, changed }: MappingsProps) {
+export function Mappings({ mappings, groups }: MappingsProps) {
   const [isMaking, setMaking] = useState(false)
   const [chosen, setChosen] = useState<Mapping | null>(null)
   const nameOf = ({ scim_group_id }: Mapping): string =>
-    groups.data.find(({ id }) => id === scim_group_id)?.display_name ?? scim_group_id
+    groups.find(({ id }) => id === scim_group_id)?.display_name ?? scim_group_id
   const columns: readonly Column<Mapping>[] = [
     { title: 'Group', cell: nameOf },
     {
@@ -49,26 +49,21 @@ export function Mappings({ mappings, groups, changed }: MappingsProps) {
       ),
     },
   ]
-  const unshown = mappings.total_count - mappings.data.length
   const close = (): void => setMaking(false)
   return (
     <Section
       title="What groups give"
-      lead={
-        unshown > 0
-          ? `The oldest ${mappings.data.length} of ${mappings.total_count}; the API lists all.`
-          : 'A change counts from the next call of the members on.'
-      }
+      lead="A change counts from the next call of the members on."
       actions={
         <button type="button" onClick={() => setMaking(true)}>
           Give a group a role
         </button>
       }
     >
-      <Table
+      <PagedTable
         caption="Group mappings"
         columns={columns}
-        rows={mappings.data}
+        pages={mappings}
         keyOf={({ id }) => id}
         empty={<p class="soft">No group gives a role yet.</p>}
       />
@@ -89,21 +84,21 @@ export function Mappings({ mappings, groups, changed }: MappingsProps) {
             done={() => {
               tell('The group gives the role')
               close()
-              changed()
+              mappings.reload()
             }}
           >
-            {groups.data.length > 0 && (
+            {groups.length > 0 && (
               <Select
                 label="Group"
                 name="group"
-                options={groups.data.map(({ id, display_name }) => [id, display_name])}
+                options={groups.map(({ id, display_name }) => [id, display_name])}
               />
             )}
             <Field
-              label={groups.data.length > 0 ? 'Another group, by its SCIM id' : 'SCIM id of the group'}
+              label={groups.length > 0 ? 'Another group, by its SCIM id' : 'SCIM id of the group'}
               name="group_id"
               maxLength={36}
-              isOptional={groups.data.length > 0}
+              isOptional={groups.length > 0}
               hint="A group that was not delivered yet gives the role as soon as it comes."
             />
             <div class="fields">
@@ -124,7 +119,7 @@ export function Mappings({ mappings, groups, changed }: MappingsProps) {
           close={() => setChosen(null)}
           changed={() => {
             setChosen(null)
-            changed()
+            mappings.reload()
           }}
         />
       )}

@@ -85,5 +85,5 @@ export const CONNECTIONS = 'api/v1/scim-connections'
 export const connectionPath = (id: string): string => `${CONNECTIONS}/${encodeURIComponent(id)}`
 export const MAPPINGS = 'api/v1/scim/group-mappings'
 export const mappingPath = (id: string): string => `${MAPPINGS}/${encodeURIComponent(id)}`
-/** Names of groups for the mappings; further ones are shown by their ids. */
+/** Names of groups for the mappings. */
 export const GROUPS = 'api/v1/scim/groups?limit=100'
