@@ -43,7 +43,7 @@ test(
     const { page } = console
     await console.open('playground')
     await console.signIn()
-    await page.getByLabel('Model').selectOption('sim/fast')
+    await page.getByLabel('Model', { exact: true }).selectOption('sim/fast')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
     await page.getByLabel('Your message').fill(HOSTILE)
     await page.keyboard.press('Enter')

@@ -2,11 +2,10 @@
 import { type Signal, signal } from '@preact/signals'
 import { problemIn, send } from '../../api/call.ts'
 import { eventsOf } from '../../api/events.ts'
-import { CHAT, type Chunk, type Usage } from './wire.ts'
+import { type Attachment, FORMATS, type Piece, type Request, type Said, type ToolRun } from './formats.ts'
+import type { Usage } from './wire.ts'
 
-export interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly text: string
+export interface Turn extends Said {
   /** Of an answer. */
   readonly told?: Told
 }
@@ -16,6 +15,11 @@ export interface Told {
   readonly id: string | null
   readonly state: 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
   readonly thinking: string
+  readonly tools: readonly ToolRun[]
+  readonly pictures: readonly string[]
+  /** The events as they came, the first of them. */
+  readonly raw: readonly string[]
+  readonly events: number
   readonly firstMs: number | null
   readonly totalMs: number | null
   readonly finish: string | null
@@ -24,32 +28,15 @@ export interface Told {
   readonly problem: string | null
 }
 
-export interface Request {
-  readonly model: string
-  readonly system: string
-  readonly temperature: number | null
-  readonly maxTokens: number | null
-  /** Null where the session pays. */
-  readonly key: string | null
-}
-
 const BEGUN: Told = {
   ...{ id: null, state: 'waiting', thinking: '', firstMs: null, totalMs: null, finish: null },
-  ...{ usage: null, problem: null },
+  ...{ usage: null, problem: null, tools: [], pictures: [], raw: [], events: 0 },
 }
 
-/** What is sent of a conversation; also what its curl shows. */
-export function bodyOf({ model, system, temperature, maxTokens }: Request, turns: readonly Turn[]): object {
-  const said = turns.filter(({ text }) => text !== '').map(({ role, text }) => ({ role, content: text }))
-  return {
-    model,
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...said],
-    ...(temperature !== null && { temperature }),
-    ...(maxTokens !== null && { max_tokens: maxTokens }),
-    stream: true,
-    stream_options: { include_usage: true },
-  }
-}
+const MOST_RAW_EVENTS = 500
+const MOST_RAW_CHARS = 2_000
+/** What a page draws without another request; anything else that a model names is no picture here. */
+const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,/
 
 export class Conversation {
   readonly turns: Signal<readonly Turn[]> = signal([])
@@ -63,19 +50,22 @@ export class Conversation {
   }
 
   /** Says something and reads the answer; resolves when it has ended, however it did. */
-  async ask(request: Request, text: string): Promise<void> {
-    const asked: readonly Turn[] = [...this.turns.value, { role: 'user', text }]
+  async ask(request: Request, text: string, files: readonly Attachment[]): Promise<void> {
+    const spoken: Turn = { role: 'user', text, files: files.length > 0 ? files : undefined }
+    const asked: readonly Turn[] = [...this.turns.value, spoken]
     const leaving = new AbortController()
     this.#leaving = leaving
     this.#answer = { role: 'assistant', text: '', told: BEGUN }
     this.turns.value = [...asked, this.#answer]
+    const { path, body, read } = FORMATS[request.format]
     const began = performance.now()
     try {
-      const answer = await send('POST', CHAT, {
-        body: bodyOf(request, asked),
+      const answer = await send('POST', `api/v1/${path}`, {
+        body: body(request, asked),
         signal: leaving.signal,
         headers: {
           Accept: 'text/event-stream',
+          'X-Service-Tool-Events': 'enabled',
           ...(request.key !== null && { Authorization: `Bearer ${request.key}` }),
         },
       })
@@ -83,7 +73,7 @@ export class Conversation {
       this.#tell({ id: answer.headers.get('X-Generation-Id') })
       if (!answer.ok || answer.body === null)
         return this.#end({ state: 'failed', problem: (await problemIn(answer)).message })
-      for await (const { data } of eventsOf(answer.body)) if (data !== '[DONE]') this.#take(data, began)
+      for await (const { data } of eventsOf(answer.body)) this.#take(read(data), data, began)
       const { problem, finish } = this.#answer.told!
       const isWhole = problem === null && finish !== null
       const why = problem ?? (isWhole ? null : 'The answer broke off')
@@ -104,19 +94,23 @@ export class Conversation {
     this.turns.value = []
   }
 
-  #take(data: string, began: number): void {
-    const { choices, usage, error } = JSON.parse(data) as Chunk
-    const { delta, finish_reason: finish } = choices?.[0] ?? {}
-    const { firstMs, thinking } = this.#answer.told!
-    const isFirst = firstMs === null && Boolean(delta?.content || delta?.reasoning)
-    if (delta?.content) this.#answer = { ...this.#answer, text: this.#answer.text + delta.content }
+  #take(piece: Piece | null, data: string, began: number): void {
+    const told = this.#answer.told!
+    const { text, thinking, pictures, tool, finish, usage, problem } = piece ?? {}
+    if (text) this.#answer = { ...this.#answer, text: this.#answer.text + text }
+    const isFirst = told.firstMs === null && Boolean(text || thinking || pictures)
+    const raw = data.length > MOST_RAW_CHARS ? `${data.slice(0, MOST_RAW_CHARS)}…` : data
     this.#tell({
       state: 'streaming',
-      thinking: thinking + (delta?.reasoning ?? ''),
+      events: told.events + 1,
+      ...(told.events < MOST_RAW_EVENTS && { raw: [...told.raw, raw] }),
       ...(isFirst && { firstMs: performance.now() - began }),
+      ...(thinking && { thinking: told.thinking + thinking }),
+      ...(pictures && { pictures: [...told.pictures, ...pictures.filter((each) => PICTURE.test(each))] }),
+      ...(tool && { tools: withTool(told.tools, tool) }),
       ...(finish && { finish }),
       ...(usage && { usage }),
-      ...(error && { problem: error.message ?? 'The answer failed' }),
+      ...(problem !== undefined && { problem }),
     })
   }
 
@@ -139,4 +133,11 @@ export class Conversation {
     // A conversation that was cleared has no place for it.
     if (value.at(-1)?.role === 'assistant') this.turns.value = [...value.slice(0, -1), this.#answer]
   }
+}
+
+function withTool(tools: readonly ToolRun[], { id, name, state }: NonNullable<Piece['tool']>): ToolRun[] {
+  const known = tools.some((each) => each.id === id)
+  return known
+    ? tools.map((each) => (each.id === id ? { ...each, state } : each))
+    : [...tools, { id, name: name ?? 'tool', state }]
 }

@@ -1,13 +1,16 @@
 /** Playground: a conversation with a model, streamed, with what it took and what it cost. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { ROOT } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Field, numberIn, Select, TextArea, textIn } from '../../kit/form.tsx'
+import { Field, Select, textIn } from '../../kit/form.tsx'
 import { Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Code } from '../../kit/values.tsx'
-import { place, setQuery } from '../../shell/location.ts'
-import { session } from '../../shell/session.ts'
-import { bodyOf, Conversation, type Request } from './conversation.ts'
+import { place } from '../../shell/location.ts'
+import { tell } from '../../shell/toasts.tsx'
+import { acceptOf, filesIn } from './attaching.ts'
+import { Conversation, type Turn } from './conversation.ts'
+import { COPIES, type Copied, copyOf } from './copies.ts'
+import type { Request } from './formats.ts'
+import { Parameters, requestIn } from './parameters.tsx'
 import { TurnView } from './turn.tsx'
 import { MODELS, type Model } from './wire.ts'
 
@@ -15,15 +18,24 @@ export function Screen() {
   const conversation = useMemo(() => new Conversation(), [])
   const [request, setRequest] = useState<Request | null>(null)
   useEffect(() => () => conversation.stop(), [conversation])
+  const { data, problem, reload } = useResource<{ readonly data: readonly Model[] }>(MODELS)
+  const models =
+    data?.data.filter(({ architecture }) => architecture.output_modalities.includes('text')) ?? []
+  const chosen = place.value.query.get('model')
+  const model = chosen === null ? models[0] : models.find(({ id }) => id === chosen)
   const turns = conversation.turns.value
-  const send = (form: HTMLFormElement): void => {
+  const send = async (form: HTMLFormElement): Promise<void> => {
     const fields = new FormData(form)
     const text = textIn(fields, 'text')
     if (conversation.isBusy || text === '') return
-    const asked = requestIn(fields)
+    const asked = requestIn(fields, model)
+    const files = await filesIn(fields)
+    // A second press of the key while the files were read.
+    if (conversation.isBusy) return
     setRequest(asked)
     form.querySelector<HTMLTextAreaElement>('[name="text"]')!.value = ''
-    void conversation.ask(asked, text)
+    form.querySelector<HTMLInputElement>('[name="files"]')!.value = ''
+    await conversation.ask(asked, text, files)
   }
   return (
     <Page
@@ -37,107 +49,39 @@ export function Screen() {
         )
       }
     >
+      {problem && <ProblemNote problem={problem} retry={reload} />}
       <form
         class="playground"
         onSubmit={(event) => {
           event.preventDefault()
-          send(event.currentTarget)
+          send(event.currentTarget).catch(() => tell('A file cannot be read'))
         }}
       >
-        <Parameters />
+        <Parameters models={models} model={model} />
         <div class="conversation">
           <ol class="turns" aria-live="polite" aria-label="Conversation">
             {turns.map((turn, n) => (
-              <TurnView key={n} of={turn} />
+              <TurnView key={n} of={turn} place={n + 1} />
             ))}
           </ol>
           {turns.length === 0 && (
             <p class="soft">What you say to a model and what it answers stays in this page.</p>
           )}
-          <Say isBusy={conversation.isBusy} stop={() => conversation.stop()} />
+          <Say accept={acceptOf(model)} isBusy={conversation.isBusy} stop={() => conversation.stop()} />
         </div>
       </form>
-      {request !== null && (
-        <Section title="As curl" lead="The last call. Put the key into API_KEY.">
-          <Code text={curlOf(request, conversation)} label="Copy the command" />
-        </Section>
-      )}
+      {request !== null && <CopyAs request={request} turns={turns} />}
     </Page>
   )
 }
 
-function requestIn(fields: FormData): Request {
-  return {
-    model: textIn(fields, 'model'),
-    system: textIn(fields, 'system'),
-    temperature: numberIn(fields, 'temperature'),
-    maxTokens: numberIn(fields, 'max_tokens'),
-    key: textIn(fields, 'paid') === 'session' ? null : textIn(fields, 'key'),
-  }
+interface SayProps {
+  readonly accept: string | null
+  readonly isBusy: boolean
+  readonly stop: () => void
 }
 
-function Parameters() {
-  const { data, problem, reload } = useResource<{ readonly data: readonly Model[] }>(MODELS)
-  const who = session.value!
-  const [isBySession, setBySession] = useState(false)
-  const models =
-    data?.data.filter(({ architecture }) => architecture.output_modalities.includes('text')) ?? []
-  const chosen = place.value.query.get('model') ?? models[0]?.id ?? ''
-  return (
-    <div class="parameters form">
-      {problem && <ProblemNote problem={problem} retry={reload} />}
-      <Select
-        label="Model"
-        name="model"
-        value={chosen}
-        options={models.map(({ id }) => [id, id])}
-        hint={<Prices of={models.find(({ id }) => id === chosen)} />}
-        onChange={(event) => setQuery({ model: event.currentTarget.value })}
-      />
-      {who.kind === 'management' && (
-        <Select
-          label="Paid by"
-          name="paid"
-          value={isBySession ? 'session' : 'key'}
-          options={[
-            ['key', 'A key'],
-            ['session', `${who.organization.name}, by my session`],
-          ]}
-          onChange={(event) => setBySession(event.currentTarget.value === 'session')}
-        />
-      )}
-      {!isBySession && (
-        <Field
-          label="Key"
-          name="key"
-          type="password"
-          hint="Kept in this page until you leave it, nowhere else."
-        />
-      )}
-      <TextArea label="System" name="system" rows={3} isOptional />
-      <div class="pair">
-        <Field label="Temperature" name="temperature" type="number" min="0" max="2" step="0.1" isOptional />
-        <Field label="Most tokens" name="max_tokens" type="number" min="1" step="1" isOptional />
-      </div>
-    </div>
-  )
-}
-
-const MILLION = 1_000_000
-
-/** A line of one height, whether the model is known yet or not. */
-function Prices({ of }: { of: Model | undefined }) {
-  if (of === undefined) return <>…</>
-  const price = (text: string): string =>
-    (Number(text) * MILLION).toLocaleString('en-US', { style: 'currency', currency: 'USD' })
-  return (
-    <>
-      A million tokens: {price(of.pricing.prompt)} in, {price(of.pricing.completion)} out
-    </>
-  )
-}
-
-function Say({ isBusy, stop }: { isBusy: boolean; stop: () => void }) {
+function Say({ accept, isBusy, stop }: SayProps) {
   return (
     <div class="say">
       <textarea
@@ -151,6 +95,16 @@ function Say({ isBusy, stop }: { isBusy: boolean; stop: () => void }) {
           event.preventDefault()
           event.currentTarget.form?.requestSubmit()
         }}
+      />
+      <Field
+        label="Files"
+        name="files"
+        type="file"
+        multiple
+        isOptional
+        accept={accept ?? ''}
+        disabled={accept === null}
+        hint={accept === null ? 'This model takes text alone.' : 'They go with your message.'}
       />
       <div class="form-actions">
         <span class="soft small">Enter sends, Shift + Enter begins a line</span>
@@ -168,11 +122,22 @@ function Say({ isBusy, stop }: { isBusy: boolean; stop: () => void }) {
   )
 }
 
-/** The call as a command; the answer that came is no part of it. */
-function curlOf(request: Request, { turns }: Conversation): string {
-  const asked = turns.value.slice(0, -1)
-  const body = JSON.stringify(bodyOf(request, asked), null, 2).replaceAll("'", "'\\''")
-  return `curl -N ${new URL(`${ROOT}api/v1/chat/completions`, window.location.href).href} \\
-  -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
-  -d '${body}'`
+/** The answer that came is no part of it. */
+function CopyAs({ request, turns }: { request: Request; turns: readonly Turn[] }) {
+  const [as, setAs] = useState<Copied>('curl')
+  const asked = turns.slice(0, -1)
+  return (
+    <Section
+      title="Copy as"
+      lead="The last call, with its key in the variable API_KEY; in place of files their names stand."
+    >
+      <Select
+        label="Language"
+        value={as}
+        options={COPIES.map((each) => [each, each])}
+        onChange={(event) => setAs(event.currentTarget.value as Copied)}
+      />
+      <Code text={copyOf(as, request, asked)} label="Copy the code" />
+    </Section>
+  )
 }

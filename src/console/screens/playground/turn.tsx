@@ -1,20 +1,37 @@
 /** A turn of the conversation: text as it came, and of an answer what it took. */
+import { useState } from 'preact/hooks'
 import { Icon } from '../../kit/icon.tsx'
 import { Count, Money, State } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import type { Told, Turn } from './conversation.ts'
+import type { ToolRun } from './formats.ts'
 
-export function TurnView({ of: { role, text, told } }: { of: Turn }) {
+interface TurnViewProps {
+  readonly of: Turn
+  /** Its place in the conversation, from 1. */
+  readonly place: number
+}
+
+export function TurnView({ of: { role, text, files, told }, place }: TurnViewProps) {
   return (
     <li class={`turn ${role}`}>
       <h2>{role === 'user' ? 'You' : 'Model'}</h2>
       {told !== undefined && told.thinking !== '' && (
-        <details open={text === ''}>
+        <details>
           <summary>Thinking</summary>
           <p class="said soft">{told.thinking}</p>
         </details>
       )}
+      {told !== undefined && told.tools.length > 0 && <Tools of={told.tools} />}
       {text !== '' && <p class="said">{text}</p>}
+      {files?.map(({ name }, n) => (
+        <p key={n} class="attached small">
+          <Icon name="file" /> {name}
+        </p>
+      ))}
+      {told?.pictures.map((url, n) => (
+        <img key={n} class="picture" src={url} alt={`${n + 1} of what the answer shows`} />
+      ))}
       {told?.state === 'waiting' && <span class="skeleton" />}
       {told?.problem && (
         <p class="form-problem" role="alert">
@@ -22,7 +39,44 @@ export function TurnView({ of: { role, text, told } }: { of: Turn }) {
         </p>
       )}
       {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
+      {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
     </li>
+  )
+}
+
+const STATES = { started: 'attention', completed: 'good', failed: 'bad' } as const
+const WORDS = { started: 'runs', completed: 'done', failed: 'failed' } as const
+
+function Tools({ of }: { of: readonly ToolRun[] }) {
+  return (
+    <ul class="tool-runs small" aria-label="Tools">
+      {of.map(({ id, name, state }) => (
+        <li key={id}>
+          <code>{name}</code> <State is={STATES[state]}>{WORDS[state]}</State>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** They are made into a text only while somebody looks. */
+function Events({ of: { raw, events }, place }: { of: Told; place: number }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details class="events small" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Count value={events} unit={events === 1 ? 'event' : 'events'} />
+      </summary>
+      {isOpen && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
+        <section tabIndex={0} aria-label={`Events of turn ${place}`}>
+          <pre>
+            {raw.join('\n')}
+            {events > raw.length && `\n… and ${events - raw.length} more`}
+          </pre>
+        </section>
+      )}
+    </details>
   )
 }
 
@@ -31,7 +85,7 @@ function Figures({ of }: { of: Told }) {
   return (
     <p class="took soft small">
       {state === 'stopped' && <State is="attention">stopped</State>}
-      {finish !== null && finish !== 'stop' && <span>ended by {finish}</span>}
+      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
       {firstMs !== null && (
         <span>
           first <Count value={Math.round(firstMs)} unit="ms" />

@@ -1,20 +1,54 @@
-/** Models and chunks of an answer as the API tells them; only what is shown. */
+/** Models, tools and pieces of an answer as the API tells them; only what is shown. */
 
 export interface Model {
   readonly id: string
   readonly name: string
   readonly context_length: number | null
   readonly pricing: { readonly prompt: string; readonly completion: string }
-  readonly architecture: { readonly output_modalities: readonly string[] }
+  readonly architecture: {
+    readonly input_modalities: readonly string[]
+    readonly output_modalities: readonly string[]
+  }
 }
 
 export interface Chunk {
   readonly choices?: readonly {
-    readonly delta?: { readonly content?: string | null; readonly reasoning?: string | null }
+    readonly delta?: {
+      readonly content?: string | null
+      readonly reasoning?: string | null
+      readonly images?: readonly { readonly image_url: { readonly url: string } }[]
+    }
     readonly finish_reason?: string | null
   }[]
+  readonly service_tool?: {
+    readonly state: 'started' | 'completed' | 'failed'
+    readonly name: string
+    readonly tool_call_id: string
+  }
   readonly usage?: Usage | null
   /** Where it fails after its beginning. */
+  readonly error?: { readonly message?: string }
+}
+
+export interface MessageEvent {
+  readonly type: string
+  readonly content_block?: {
+    readonly type: string
+    readonly id?: string
+    readonly name?: string
+    readonly tool_use_id?: string
+    readonly content?: { readonly type?: string }
+  }
+  readonly delta?: {
+    readonly text?: string
+    readonly thinking?: string
+    readonly stop_reason?: string | null
+  }
+  readonly usage?: {
+    readonly input_tokens?: number
+    readonly output_tokens?: number
+    readonly cost?: number
+  }
   readonly error?: { readonly message?: string }
 }
 
@@ -24,5 +58,14 @@ export interface Usage {
   readonly cost?: number
 }
 
+export interface Terms {
+  readonly tools: readonly {
+    readonly name: string
+    readonly enabled: boolean
+    readonly needs: string | null
+  }[]
+  readonly plugins: readonly { readonly id: string; readonly needs: string | null }[]
+}
+
 export const MODELS = 'api/v1/models'
-export const CHAT = 'api/v1/chat/completions'
+export const TOOLS = 'api/v1/tools'

@@ -1,0 +1,141 @@
+/** With which model, in which format, by whom it is paid, and what it may use. */
+import { useState } from 'preact/hooks'
+import { useResource } from '../../api/resource.ts'
+import { Check, Field, numberIn, Select, TextArea, textIn } from '../../kit/form.tsx'
+import { ProblemNote } from '../../kit/page.tsx'
+import { setQuery } from '../../shell/location.ts'
+import { session } from '../../shell/session.ts'
+import type { FormatName, Request } from './formats.ts'
+import { type Model, type Terms, TOOLS } from './wire.ts'
+
+const TOOL = 'tool:'
+const PLUGIN = 'plugin:'
+
+export function requestIn(fields: FormData, model: Model | undefined): Request {
+  const chosen = (prefix: string): string[] =>
+    [...fields.keys()].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length))
+  return {
+    format: textIn(fields, 'format') as FormatName,
+    model: textIn(fields, 'model'),
+    system: textIn(fields, 'system'),
+    temperature: numberIn(fields, 'temperature'),
+    maxTokens: numberIn(fields, 'max_tokens'),
+    thinking: textIn(fields, 'thinking'),
+    tools: chosen(TOOL),
+    plugins: chosen(PLUGIN),
+    givesPictures: model?.architecture.output_modalities.includes('image') ?? false,
+    key: textIn(fields, 'paid') === 'session' ? null : textIn(fields, 'key'),
+  }
+}
+
+interface ParametersProps {
+  readonly models: readonly Model[]
+  readonly model: Model | undefined
+}
+
+export function Parameters({ models, model }: ParametersProps) {
+  const who = session.value!
+  const [isBySession, setBySession] = useState(false)
+  return (
+    <div class="parameters form">
+      <Select
+        label="Model"
+        name="model"
+        value={model?.id ?? ''}
+        options={models.map(({ id }) => [id, id])}
+        hint={<Prices of={model} />}
+        onChange={(event) => setQuery({ model: event.currentTarget.value })}
+      />
+      <div class="pair">
+        <Select
+          label="Format"
+          name="format"
+          value="chat"
+          options={[
+            ['chat', 'Chat'],
+            ['messages', 'Messages'],
+          ]}
+        />
+        <Select
+          label="Thinking"
+          name="thinking"
+          value=""
+          options={[
+            ['', 'as it does'],
+            ['low', 'low'],
+            ['medium', 'medium'],
+            ['high', 'high'],
+          ]}
+        />
+      </div>
+      {who.kind === 'management' && (
+        <Select
+          label="Paid by"
+          name="paid"
+          value={isBySession ? 'session' : 'key'}
+          options={[
+            ['key', 'A key'],
+            ['session', `${who.organization.name}, by my session`],
+          ]}
+          onChange={(event) => setBySession(event.currentTarget.value === 'session')}
+        />
+      )}
+      {!isBySession && (
+        <Field
+          label="Key"
+          name="key"
+          type="password"
+          hint="Kept in this page until you leave it, nowhere else."
+        />
+      )}
+      <TextArea label="System" name="system" rows={3} isOptional />
+      <div class="pair">
+        <Field label="Temperature" name="temperature" type="number" min="0" max="2" step="0.1" isOptional />
+        <Field label="Most tokens" name="max_tokens" type="number" min="1" step="1" isOptional />
+      </div>
+      {who.operator && <Means />}
+    </div>
+  )
+}
+
+const MILLION = 1_000_000
+
+/** A line of one height, whether the model is known yet or not. */
+function Prices({ of }: { of: Model | undefined }) {
+  if (of === undefined) return <>…</>
+  const price = (text: string): string =>
+    (Number(text) * MILLION).toLocaleString('en-US', { style: 'currency', currency: 'USD' })
+  return (
+    <>
+      A million tokens: {price(of.pricing.prompt)} in, {price(of.pricing.completion)} out
+    </>
+  )
+}
+
+/** What a request may name without saying more; an MCP server has to be described. */
+function Means() {
+  const { data, problem, reload } = useResource<{ readonly data: Terms }>(TOOLS)
+  const { tools = [], plugins = [] } = data?.data ?? {}
+  return (
+    <details class="means">
+      <summary>Tools and plugins</summary>
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <fieldset>
+        <legend>Tools</legend>
+        {tools
+          .filter(({ name, enabled, needs }) => enabled && needs === null && name !== 'mcp')
+          .map(({ name }) => (
+            <Check key={name} label={name} name={TOOL + name} />
+          ))}
+      </fieldset>
+      <fieldset>
+        <legend>Plugins</legend>
+        {plugins
+          .filter(({ needs }) => needs === null)
+          .map(({ id }) => (
+            <Check key={id} label={id} name={PLUGIN + id} />
+          ))}
+      </fieldset>
+    </details>
+  )
+}
