@@ -122,8 +122,7 @@ export class IssuerKeyCache {
    */
   async check(source: IssuerKeySource): Promise<IssuerCheck> {
     const entry = this.entryOf(source)
-    if (entry.pendingFetch === null && !this.isPausing(entry)) this.startFetch(entry)
-    await entry.pendingFetch
+    await (entry.pendingFetch ?? (this.isPausing(entry) ? null : this.startFetch(entry)))
     const { set, setAt, triedAt, failedAt, failure } = entry
     const now = this.now()
     return {
