@@ -1,7 +1,7 @@
 /** Three versions of one record: what two people have made of it, told apart field by field. */
 
 /** Who has changed a field, against what both began with. */
-export type Party = 'nobody' | 'mine' | 'theirs' | 'both'
+type Party = 'nobody' | 'mine' | 'theirs' | 'both'
 
 /** `both` only where the two differ from each other: who did the same has no conflict. */
 export function changedBy<T>(base: T, theirs: T, mine: T): Party {

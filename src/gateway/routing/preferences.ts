@@ -68,7 +68,7 @@ export interface RequestChange {
 }
 
 /** Why a request excludes an endpoint, and what would lift that. */
-export interface Exclusion {
+interface Exclusion {
   readonly reason: string
   readonly otherwise: () => RequestChange
 }
