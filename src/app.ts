@@ -27,6 +27,7 @@ import { type ProviderKeyEndpointPorts, providerKeyEndpoints } from './features/
 import type { DelayObserver, DelaySource } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
+import { type WhatIfPorts, whatIfEndpoints } from './features/routing/what-if.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { type ConnectionPorts, scimConnectionEndpoints } from './features/scim-connections/endpoints.js'
 import { type ScimProviderPorts, scimProviderEndpoints } from './features/scim-provider/endpoints.js'
@@ -72,6 +73,7 @@ export interface AppPorts {
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
+  readonly whatIf: Pick<WhatIfPorts, 'readCatalog' | 'ask'>
   readonly inference: LoopingPorts
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes' | 'fetchFile'>
   readonly oauth: OauthPorts
@@ -149,6 +151,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),
     ...modelEndpoints(ports.catalog, ports.routing.health),
     ...routingEndpoints({ ...ports.routing, catalog: ports.catalog, loops: ports.inference.loops }),
+    ...whatIfEndpoints({ ...ports, ...ports.whatIf }),
     ...keyEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
     ...memberEndpoints(ports.members),
     ...providerKeyEndpoints(ports.providerKeys),

@@ -219,6 +219,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return explainCommand(args, configOrExit, PORTS)
     },
   },
+  whatif: {
+    about: 'tell what calls of the ledger would have come to under another configuration',
+    run: async (args) => {
+      const { whatIfCommand } = await import('./cli/whatif.js')
+      return whatIfCommand(args, configOrExit, writeFully)
+    },
+  },
   drill: {
     about: 'let a provider fail in every way and tell what the gateway makes of it',
     run: async (args) => {

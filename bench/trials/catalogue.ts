@@ -38,6 +38,7 @@ import { routingBreaker } from './gateway/routing-breaker.js'
 import { routingKill } from './gateway/routing-kill.js'
 import { routingSession } from './gateway/routing-session.js'
 import { toolsLeaving } from './gateway/tools-leaving.js'
+import { whatIf } from './gateway/what-if.js'
 import { counters } from './process/counters.js'
 import { healthUnderHash, healthUnderSearch } from './process/health-under-load.js'
 import { idleCrowd } from './process/idle-crowd.js'
@@ -71,6 +72,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     gatewayPaced,
     gatewayLeaving,
     toolsLeaving,
+    whatIf,
     gatewayMemory,
     gatewaySlowReaders,
     gatewayKeyDisable,

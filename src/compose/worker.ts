@@ -44,6 +44,12 @@ const KEEP_ALIVE_MS = 15_000
 /** How often the metrics of all workers are gathered at most. */
 const METRICS_MS = 100
 
+/** Loaded by whoever asks: with it comes the parser of configuration files. */
+const WHAT_IF: AppPorts['whatIf'] = {
+  readCatalog: async (text) => (await import('./what-if.js')).readSupposedCatalog(text),
+  ask: async (...question) => (await import('./what-if.js')).askWhatIf(...question),
+}
+
 export function composeWorker(settings: WorkerSettings) {
   const { config, log } = settings
   const parts = composeParts(settings)
@@ -243,6 +249,7 @@ function endpointPorts(
     ledger: accounting.ledger,
     catalog: inference.catalog,
     routing: { ...routing, accountOf: inference.accountOf },
+    whatIf: WHAT_IF,
     inference: {
       gateway: inference.gateway,
       loops: inference.loops,

@@ -19,7 +19,14 @@ const MANY_SIGNS = /(?<!\S)(?:(?:[-?]|[&!]\S*)[ \t]+){200}/
 
 export function readConfigFile(path: string): ConfigFileReading {
   try {
-    const text = readFileSync(path, 'utf8')
+    return readConfigText(readFileSync(path, 'utf8'))
+  } catch (error) {
+    return failed(`cannot be read: ${fileErrorReason(error)}`)
+  }
+}
+
+export function readConfigText(text: string): ConfigFileReading {
+  try {
     const excess = findExcess(text)
     if (excess !== null) return failed(excess)
     const value = parseUnique(text) ?? {}

@@ -121,8 +121,22 @@ export interface RowAttempt extends Pick<LostAttemptRow, 'provider' | 'model' | 
   readonly fault: string | null
 }
 
+/** What of a request decides who may answer it; a member that was not sent is absent. */
+export interface RowAsked {
+  readonly models?: readonly string[]
+  /** As it was sent. */
+  readonly provider?: Readonly<Record<string, unknown>>
+  readonly route?: string
+  readonly modalities?: readonly string[]
+  readonly serviceTier?: string
+  /** Names of members that not every endpoint takes. */
+  readonly needs?: readonly string[]
+}
+
 /** How a row came about. */
 export interface RowWhy {
+  /** Null where nothing but the model decides; `untold` in rows of before. */
+  readonly asked: RowAsked | 'untold' | null
   /** Versions of the configuration and of the prices that it was charged by; null in rows of before. */
   readonly configVersion: string | null
   readonly priceVersion: string | null
@@ -152,6 +166,7 @@ export interface RowWhy {
 
 /** Of rows that say nothing of it. */
 export const NOTHING_TOLD: RowWhy = Object.freeze({
+  asked: 'untold',
   ...{ configVersion: null, priceVersion: null, region: null, queueMs: 0, connectMs: 0, admitMs: 0 },
   ...{ candidates: [], unlisted: 0, attempts: [], cacheDiscount: 0 },
   ...{ user: null, referer: null, agent: null, title: null, metadata: null, trace: null },

@@ -185,6 +185,13 @@ export const FOLDERS: readonly FolderRule[] = [
      type:src/gateway/health/ src/gateway/pricing/`,
   ),
   rule(
+    'src/gateway/what-if/',
+    'calls of the ledger under another configuration: their money, times and refusals',
+    `src/base/ type:src/gateway/catalog/ type:src/gateway/formats/ src/gateway/metering/ src/gateway/pricing/
+     src/gateway/health/ src/gateway/routing/ src/gateway/accounting/ledger-rows.ts
+     type:src/store/ledger-store.ts`,
+  ),
+  rule(
     'src/gateway/files/',
     'files that requests name and answers come with',
     `src/base/ src/gateway/formats/ type:src/gateway/catalog/ type:src/gateway/metering/

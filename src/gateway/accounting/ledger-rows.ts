@@ -16,6 +16,7 @@ import type {
   Usage,
   UsageDetails,
 } from '../formats/canonical.js'
+import { NO_USAGE } from '../formats/usage.js'
 import type { ToolRow, ToolSpending } from '../loop/ports.js'
 import type { Reservation } from '../pricing/reservation.js'
 import type { Generation, LostAttempt } from '../run/generation.js'
@@ -233,6 +234,24 @@ function ledgerUnits(usage: Usage): LedgerRow['units'] {
     units[DETAIL_UNITS[name]] = details[name]!
   }
   return units
+}
+
+/** What a row says was consumed. */
+export function usageOfRow({
+  promptTokens,
+  completionTokens,
+  units,
+}: Pick<LedgerRow, 'promptTokens' | 'completionTokens' | 'units'>): Usage {
+  const counted = UNITS.flatMap(([kind, name]) => (units[name] === undefined ? [] : [[kind, units[name]]]))
+  const details = Object.entries(DETAIL_UNITS).flatMap(([kind, name]) =>
+    units[name] === undefined ? [] : [[kind, units[name]] as const],
+  )
+  return {
+    ...NO_USAGE,
+    ...{ prompt: promptTokens, completion: completionTokens },
+    ...Object.fromEntries(counted),
+    ...(details.length > 0 && { details: Object.fromEntries(details) }),
+  }
 }
 
 /** The names are the same in all formats. */

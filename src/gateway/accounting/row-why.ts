@@ -1,9 +1,10 @@
 /** What a row of the ledger tells of how it came about: who asked, who could have answered, where the time went. */
-import type { RowAttempt, RowCandidate, RowWhy } from '../../store/ledger-store.js'
+import type { RowAsked, RowAttempt, RowCandidate, RowWhy } from '../../store/ledger-store.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import { distinctEndpoints } from '../catalog/own-accounts.js'
 import type { ChatRequest, RoutedRequest } from '../formats/canonical.js'
 import { cacheDiscount, pricesInForce } from '../pricing/price.js'
+import { demandsOf } from '../routing/parameters.js'
 import type { Plan, PlanTrace } from '../routing/plan.js'
 import type { Attempt, Generation } from '../run/generation.js'
 
@@ -39,7 +40,37 @@ export function rowWhy(generation: Generation<RoutedRequest>): RowWhy {
     cacheDiscount: savedByCaches(generation, endpoint),
     metadata: (request as Pick<ChatRequest, 'metadata'>).metadata ?? null,
     trace: request.trace ?? null,
+    asked: askedOf(request),
   }
+}
+
+/** Of `provider`, what planning goes by. */
+const PREFERENCES = [
+  ...['order', 'only', 'ignore', 'allow_fallbacks', 'require_parameters', 'data_collection', 'zdr'],
+  ...['enforce_distillable_text', 'quantizations', 'sort', 'max_price', 'preferred_min_throughput'],
+  'preferred_max_latency',
+] as const
+/** Characters of JSON; what is longer is not told. */
+const LONGEST_ASKED = 2_000
+
+/** Most requests name a model and nothing else that matters here. */
+function askedOf(request: RoutedRequest): RowWhy['asked'] {
+  const { models, provider, route, modalities, service_tier: serviceTier } = request
+  const needs = demandsOf(request)
+  const isPlain = models === undefined && modalities === undefined && needs.length === 0
+  if (isPlain && provider == null && route == null && serviceTier == null) return null
+  const preferences = PREFERENCES.filter((name) => provider?.[name] != null)
+  const asked: RowAsked = {
+    ...(models !== undefined && { models }),
+    ...(preferences.length > 0 && {
+      provider: Object.fromEntries(preferences.map((name) => [name, provider![name]])),
+    }),
+    ...(route != null && { route }),
+    ...(modalities !== undefined && { modalities }),
+    ...(serviceTier != null && { serviceTier }),
+    ...(needs.length > 0 && { needs }),
+  }
+  return JSON.stringify(asked).length > LONGEST_ASKED ? 'untold' : asked
 }
 
 function savedByCaches(

@@ -129,6 +129,35 @@ export function unmetDemand(endpoint: ModelEndpoint, request: RoutedRequest): st
   return output?.format != null && !isListed(endpoint, 'response_format') ? 'response_format' : null
 }
 
+const NO_DEMANDS: readonly string[] = Object.freeze([])
+
+/**
+ * Names of the members by which `unmetDemand` decides, and, where `require_parameters` asks for all of them to be taken,
+ * of all others that say something: what `requestOfDemands` makes a request of that is planned alike.
+ */
+export function demandsOf(request: RoutedRequest): readonly string[] {
+  if (!('messages' in request)) return NO_DEMANDS
+  const asked = request as unknown as JsonObject
+  const isStrict = request.provider?.require_parameters === true
+  if (!isStrict && isPlain(asked)) return NO_DEMANDS
+  const names = isStrict
+    ? Object.keys(asked).filter((name) => !TEXT_GATEWAY_MEMBERS.has(name) && name !== 'extra')
+    : [...DEMANDS, 'output_config']
+  return names.filter((name) => !asksForNothing(name, asked[name]))
+}
+
+/** Values that say something, where 1 would not, or would be no value of that member. */
+const SAYS_SOMETHING: Readonly<Record<string, unknown>> = {
+  ...{ tools: [{}], tool_choice: 'required', response_format: { type: 'json_object' } },
+  ...{ output_config: { format: {} }, parallel_tool_calls: false, repetition_penalty: 2 },
+  ...{ reasoning_effort: 'low', thinking: { type: 'enabled' } },
+}
+
+/** Members for a request that asks for as much of an endpoint as the one that they are of. */
+export function requestOfDemands(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, SAYS_SOMETHING[name] ?? 1]))
+}
+
 /** Asks for words and nothing else, as most requests do. Names are written out: looking them up one by one costs more. */
 function isPlain(asked: JsonObject): boolean {
   if (asked.tools !== undefined || asked.tool_choice !== undefined || asked.logprobs !== undefined)

@@ -3,7 +3,13 @@
  * members go to the end; lines of before have none of it, and say nothing.
  */
 
-import { NOTHING_TOLD, type RowAttempt, type RowCandidate, type RowWhy } from '../ledger-store.js'
+import {
+  NOTHING_TOLD,
+  type RowAsked,
+  type RowAttempt,
+  type RowCandidate,
+  type RowWhy,
+} from '../ledger-store.js'
 import { rememberLatest } from './latest-text.js'
 import { quoteName } from './quoted-names.js'
 
@@ -18,7 +24,8 @@ export function encodeWhy(why: RowWhy): string {
   const user = why.user === null ? 'null' : JSON.stringify(why.user)
   const caller = `${user},${encodeClient(why.referer, why.agent, why.title, null)}`
   const words = `${metadata === null ? NONE : JSON.stringify(metadata)},${trace === null ? NONE : JSON.stringify(trace)}`
-  return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words},${why.cacheDiscount}]`
+  const asked = why.asked === null ? NONE : why.asked === 'untold' ? 'null' : JSON.stringify(why.asked)
+  return `[${versions},${queueMs},${connectMs},${admitMs},${thought},${unlisted},${made},${caller},${words},${why.cacheDiscount},${asked}]`
 }
 
 const quoteThree = (a: string | null, b: string | null, c: string | null): string =>
@@ -44,6 +51,7 @@ type EncodedWhy = readonly [
   metadata: RowWhy['metadata'] | 0,
   trace: RowWhy['trace'] | 0,
   cacheDiscount: number,
+  asked?: RowAsked | 0 | null,
 ]
 
 /** `value`: as parsed from a line; undefined where that is of before. */
@@ -51,7 +59,7 @@ export function decodeWhy(value: unknown): RowWhy {
   if (value === undefined) return NOTHING_TOLD
   const [configVersion, priceVersion, region, queueMs, connectMs, admitMs, thought, unlisted, made, ...rest] =
     value as EncodedWhy
-  const [user, referer, agent, title, metadata, trace, cacheDiscount] = rest
+  const [user, referer, agent, title, metadata, trace, cacheDiscount, asked] = rest
   const candidates = thought === NONE ? [] : thought
   const attempts = made === NONE ? [] : made
   return {
@@ -65,5 +73,6 @@ export function decodeWhy(value: unknown): RowWhy {
     })),
     metadata: metadata === NONE ? null : metadata,
     trace: trace === NONE ? null : trace,
+    asked: asked === NONE ? null : (asked ?? 'untold'),
   }
 }

@@ -56,7 +56,7 @@ test('where there was nothing to choose a row says who asked, by which prices, a
     ...{ queueMs: 2, connectMs: 7, admitMs: 3 },
     ...{ candidates: [], unlisted: 0, attempts: [] },
     ...{ user: 'somebody', referer: CLIENT.referer, agent: CLIENT.agent, title: CLIENT.title },
-    ...{ metadata: { team: 'search' }, trace: { trace_id: 'x' }, cacheDiscount: 0 },
+    ...{ metadata: { team: 'search' }, trace: { trace_id: 'x' }, cacheDiscount: 0, asked: null },
   })
   t.end()
 })

@@ -18,6 +18,19 @@ const candidate = fc.record({
   chance: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
   why: fc.array(words, { maxLength: 3 }),
 })
+const asked = fc.record(
+  {
+    models: fc.array(words, { maxLength: 3 }),
+    provider: fc.dictionary(words, fc.jsonValue(), { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<
+      Record<string, unknown>
+    >,
+    route: words,
+    modalities: fc.array(words, { maxLength: 2 }),
+    serviceTier: words,
+    needs: fc.array(words, { maxLength: 3 }),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+)
 const why: fc.Arbitrary<LedgerRow['detail']['why']> = fc.record({
   configVersion: fc.option(words),
   priceVersion: fc.option(words),
@@ -42,6 +55,7 @@ const why: fc.Arbitrary<LedgerRow['detail']['why']> = fc.record({
   agent: fc.option(words),
   title: fc.option(words),
   cacheDiscount: fc.integer(),
+  asked: fc.oneof(fc.constantFrom(null, 'untold' as const), asked),
   metadata: fc.option(fc.dictionary(words, words, { maxKeys: 3, noNullPrototype: true })),
   trace: fc.option(fc.dictionary(words, fc.jsonValue(), { maxKeys: 3, noNullPrototype: true })),
 })

@@ -1,0 +1,72 @@
+/** Calls of the ledger under another configuration: what the command and the operation have in common. */
+import { TurnSlices } from '../base/turn-slices.js'
+import { type ConfigFileContent, readConfigText } from '../config/config-file.js'
+import { buildCatalog, type Catalog } from '../gateway/catalog/catalog.js'
+import { credentialVariables } from '../gateway/catalog/configuration.js'
+import type { Provider } from '../gateway/providers/port/provider.js'
+import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
+import type { SupposedLimits } from '../gateway/what-if/limits.js'
+import type { WhatIfReport } from '../gateway/what-if/report.js'
+import { countCalls, rowsInOrder } from '../gateway/what-if/rows-in-order.js'
+import { WhatIf } from '../gateway/what-if/what-if.js'
+import type { LedgerReader, LedgerScope } from '../store/ledger-store.js'
+import { readGateway } from './configuration.js'
+
+/** A catalogue that is planned with and never called; or what is wrong with the text. */
+export type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readonly string[] }
+
+/** Reads the gateway's part of a configuration; credentials that it names need not be there. */
+export function readSupposedCatalog(text: string): SupposedCatalog {
+  const { content, problem } = readConfigText(text)
+  if (problem !== null) return { faults: [problem] }
+  const { gateway, faults } = readGateway(content, environmentFor(content))
+  if (gateway === null) return { faults: faults.map((fault) => `${fault.path}: ${fault.problem}`) }
+  const catalog = buildCatalog(gateway, {
+    createProvider: () => NEVER_CALLED,
+    messagesOver: messagesOverChat,
+  })
+  return { catalog }
+}
+
+const NEVER_CALLED = {} as Provider
+
+function environmentFor(content: ConfigFileContent): Readonly<Record<string, string>> {
+  return Object.fromEntries([...credentialVariables(content)].map((name) => [name, 'not needed']))
+}
+
+export interface WhatIfQuestion {
+  readonly catalog: Catalog
+  readonly limits: SupposedLimits
+  readonly scope: LedgerScope
+  /** Unix milliseconds: calls from then on and before that. */
+  readonly since: number
+  readonly until: number
+  /** From when on calls tell of endpoints; at most `since`. */
+  readonly historySince: number
+  readonly replicates: number
+  readonly seed: number
+}
+
+/** At the end or more calls than `most`, which is told by null. `onProgress`: calls that are done, of so many. */
+export async function askWhatIf(
+  ledger: Pick<LedgerReader, 'list' | 'usage'>,
+  { scope, historySince, until, ...question }: WhatIfQuestion,
+  onProgress: (done: number, all: number) => void,
+  most = Number.POSITIVE_INFINITY,
+): Promise<WhatIfReport | null> {
+  const filter = { scope, from: historySince, to: until, keyHash: null, model: null, provider: null }
+  const all = await countCalls(ledger, filter)
+  if (all > most) return null
+  const whatIf = new WhatIf(question)
+  const slices = new TurnSlices()
+  let done = 0
+  for await (const rows of rowsInOrder(ledger, filter)) {
+    for (const row of rows) {
+      whatIf.add(row)
+      if (slices.isOver) await slices.next()
+    }
+    done += rows.length
+    onProgress(done, all)
+  }
+  return whatIf.report()
+}

@@ -1,0 +1,52 @@
+/** Limits that are tried out, as they are written: as those of keys are, with money in dollars. */
+import { z } from 'zod'
+import { dollarsToNanos, MAX_DOLLARS } from '../../base/money.js'
+import { CALENDAR_PERIODS } from '../../base/utc-period.js'
+import type { SupposedKeyLimits, SupposedLimits } from './limits.js'
+
+const LARGEST_RATE = 1_000_000_000
+const dollars = z.number().min(0).max(MAX_DOLLARS)
+const rate = z.int().min(1).max(LARGEST_RATE).nullable().default(null)
+
+const keyLimits = z.strictObject({
+  limit: dollars.nullable().default(null),
+  limit_reset: z.enum(CALENDAR_PERIODS).nullable().default(null),
+  rate_limit: z
+    .strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
+    .nullable()
+    .default(null),
+})
+
+const ALL_OTHERS = 'or * for all others'
+
+/** Whoever is not named has no limit. */
+export const SupposedLimitsIn = z.strictObject({
+  keys: z
+    .record(z.union([z.literal('*'), z.string().regex(/^[0-9a-f]{64}$/)]), keyLimits)
+    .default({})
+    .meta({ description: `By the hash of a key, ${ALL_OTHERS}.` }),
+  organizations: z
+    .record(z.string().min(1).max(256), z.strictObject({ credits: dollars }))
+    .default({})
+    .meta({ description: `By the id of an organization, ${ALL_OTHERS}: what may be spent in the time.` }),
+})
+
+export function toSupposedLimits({ keys, organizations }: z.output<typeof SupposedLimitsIn>): SupposedLimits {
+  return {
+    keys: new Map(Object.entries(keys).map(([hash, limits]) => [hash, toKeyLimits(limits)])),
+    credits: new Map(Object.entries(organizations).map(([id, { credits }]) => [id, dollarsToNanos(credits)])),
+  }
+}
+
+function toKeyLimits({
+  limit,
+  limit_reset: reset,
+  rate_limit: rates,
+}: z.output<typeof keyLimits>): SupposedKeyLimits {
+  return {
+    requestsPerMinute: rates?.requests_per_minute ?? null,
+    tokensPerMinute: rates?.tokens_per_minute ?? null,
+    concurrent: rates?.concurrent ?? null,
+    spending: limit === null ? null : { limit: dollarsToNanos(limit), reset },
+  }
+}
