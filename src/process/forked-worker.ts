@@ -5,6 +5,12 @@ import type { MessageToSupervisor } from './ipc/messages.js'
 
 export type WorkerChild = Worker
 
+/**
+ * Of the engine's helpers, which collect and compile beside a worker, one is enough where every core has a worker of its
+ * own: four of them take turns with it on that core, and a collection waits for each.
+ */
+const ENGINE_OPTIONS = ['--v8-pool-size=1']
+
 /** It does nothing before it is told to start, and ends with the process that has forked it. */
 export class ForkedWorker {
   readonly child: WorkerChild
@@ -13,7 +19,8 @@ export class ForkedWorker {
   readonly #keep = (message: MessageToSupervisor): void => void this.#unheard.push(message)
 
   constructor() {
-    cluster.setupPrimary({ exec: builtProgram('src/process/worker.js'), args: [] })
+    const execArgv = [...ENGINE_OPTIONS, ...process.execArgv]
+    cluster.setupPrimary({ exec: builtProgram('src/process/worker.js'), args: [], execArgv })
     this.child = cluster.fork()
     this.child.on('message', this.#keep)
     // It could not be started at all; who takes it sees that it is dead.

@@ -30,6 +30,8 @@ export class FramingGuard {
   #codings = 0
   #malformed = false
   #closeAsked: ConnectionEnd = 'none'
+  /** A host that was looked at before: most calls name the same one. */
+  #soundHost = ''
 
   /** `behindStrictProxy`: the operator declares that bodies in chunks come from a proxy that has parsed them. */
   constructor(behindStrictProxy: boolean) {
@@ -92,7 +94,9 @@ export class FramingGuard {
 
   #addHost(value: string): void {
     this.#hosts++
-    if (!HOST.test(value)) this.#malformed = true
+    if (value === this.#soundHost) return
+    if (HOST.test(value)) this.#soundHost = value
+    else this.#malformed = true
   }
 
   #addLength(value: string): void {

@@ -124,12 +124,19 @@ export class UwsExchange extends NativeCall implements BodyOwner, LargeCall {
     }
     this.trackUntilEnd()
     reply.then(
-      (late) => {
-        // Rule 4: a write after the first turn stands inside a cork.
-        if (!this.#isAnswered()) this.guarded(() => this.res.cork(() => this.#sendOrRefuse(late)))
-      },
+      (late) => this.#answerLate(late),
       (error: unknown) => this.onDefect(error),
     )
+  }
+
+  /** Rule 4: a write after the first turn stands inside a cork. */
+  #answerLate(reply: Reply): void {
+    if (this.#isAnswered()) return
+    try {
+      this.res.cork(() => this.#sendOrRefuse(reply))
+    } catch (error) {
+      this.onDefect(error)
+    }
   }
 
   // ── What the receiver of the body asks and tells ──────────────────────────

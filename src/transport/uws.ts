@@ -6,8 +6,8 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import type { TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
+import { namesByLength } from '../base/names-by-length.js'
 import { ConnectionBudget, countConnections } from './connection-budget.js'
-import type { HeaderSlots } from './copied-request.js'
 import type { Route } from './exchange.js'
 import { FramingGuard, TOKEN } from './framing.js'
 import { LargeBodies } from './large-bodies.js'
@@ -228,18 +228,18 @@ function nativeHandler(
   isHead: IsHead,
 ): NativeHandler {
   const guard = new FramingGuard(options.strictProxy)
-  const slots: HeaderSlots = new Map(route.headers.map((name, slot) => [name, slot]))
-  /** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
-  let values: string[] = []
+  const declared = namesByLength(route.headers)
+  /** The declared headers, names and values by turns, taken while the guard sees all of them anyway. */
+  let fields: string[] = []
   /** All lines of the field: a proxy may add its own line below one that its caller made up. */
   let forwardedFor = ''
   const see =
-    slots.size === 0 && !route.readsAddress
+    declared.length === 0 && !route.readsAddress
       ? (name: string, value: string): void => guard.addField(name, value)
       : (name: string, value: string): void => {
           guard.addField(name, value)
-          const slot = slots.get(name)
-          if (slot !== undefined) values[slot] ??= value
+          const names = declared[name.length]
+          if (names !== undefined) for (const each of names) if (each === name) fields.push(each, value)
           if (name === 'x-forwarded-for') forwardedFor += `,${value}`
         }
   const copy = requestCopier(route)
@@ -254,7 +254,7 @@ function nativeHandler(
       route.onArrival(exchange.arrivedAt)
       guard.reset()
       // Each call gets an array of its own: it outlives the turn.
-      if (slots.size > 0) values = new Array(route.headers.length)
+      if (declared.length > 0) fields = []
       forwardedFor = ''
       req.forEach(see)
       exchange.connectionEnd = guard.connectionEnd
@@ -262,8 +262,7 @@ function nativeHandler(
         exchange.refuseAndClose(route.refuse('bad-request', exchange), guard.bodyLength)
         return
       }
-      exchange.headerSlots = slots
-      exchange.headerValues = values
+      exchange.headerFields = fields
       exchange.forwardedFor = forwardedFor
       copy(exchange, req) // rule 1
       exchange.begin(guard.bodyLength)

@@ -58,6 +58,19 @@ function keys(named: Named): void {
     t.equal(first?.disabled, false)
   })
 
+  named(
+    'keys that are read by turns are each its own, and a change of one is seen by the next read',
+    async (t, { accounts }) => {
+      for (const each of [1, 2]) await accounts.addKey(keyOf(each))
+      for (const each of [1, 2, 1, 2]) t.equal(accounts.key(hashOf(each))?.hash, hashOf(each))
+      await accounts.changeKey(hashOf(1), (key) => ({ ...key, disabled: true }))
+      t.strictSame(
+        [1, 2, 1, 2].map((each) => accounts.key(hashOf(each))?.disabled),
+        [true, false, true, false],
+      )
+    },
+  )
+
   named('what is no hash of a key is not found, whatever it is', async (t, { accounts }) => {
     const { hash } = keyOf(1)
     await accounts.addKey(keyOf(1))

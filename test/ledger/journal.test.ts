@@ -211,6 +211,22 @@ test('a heading stands above the first of its lines in every batch, and nowhere 
   t.strictSame(readAll(folder).lines, expected, 'nobody waits for what is written too late')
 })
 
+test('a line that no answer waits for is written a moment later, and with one that does where that comes first', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  const written = (): readonly string[] => readAll(folder).lines
+  writer.appendLazily('alone\n')
+  await eventually(() => written().length === 1)
+  writer.appendLazily('taken along\n')
+  writer.append('by this one\n')
+  await writer.whenWritten()
+  t.strictSame(written(), ['alone', 'taken along', 'by this one'])
+  writer.appendLazily('after a write\n')
+  await eventually(() => written().length === 4)
+  t.strictSame(written().at(-1), 'after a write')
+  writer.close()
+})
+
 test('a journal that nobody takes has a bound: no call begins beyond it, lines of those under way are written', async (t) => {
   const folder = tempFolder(t)
   const told: boolean[] = []

@@ -217,8 +217,11 @@ const DETAIL_UNITS: Readonly<Record<keyof UsageDetails, string>> = {
   imagesOut: 'output_images',
 }
 
-/** Most calls have nothing of it. */
+/** Most calls have nothing of it, which is seen without a look at each kind by its name. */
 function ledgerUnits(usage: Usage): LedgerRow['units'] {
+  const { cached, cacheWrite, reasoning, promptAudio, completionAudio, milliseconds, characters } = usage
+  const sounds = promptAudio + completionAudio + (milliseconds ?? 0) + (characters ?? 0)
+  if (cached + cacheWrite + reasoning + sounds === 0 && usage.details === undefined) return NO_UNITS
   let units: Record<string, number> | null = null
   for (const [kind, name] of UNITS) {
     const amount = usage[kind] ?? 0

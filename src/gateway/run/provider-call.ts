@@ -21,7 +21,7 @@ export function createProviderCall<R extends RoutedRequest>(
 ): ProviderCall<R> {
   const { request, operation, caller, id, simulate, startedAt } = generation
   // What an earlier attempt has left out says nothing of this one.
-  droppedFields.length = 0
+  if (droppedFields.length > 0) droppedFields.length = 0
   return {
     request: fitRequest(request, operation, endpoint, droppedFields),
     endpoint,

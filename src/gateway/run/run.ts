@@ -19,7 +19,7 @@ import { countConsumption } from './count-consumption.js'
 import type { Generation, LostAttempt, LostCost } from './generation.js'
 import type { Admission, AttemptSender, RunPorts, StreamListener } from './ports.js'
 import { lostCostOf } from './rescue.js'
-import { settleAdmission } from './settle-admission.js'
+import { settleAdmission, whenSettled } from './settle-admission.js'
 
 /** A provider whose caller has gone may work on and bill it all the same. */
 const ABANDONED = { class: 'maybe-processed' } as const
@@ -197,13 +197,11 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     if (this.#over) return
     this.#over = true
     this.#attempts.complete(this.#slowed ? 0 : this.#generation.consumption!.usage.completion, ms)
-    const settled = this.#settle({ kind: 'completed' })
-    if (settled === null) this.#listener.onEnd(this.#generation, this.#answer)
-    else {
-      settled
-        .then(() => this.#listener.onEnd(this.#generation, this.#answer))
-        .catch((error: unknown) => this.#handleDefect(error))
-    }
+    whenSettled(
+      this.#settle({ kind: 'completed' }),
+      () => this.#listener.onEnd(this.#generation, this.#answer),
+      (error) => this.#handleDefect(error),
+    )
   }
 
   onFailure(failure: ProviderFailure): void {

@@ -25,3 +25,23 @@ export function settleAdmission(
     return null
   }
 }
+
+/**
+ * Takes a step when an admission is settled: now, or when its row is written. What the step throws is told then as well:
+ * a second promise for that would cost every answer a turn of the queue.
+ */
+export function whenSettled(
+  settled: Promise<void> | null,
+  step: () => void,
+  onDefect: (error: unknown) => void,
+): void {
+  const guarded = (): void => {
+    try {
+      step()
+    } catch (error) {
+      onDefect(error)
+    }
+  }
+  if (settled === null) step()
+  else settled.then(guarded, onDefect)
+}

@@ -25,8 +25,8 @@ const BYTES_PER_OPEN_CALL = 2048
 const BYTES_PER_CHAR = 3
 /** How long the disk is left alone after it has refused. */
 const RETRY_MS = 250
-/** How long a line may wait that no answer waits for. */
-const LAZY_MS = 2
+/** How often is looked for lines that no answer waits for; those that have waited as long are written. */
+const LAZY_MS = 1
 /** Longest time that an answer is held back because its line cannot be written. */
 const HOLD_MS = 2_000
 
@@ -59,7 +59,8 @@ export class JournalWriter {
   #lazy = false
   /** One for all waits: to wind it up again costs less than another. */
   #lazyTimer: NodeJS.Timeout | null = null
-  /** When the latest one began. */
+  /** `performance.now()` when the first of the lines came, where that one was a lazy one. */
+  #waitingSince = Number.NEGATIVE_INFINITY
   #openCalls = 0
   #failing = false
   #refusedAt = Number.NEGATIVE_INFINITY
@@ -69,9 +70,12 @@ export class JournalWriter {
     if (!this.#closed) this.#flush()
   }
 
+  /** What waits may be younger than the wait: where answers come, their lines take the others along. */
   readonly #endOfLazyWait = (): void => {
     this.#lazy = false
-    if (!this.#scheduled && !this.#closed) this.#flush()
+    if (this.#scheduled || this.#closed || this.#lines === '') return
+    if (performance.now() - this.#waitingSince < LAZY_MS) this.#waitLazily()
+    else this.#flush()
   }
 
   /** Creates the folder and the first segment. Throws when the disk does not take them. */
@@ -127,8 +131,12 @@ export class JournalWriter {
    * write for itself would cost more than the line.
    */
   appendLazily(line: string, heading = ''): void {
+    if (this.#lines === '') this.#waitingSince = performance.now()
     this.#bufferLine(line, heading)
-    if (this.#scheduled || this.#lazy || this.#closed) return
+    if (!this.#scheduled && !this.#lazy && !this.#closed) this.#waitLazily()
+  }
+
+  #waitLazily(): void {
     this.#lazy = true
     if (this.#lazyTimer === null) this.#lazyTimer = setTimeout(this.#endOfLazyWait, LAZY_MS)
     else this.#lazyTimer.refresh()

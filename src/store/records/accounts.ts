@@ -42,6 +42,7 @@ export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): 
   const hashBytes = Buffer.alloc(HASH_BYTES)
 
   /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */
+  const unprefixedKey = (id: string): Uint8Array | null => idKey(id)
   const hashKey = (hash: string): Uint8Array | null => {
     if (hash.length !== 2 * HASH_BYTES) return null
     return hashBytes.write(hash, 'hex') === HASH_BYTES ? hashBytes : null
@@ -70,7 +71,7 @@ export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): 
 
   return {
     key: (hash) => {
-      const key = keys.readParsed<ApiKey>(hash, hashKey(hash))
+      const key = keys.readParsed<ApiKey>(hash, hashKey)
       // Hex in capitals names the same bytes, but no key of ours.
       return key?.hash === hash ? key : null
     },
@@ -102,7 +103,7 @@ export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): 
         if (next.deletedAt !== null) ownerIndex.remove(apiKeyIndexKey(next))
         return next
       }),
-    organization: (id) => organizations.readParsed(id, idKey(id)),
+    organization: (id) => organizations.readParsed(id, unprefixedKey),
     organizations: () => space.inSnapshot(() => organizations.list(ALL)),
     addOrganization: (added) => space.writeDurably(() => addOrganization(added)),
     bootstrap: (first) =>
@@ -119,7 +120,7 @@ export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): 
         return organizations.change(key!, current, change, { id, createdAt: current.createdAt })
       }),
     workspace: (id) => {
-      const workspace = workspaces.readParsed<Workspace>(id, idKey(id))
+      const workspace = workspaces.readParsed<Workspace>(id, unprefixedKey)
       return workspace?.deletedAt === undefined ? workspace : null
     },
     workspacesOf: (organizationId) =>

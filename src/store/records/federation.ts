@@ -43,7 +43,7 @@ export function createFederationStore(
       ...policy,
       version: before.version + 1,
     })),
-    signingKeyRing: () => records.readParsed('s', SIGNING_KEY_RING_KEY),
+    signingKeyRing: () => records.readParsed('s', () => SIGNING_KEY_RING_KEY),
     changeSigningKeyRing: (change) =>
       space.writeDurably(() => {
         const current = records.get<SigningKeyRing>(SIGNING_KEY_RING_KEY)
@@ -80,7 +80,7 @@ export function createOwnedRecords<T extends OwnedRecord>(
   const indexKey = ({ organizationId, id }: OwnedRecord): Buffer =>
     Buffer.concat([ownerPrefix(kind, organizationId)!, Buffer.from(id)])
   return {
-    get: (id) => records.readParsed<T>(kind + id, idKey(id, kind)),
+    get: (id) => records.readParsed<T>(kind + id, () => idKey(id, kind)),
     listOf: (organizationId) =>
       space.inSnapshot(() =>
         records.listIndexed<T>(ownerIndex, ownerPrefix(kind, organizationId), (id) =>

@@ -33,7 +33,7 @@ export function createProviderKeyStore(space: RecordSpace): ProviderKeyStore {
 
   return {
     keysOf: (organizationId) =>
-      table.readParsed<ProviderKeysRecord>(organizationId, idKey(organizationId))?.keys ?? NO_KEYS,
+      table.readParsed<ProviderKeysRecord>(organizationId, (id) => idKey(id))?.keys ?? NO_KEYS,
     add: (added) =>
       space.writeDurably(() => {
         if (added.workspaceId !== null) workspaces.requireKept(added.workspaceId)

@@ -4,6 +4,7 @@ import type { ByteTable, RecordSpace } from './record-space.js'
 const MAX_PARSED_RECORDS = 10_000
 
 interface ParsedRecord {
+  readonly key: Uint8Array
   /** What the store said when the record was parsed. */
   readonly bytes: Buffer
   readonly record: object
@@ -68,25 +69,31 @@ export class RecordTable<Table extends ByteTable = ByteTable> {
   /**
    * One record, from a snapshot of its own. The stored bytes are read every time, and only when they are the ones that
    * were parsed before does the parsed record serve again: it saves the parsing and can never be stale. `name` is the
-   * key as text.
+   * key as text, of which `keyOf` makes the key; null for a name that can be none.
    */
-  readParsed<T extends object>(name: string, key: Uint8Array | null): Readonly<T> | null {
+  readParsed<T extends object>(name: string, keyOf: (name: string) => Uint8Array | null): Readonly<T> | null {
+    const before = this.#parsed.get(name)
+    const key = before?.key ?? keyOf(name)
     if (key === null) return null
-    const record = this.getParsed<T>(name, key)
+    const record = this.#parsedAt<T>(name, key, before)
     this.#space.releaseSnapshot()
     return record
   }
 
   /** As `readParsed`, in the change or snapshot under way. */
   getParsed<T extends object>(name: string, key: Uint8Array): Readonly<T> | null {
-    const raw = this.#space.getUnbounded(this.table, key)
-    return raw === undefined ? null : this.#parse<T>(name, raw)
+    return this.#parsedAt<T>(name, key, this.#parsed.get(name))
   }
 
-  /** `raw` is borrowed, and its underlying buffer is larger than it says: it may only be compared with bounds. */
-  #parse<T extends object>(name: string, raw: Buffer): Readonly<T> {
+  /** What is read is borrowed, and its underlying buffer is larger than it says: it may only be compared with bounds. */
+  #parsedAt<T extends object>(
+    name: string,
+    key: Uint8Array,
+    before: ParsedRecord | undefined,
+  ): Readonly<T> | null {
+    const raw = this.#space.getUnbounded(this.table, key)
+    if (raw === undefined) return null
     const { length } = raw
-    const before = this.#parsed.get(name)
     if (before?.bytes.length === length && before.bytes.compare(raw, 0, length) === 0) {
       return before.record as T
     }
@@ -96,7 +103,8 @@ export class RecordTable<Table extends ByteTable = ByteTable> {
       const { value: oldest } = this.#parsed.keys().next()
       if (oldest !== undefined) this.#parsed.delete(oldest)
     }
-    this.#parsed.set(name, { bytes, record })
+    // The key may be written into bytes that serve for the next one.
+    this.#parsed.set(name, { key: before?.key ?? Buffer.from(key), bytes, record })
     return record
   }
 }
