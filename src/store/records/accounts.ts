@@ -41,8 +41,9 @@ export function createAccountStore(space: RecordSpace, contents = NO_CONTENTS): 
   const belongings = new WorkspaceBelongings(space)
   const hashBytes = Buffer.alloc(HASH_BYTES)
 
-  /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */
   const unprefixedKey = (id: string): Uint8Array | null => idKey(id)
+
+  /** The bytes a key's record lies under, good until the next call; null for what is no hash in hex. */
   const hashKey = (hash: string): Uint8Array | null => {
     if (hash.length !== 2 * HASH_BYTES) return null
     return hashBytes.write(hash, 'hex') === HASH_BYTES ? hashBytes : null

@@ -69,7 +69,7 @@ export class RecordTable<Table extends ByteTable = ByteTable> {
   /**
    * One record, from a snapshot of its own. The stored bytes are read every time, and only when they are the ones that
    * were parsed before does the parsed record serve again: it saves the parsing and can never be stale. `name` is the
-   * key as text, of which `keyOf` makes the key; null for a name that can be none.
+   * key as text, which no other key of the table has; `keyOf` makes the key of it, null where it can be none.
    */
   readParsed<T extends object>(name: string, keyOf: (name: string) => Uint8Array | null): Readonly<T> | null {
     const before = this.#parsed.get(name)
@@ -104,7 +104,7 @@ export class RecordTable<Table extends ByteTable = ByteTable> {
       if (oldest !== undefined) this.#parsed.delete(oldest)
     }
     // The key may be written into bytes that serve for the next one.
-    this.#parsed.set(name, { key: before?.key ?? Buffer.from(key), bytes, record })
+    this.#parsed.set(name, { key: Buffer.from(key), bytes, record })
     return record
   }
 }

@@ -36,7 +36,7 @@ export function createSessionStore(space: RecordSpace, audit: AuditBook<Federati
   const index = space.byteTable('session-belongings')
   const sessions = new SessionTable(space, records, index)
   return {
-    session: (hash) => records.readParsed<Session>(hash, (name) => recordKey('s', name)),
+    session: (hash) => records.readParsed<Session>(`s${hash}`, () => recordKey('s', hash)),
     sessionsOf: ({ organizationId, owner }) =>
       space
         .inSnapshot(() =>
