@@ -171,6 +171,7 @@ function writeConsole({ outputFiles, metafile }) {
  * @param {readonly { readonly path: string, readonly contents: Uint8Array }[]} outputs
  */
 function writePrograms(outputs) {
+  for (const { path, text } of outputs) if (path.endsWith('.js')) refuseWideText(path, text)
   const entries = PROGRAMS.map((path) => join(ROOT, OUT, path.replace(/ts$/, 'js')))
   const kept = chunksBehind(entries)
   const isChunk = (/** @type {{ path: string }} */ { path }) => path.startsWith(CHUNKS)
@@ -181,6 +182,21 @@ function writePrograms(outputs) {
   for (const path of filesUnder(CHUNKS)) {
     if (!kept.has(basename(path).replace(/\.map$/, ''))) rmSync(path, { force: true })
   }
+}
+
+/**
+ * One character beyond Latin-1, and the engine keeps the text of a whole program, two megabytes of a worker's, with two
+ * bytes for each. esbuild escapes those of strings, not those of regular expressions.
+ *
+ * @param {string} path
+ * @param {string} text
+ */
+function refuseWideText(path, text) {
+  const at = text.search(/[^\0-\xff]/)
+  if (at < 0) return
+  throw new Error(
+    `${path}: write ${text[at]} as an escape, it stands in ${text.slice(Math.max(0, at - 40), at + 20)}`,
+  )
 }
 
 /**

@@ -8,6 +8,6 @@ export function foldCase(text: string): string {
   if (/^[ -~]*$/.test(text)) return text.toLowerCase()
   return text
     .normalize('NFC')
-    .replace(/[^ı]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ'))
+    .replace(/[^\u0131]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ'))
     .normalize('NFC')
 }

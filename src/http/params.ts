@@ -66,7 +66,7 @@ function isInteger(text: string): boolean {
 export function integerParam(options: IntegerParamOptions = {}): TextField<number> {
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = options
   const read = (text: string | typeof UNDECODABLE, loc: IssueLocation): number | ValidationIssue => {
-    if (text === UNDECODABLE || !isInteger(text)) return new ValidationIssue(loc, 'integer-text')
+    if (typeof text !== 'string' || !isInteger(text)) return new ValidationIssue(loc, 'integer-text')
     const value = Number(text)
     if (value < minimum) return new ValidationIssue(loc, 'at-least', minimum)
     if (value > maximum) return new ValidationIssue(loc, 'at-most', maximum)

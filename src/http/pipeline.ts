@@ -1,4 +1,6 @@
 /** What the routes of one server have in common. */
+// The global of this name is a getter, which costs each call more than the clock does.
+import { performance } from 'node:perf_hooks'
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { CallerAuthority } from '../base/principal.js'

@@ -18,6 +18,9 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.freeze({
 
 /** Heads with lists of headers that many answers share, by status. */
 const knownHeads = new WeakMap<HeaderList, Map<number, Uint8Array>>()
+/** The one that was asked for last: answers of a kind follow each other. */
+let lastKnown: { readonly headers: HeaderList; readonly status: number; readonly head: Uint8Array } | null =
+  null
 
 /**
  * Status line and the reply's own headers, in one call of native code: what it takes for the status it writes as it is.
@@ -29,6 +32,8 @@ export function writeHead(res: HttpResponse, { status, headers }: Reply): void {
 
 /** Null where the headers are of one answer: a list for many is a frozen one. */
 function knownHead(status: number, headers: HeaderList): Uint8Array | null {
+  if (lastKnown !== null && lastKnown.headers === headers && lastKnown.status === status)
+    return lastKnown.head
   let heads = knownHeads.get(headers)
   if (heads === undefined) {
     if (!Object.isFrozen(headers)) return null
@@ -40,6 +45,7 @@ function knownHead(status: number, headers: HeaderList): Uint8Array | null {
     head = Buffer.from(headText(status, headers))
     heads.set(status, head)
   }
+  lastKnown = { headers, status, head }
   return head
 }
 

@@ -1,6 +1,6 @@
 /** What is copied of a request on the native server. */
 import { newRequestId } from '../base/ids.js'
-import { LinkedNode } from '../base/linked-list.js'
+import type { Linked } from '../base/linked-list.js'
 import type { ConnectionEnd } from './framing.js'
 
 const NO_FIELDS: readonly string[] = []
@@ -10,7 +10,11 @@ export const NO_BYTES = new Uint8Array(0)
  * The part of an `HttpCall` that does not depend on how it is answered. `uws.ts` copies it from the native request,
  * because that one dies when its callback returns (rule 1).
  */
-export abstract class CopiedRequest extends LinkedNode {
+export abstract class CopiedRequest implements Linked {
+  // Not of a base class: each further constructor costs a call as much as one of native code.
+  list: object | null = null
+  previous: this | null = null
+  next: this | null = null
   query = ''
   /** Lines of `X-Forwarded-For`, each behind a comma, where the route reads an address. */
   forwardedFor = ''
@@ -27,9 +31,7 @@ export abstract class CopiedRequest extends LinkedNode {
   connectionEnd: ConnectionEnd = 'none'
   #id = ''
 
-  constructor(readonly arrivedAt: number) {
-    super()
-  }
+  constructor(readonly arrivedAt: number) {}
 
   param(index: number): string {
     return index === 0 ? this.firstParam : this.secondParam

@@ -20,6 +20,8 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
 export class FramingGuard {
   readonly #behindStrictProxy: boolean
+  /** The last one that was sound: nearly all callers name the same, and to compare costs less than to look through. */
+  #soundHost = ''
   #hosts = 0
   #types = 0
   #credentials = 0

@@ -4,6 +4,8 @@
  * kept.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+// The global of this name is a getter, which costs each call more than the clock does.
+import { performance } from 'node:perf_hooks'
 import type { TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import { namesByLength } from '../base/names-by-length.js'

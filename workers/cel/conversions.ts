@@ -135,8 +135,8 @@ const UNIT_NANOS: Readonly<Record<string, bigint>> = {
   μs: 1_000n,
   ns: 1n,
 }
-const DURATION = /^([+-]?)(?:0|((?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+))$/
-const DURATION_PART = /([0-9]*)\.?([0-9]*)(ns|us|µs|μs|ms|s|m|h)/g
+const DURATION = /^([+-]?)(?:0|((?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|\u03bcs|ms|s|m|h))+))$/
+const DURATION_PART = /([0-9]*)\.?([0-9]*)(ns|us|µs|\u03bcs|ms|s|m|h)/g
 
 export function durationOfNanos(nanos: bigint): Duration {
   if (nanos < MIN_INT || nanos > MAX_INT) throw OUT_OF_RANGE

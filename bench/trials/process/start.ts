@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
+import { cpuMs, proportionalBytes, residentBytes } from '../../harness/machine/proc.js'
 import { atMost, figure, over, playRounds, type Trial, type TrialContext } from '../trial.js'
 
 /** What is done once a server listens, and the first collection after it, is over by then. */
@@ -15,9 +15,10 @@ async function startOnce({ staging }: TrialContext) {
   const supervisorCpuMs = cpuMs([server.pid])
   await sleep(IDLE_MS)
   const idle = residentBytes(workers) / workers.length
+  const idleShare = proportionalBytes(workers) / workers.length
   const supervisor = residentBytes([server.pid])
   await server.stop()
-  return { wallMs, readyCpuMs, supervisorCpuMs, idle, supervisor }
+  return { wallMs, readyCpuMs, supervisorCpuMs, idle, idleShare, supervisor }
 }
 
 export const start: Trial = {
@@ -39,6 +40,7 @@ export const start: Trial = {
         atMost('resident memory of an idle worker', median('idle') / 1e6, 90, 'MB'),
       ],
       figures: [
+        figure('its share of it, where pages are shared (Pss)', median('idleShare') / 1e6, 'MB'),
         figure('slowest start', max('wallMs'), 'ms'),
         figure('CPU of the supervisor until then', median('supervisorCpuMs'), 'ms'),
         figure('resident memory of the supervisor', median('supervisor') / MIB, 'MiB'),

@@ -136,7 +136,7 @@ class FaultyRouteCalls {
   #timingHeaders(call: HttpCall): readonly (readonly [string, string])[] {
     return [
       ['Server-Timing', this.#serverTiming(call)],
-      ['X-Lab-Seq', String(this.#registry.recorder.ring.count)],
+      ['X-Lab-Seq', String(this.#registry.recorder.arrivals)],
     ]
   }
 

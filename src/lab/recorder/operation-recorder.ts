@@ -1,6 +1,7 @@
 import type { RareMeasure } from '../worker-snapshots.js'
 import { ArrivalFigures, ArrivalProcess } from './arrival-process.js'
 import type { ArrivalRing } from './arrival-ring.js'
+import type { CallLog } from './call-log.js'
 import { OperationWindow, type RecordingWindow } from './recording-window.js'
 import { OperationSeries, type StepSeries } from './step-series.js'
 
@@ -10,6 +11,8 @@ export interface RecorderClock {
   readonly nextEdge: number
   /** Does what is due at or before `at`. */
   advanceTo(at: number): void
+  /** What is not counted yet. */
+  readonly log: CallLog
   /** All operations together. */
   readonly total: ArrivalProcess
   readonly ring: ArrivalRing
@@ -21,11 +24,12 @@ export interface RecorderClock {
 }
 
 /**
- * Records one operation. Costs two readings of typed arrays more than counting: no allocation per call, no clock of
- * its own. A call belongs to the window in which it arrived, for all its counters, also when it ends much later.
+ * Records one operation: no allocation per call, no clock of its own. What happens to calls goes into the log that all
+ * operations share, and is counted from there. A call belongs to the window in which it arrived, for all its counters, also when it ends much later.
  */
 export class OperationRecorder {
   readonly name: string
+  readonly #number: number
   readonly #recorder: RecorderClock
   readonly #steps: StepSeries
   readonly #process: ArrivalProcess
@@ -33,8 +37,10 @@ export class OperationRecorder {
   #window: OperationWindow | null = null
   #series: OperationSeries | null = null
 
-  constructor(name: string, recorder: RecorderClock, now: number) {
+  /** @param number by which the log knows it */
+  constructor(name: string, number: number, recorder: RecorderClock, now: number) {
     this.name = name
+    this.#number = number
     this.#recorder = recorder
     this.#steps = recorder.steps
     this.#process = new ArrivalProcess(now, new ArrivalFigures())
@@ -42,6 +48,26 @@ export class OperationRecorder {
 
   /** @param at `performance.now()` when the call was parsed */
   recordArrival(at: number): void {
+    const { log, nextEdge } = this.#recorder
+    log.addArrival(this.#number, at)
+    if (at >= nextEdge) log.read()
+  }
+
+  recordSettled(
+    serviceMs: number,
+    status: number,
+    bytesIn: number,
+    bytesOut: number,
+    aborted: boolean,
+    arrivedAt: number,
+  ): void {
+    const { log, nextEdge } = this.#recorder
+    log.addSettled(this.#number, serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt)
+    if (arrivedAt + serviceMs >= nextEdge) log.read()
+  }
+
+  /** What the log says of an arrival. */
+  countArrival(at: number): void {
     const recorder = this.#recorder
     if (at >= recorder.nextEdge) recorder.advanceTo(at)
     recorder.total.recordArrival(at)
@@ -60,7 +86,8 @@ export class OperationRecorder {
     if (all > steps.inFlightMax[slot]!) steps.inFlightMax[slot] = all
   }
 
-  recordSettled(
+  /** What the log says of an end. */
+  countSettled(
     serviceMs: number,
     status: number,
     bytesIn: number,
@@ -89,15 +116,15 @@ export class OperationRecorder {
 
   /** A measure in milliseconds of a call that arrived then. */
   recordDuration(arrivedAt: number, what: RareMeasure, ms: number): void {
-    this.#windowOf(arrivedAt)?.histogramOf(what).record(ms)
+    this.#currentWindowOf(arrivedAt)?.histogramOf(what).record(ms)
   }
 
   recordCount(arrivedAt: number, what: RareMeasure, n: number): void {
-    this.#windowOf(arrivedAt)?.histogramOf(what).recordCount(n)
+    this.#currentWindowOf(arrivedAt)?.histogramOf(what).recordCount(n)
   }
 
   recordFault(arrivedAt: number, kind: string): void {
-    this.#windowOf(arrivedAt)?.recordFault(kind)
+    this.#currentWindowOf(arrivedAt)?.recordFault(kind)
   }
 
   get series(): OperationSeries | null {
@@ -126,6 +153,12 @@ export class OperationRecorder {
     this.#recorder.window.operations.set(this.name, window)
     this.#window = window
     return window
+  }
+
+  /** As `#windowOf`, once the arrival itself has been counted. */
+  #currentWindowOf(arrivedAt: number): OperationWindow | null {
+    this.#recorder.log.read()
+    return this.#windowOf(arrivedAt)
   }
 
   /** Null when that window has been forgotten. */

@@ -8,6 +8,7 @@ import type {
 } from '../worker-snapshots.js'
 import { ArrivalProcess } from './arrival-process.js'
 import { ArrivalRing } from './arrival-ring.js'
+import { CallLog, type CallLogReader } from './call-log.js'
 import { ConnectionCount } from './connection-count.js'
 import { OperationRecorder, type RecorderClock } from './operation-recorder.js'
 import { RecordingWindow, type WindowPosition } from './recording-window.js'
@@ -45,10 +46,11 @@ interface ScheduledAction {
  * Time comes in with the calls, so that a call is never counted on the wrong side of an edge that its own time has
  * passed; `catchUp` brings it up to date while nothing arrives.
  */
-export class LabRecorder implements RecorderClock {
+export class LabRecorder implements RecorderClock, CallLogReader {
   readonly total: ArrivalProcess
   readonly stalls: StallLog
   readonly ring = new ArrivalRing()
+  readonly log = new CallLog(this)
   readonly steps: StepSeries
   nextEdge: number
   window: RecordingWindow
@@ -60,6 +62,8 @@ export class LabRecorder implements RecorderClock {
   lastLag = 0
   readonly #options: LabRecorderOptions
   readonly #operations = new Map<string, OperationRecorder>()
+  /** The same, by their numbers. */
+  readonly #numbered: OperationRecorder[] = []
   readonly #connections: ConnectionCount
   /** In the order of their times. */
   readonly #scheduled: ScheduledAction[] = []
@@ -77,7 +81,7 @@ export class LabRecorder implements RecorderClock {
     this.steps = new StepSeries(now + options.toMonotonic, cpu)
     this.nextEdge = this.#stepEnd
     this.stalls = new StallLog({
-      arrivals: () => this.ring.count,
+      arrivals: () => this.arrivals,
       connections: () => this.#connections.open,
       schedule: (time, act) => this.schedule(time, act),
     })
@@ -87,10 +91,33 @@ export class LabRecorder implements RecorderClock {
   operation(name: string): OperationRecorder {
     let recorder = this.#operations.get(name)
     if (recorder === undefined) {
-      recorder = new OperationRecorder(name, this, this.#options.now())
+      recorder = new OperationRecorder(name, this.#numbered.length, this, this.#options.now())
       this.#operations.set(name, recorder)
+      this.#numbered.push(recorder)
     }
     return recorder
+  }
+
+  onArrival(operation: number, at: number): void {
+    this.#numbered[operation]!.countArrival(at)
+  }
+
+  onSettled(
+    operation: number,
+    serviceMs: number,
+    status: number,
+    bytesIn: number,
+    bytesOut: number,
+    aborted: boolean,
+    arrivedAt: number,
+  ): void {
+    this.#numbered[operation]!.countSettled(serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt)
+  }
+
+  /** All arrivals since the start. */
+  get arrivals(): number {
+    this.log.read()
+    return this.ring.count
   }
 
   /** A connection was opened (1) or closed (-1). */
@@ -105,6 +132,7 @@ export class LabRecorder implements RecorderClock {
 
   /** The event loop was late by so many milliseconds. */
   recordLag(ms: number, now: number): void {
+    this.log.read()
     this.lastLag = Math.max(0, ms)
     if (now >= this.nextEdge) this.advanceTo(now)
     this.window.lag.record(ms)
@@ -114,6 +142,7 @@ export class LabRecorder implements RecorderClock {
 
   /** Does `act` when the clock passes `time`, before anything else of that moment is counted. */
   schedule(time: number, act: () => void): void {
+    this.log.read()
     const later = this.#scheduled.findIndex((other) => other.time > time)
     this.#scheduled.splice(later < 0 ? this.#scheduled.length : later, 0, { time, act })
     this.#setEdge()
@@ -195,12 +224,14 @@ export class LabRecorder implements RecorderClock {
 
   /** The moments of all arrivals of a stretch of time on the shared clock; null when too many came since. */
   arrivalTimes(fromMs: number, toMs: number): ArrivalTimes | null {
+    this.log.read()
     const { toMonotonic } = this.#options
     return this.ring.between(fromMs - toMonotonic, toMs - toMonotonic, toMonotonic)
   }
 
   /** Catches up with the clock, and tells it. */
   catchUp(): number {
+    this.log.read()
     const now = this.#options.now()
     if (now >= this.nextEdge) this.advanceTo(now)
     return now

@@ -109,7 +109,7 @@ interface TextPassage {
 // A text may come from anybody, in a crafted recording: each pattern takes a time in proportion to its length.
 const WORD = /\S+/g
 /** Up to a stop that a blank follows, with any closing quotes, or to the end. */
-const SENTENCE = /\S[\s\S]*?(?:[.!?…]{1,4}["'”’)\]]{0,4}(?=\s|$)|[。！？]+|$)/g
+const SENTENCE = /\S[\s\S]*?(?:[.!?\u2026]{1,4}["'\u201d\u2019)\]]{0,4}(?=\s|$)|[\u3002\uff01\uff1f]+|$)/g
 /** A word without what stands around it. */
 const BARE_WORD = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su
 
@@ -150,7 +150,7 @@ const ENTITIES: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['email', /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g],
   ['url', /\bhttps?:\/\/[^\s"'<>]+/g],
   ['date', /\b\d{4}-\d{2}-\d{2}\b/g],
-  ['money', /[$€£]\d+(?:[.,]\d+)*/g],
+  ['money', /[$\u20ac£]\d+(?:[.,]\d+)*/g],
   ['number', /\b\d+(?:[.,]\d+)*\b/g],
 ]
 

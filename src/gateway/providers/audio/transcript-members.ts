@@ -114,7 +114,8 @@ export const SEGMENT_FIGURES = {
   no_speech_prob: 0,
 }
 
-const SENTENCE_END = /[.!?。！？؟।…]["'”’)\]]*$/
+/** Full stops, marks and ellipses of several scripts, with closing quotes. */
+const SENTENCE_END = /[.!?\u3002\uff01\uff1f\u061f\u0964\u2026]["'\u201d\u2019)\]]*$/
 
 /**
  * The sentences of a transcript whose service gives words alone, with the times of their words: one ends behind its

@@ -36,6 +36,7 @@ export function createLmdbItemStore(
   const writer = createItemWriter(env, tables, unixSeconds, limits)
   /** Reused by every list: its bytes are only promised for the turn they were asked in. */
   const listed = new JsonArrayWriter()
+  const slicer = new PageSlicer()
 
   /** As `read`, without giving the snapshot back. */
   const readRow = (id: number): Uint8Array | null => {
@@ -45,7 +46,7 @@ export function createLmdbItemStore(
     if (page === undefined) return null
     const slot = index % JSON_PAGE.slots
     const start = rowStart(JSON_PAGE, page, slot)
-    return start < 0 ? null : sliceOfPage(page, start, rowEnd(JSON_PAGE, page, slot))
+    return start < 0 ? null : slicer.slice(page, start, rowEnd(JSON_PAGE, page, slot))
   }
 
   /** Takes rows from the first page on, until a page is empty; returns where to go on, or LIST_COMPLETE. */
@@ -118,6 +119,25 @@ export function createLmdbItemStore(
 
 function sliceOfPage(page: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(page.buffer, page.byteOffset + start, end - start)
+}
+
+/**
+ * As `sliceOfPage`, remembering where the bytes of the last page lie: LMDB lends the same ones again and again, as an
+ * object whose shape the engine has to look up for each of its members.
+ */
+class PageSlicer {
+  #page: Uint8Array = new Uint8Array(0)
+  #buffer = this.#page.buffer
+  #offset = 0
+
+  slice(page: Uint8Array, start: number, end: number): Uint8Array {
+    if (page !== this.#page) {
+      this.#page = page
+      this.#buffer = page.buffer
+      this.#offset = page.byteOffset
+    }
+    return new Uint8Array(this.#buffer, this.#offset + start, end - start)
+  }
 }
 
 /** Appends up to `want` rows after the first `skip`, as one piece of bytes; returns how many. */
