@@ -190,6 +190,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
     ['lab'],
   ),
+  doctor: {
+    about: 'look at the machine, the settings and whom they name, and say what to do',
+    run: async (args) => {
+      const { doctorCommand } = await import('./cli/doctor.js')
+      const code = await doctorCommand(args, loadCheckedConfig, writeFully)
+      // What did not answer in time may still be under way, and would keep the process.
+      process.exit(code)
+    },
+  },
   'config-schema': plainCommand(
     'config-schema',
     'print the JSON Schema of the configuration file',

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { listeningUrl } from '../base/host-port.js'
 import { loadConfig } from '../compose/configuration.js'
 import { type Config, InvalidConfigError } from '../config/config.js'
+import { listProviderModels, type ModelListing } from '../doctor/model-listing.js'
 import {
   type CommandOutput,
   failCommand,
@@ -15,7 +16,6 @@ import {
   runCommand,
   sanitizeForTerminal,
 } from './command.js'
-import { listProviderModels, type ModelListing } from './init/model-listing.js'
 import { callerModelId, configurationText } from './init/written-file.js'
 
 const INIT_USAGE = `usage: sluice init [options]
@@ -219,7 +219,9 @@ class Conversation {
   }
 
   /** Names as the provider knows them, at least one. */
-  async chooseModels({ ids, problem }: ModelListing): Promise<readonly string[]> {
+  async chooseModels({ ids, problem: reason }: ModelListing): Promise<readonly string[]> {
+    const problem =
+      reason === null ? null : `the models of the provider are not known: ${sanitizeForTerminal(reason)}`
     const told = problem === null ? `the provider has ${shortList(ids)}` : problem
     if (this.#terminal === null) return failUsage(`without a terminal --model is needed: ${told}`)
     if (problem === null) {

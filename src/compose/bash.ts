@@ -103,6 +103,16 @@ function openLocal(context: BashContext, config: BashConfig): OpenedSandbox {
   }
 }
 
+/** What this machine lacks for a sandbox of its own, a sentence each. Takes as long as one takes to start. */
+export async function missingForLocalSandbox(
+  context: Pick<BashContext, 'config' | 'clock'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { missingForSandbox } = await import('../gateway/tools/bash/local/start-check.js')
+  const options = localOptions(context, context.config.gateway.tools.bash)
+  return missingForSandbox({ ...options, hidden: [context.config.dataDir], signal })
+}
+
 async function loadLocal(
   { config, log }: BashContext,
   options: LocalSandboxOptions,
@@ -119,7 +129,10 @@ async function loadLocal(
   return new LocalSandbox(options)
 }
 
-function localOptions({ config, clock }: BashContext, bash: BashConfig): LocalSandboxOptions {
+function localOptions(
+  { config, clock }: Pick<BashContext, 'config' | 'clock'>,
+  bash: BashConfig,
+): LocalSandboxOptions {
   const diskBytes = bash.diskMib * MIB
   return {
     folder: join(config.dataDir, 'sandbox'),

@@ -17,6 +17,8 @@ export interface FleetSchema {
 export interface FleetAccess {
   readonly schema: FleetSchema
   readonly view: FleetView
+  /** Unix time in milliseconds, as the database has it. */
+  clock(): Promise<number>
   /** Takes a machine off the list and voids its leases. What it was when nothing was done: no machine, or a live one. */
   forget(machine: string): Promise<'forgotten' | 'unknown' | 'live'>
 }
@@ -59,9 +61,11 @@ export function withFleet<T>(
     const { migrate, readSchemaState } = await import('../store/postgres/migrate.js')
     const { createFleetView } = await import('../store/postgres/fleet-view.js')
     const { createMembership } = await import('../store/postgres/membership.js')
+    const { readServerClock } = await import('../store/postgres/server-clock.js')
     return run({
       schema: { read: () => readSchemaState(database), migrate: () => migrate(database) },
       view: createFleetView(database),
+      clock: () => readServerClock(database),
       forget: (machine) => createMembership(database).forget(machine),
     })
   })

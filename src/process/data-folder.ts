@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../base/log.js'
+import { fileSystemOf } from './file-system.js'
 import { lockFolder } from './folder-lock.js'
 import { checkStore, dropDamagedReplica } from './store-check.js'
 import { restrictStoreAccess } from './store-privacy.js'
@@ -17,6 +18,9 @@ export async function takeDataFolder(dataDir: string, log: Log): Promise<{ reado
   const { closed, open } = restrictStoreAccess(dataDir)
   if (closed > 0) log.warn({ closed }, 'took the store from the reach of other users of this machine')
   if (open.length > 0) log.warn({ open }, 'other users of this machine may reach the store')
+  const { name, trait } = fileSystemOf(dataDir)
+  if (trait === 'network')
+    log.warn({ fileSystem: name }, 'the data folder lies on a network: its databases may be damaged')
   const hadStore = existsSync(join(dataDir, 'data.mdb'))
   await checkStore(dataDir, lock.wasKilled, log)
   await dropDamagedReplica(dataDir, log)

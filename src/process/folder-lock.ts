@@ -38,6 +38,12 @@ function makeFolders(path: string): void {
   }
 }
 
+/** Id of the process whose server works in the folder; null where none does. Changes nothing. */
+export function folderHolder(dataDir: string): number | null {
+  const holder = readHolder(join(dataDir, LOCK))
+  return holder !== null && isProcessAlive(holder) ? Number(holder.split('.')[0]) : null
+}
+
 function takeLock(dataDir: string, path: string): FolderLock {
   const own = ownProcessIdentity()
   let wasKilled = false

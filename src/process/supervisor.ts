@@ -2,12 +2,12 @@
  * The primary process: proves the port free, starts the workers, gathers their snapshots, and turns signals into a
  * drain. It keeps the limits that workers share and writes the ledger; calls of the API are served by workers alone.
  */
-import { availableParallelism } from 'node:os'
 import { systemClock } from '../base/clock.js'
 import { listeningUrl } from '../base/host-port.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
+import { usableCores } from './cgroup.js'
 import { ConfigRollout } from './config-rollout.js'
 import { takeDataFolder } from './data-folder.js'
 import { connectionBudget } from './descriptors.js'
@@ -90,7 +90,7 @@ export class Supervisor {
       this.#setOpened = resolve
     })
     const { log, reread } = ports
-    const cores = availableParallelism()
+    const cores = usableCores()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
     this.#slots = new WorkerSlots(workers, {

@@ -87,7 +87,8 @@ export function reasonOf(error: unknown, build: Pick<Build, 'glibc'>, glibc: str
   return `cannot be loaded (${text.split('\n').at(-1)})`
 }
 
-function glibcVersion(): string | null {
+/** Of the running process; null on a system with another C library. */
+export function glibcVersion(): string | null {
   const report = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } }
   return report.header.glibcVersionRuntime ?? null
 }

@@ -375,9 +375,15 @@ export const FOLDERS: readonly FolderRule[] = [
      src/transport/native-server.ts`,
   ),
   rule(
+    'src/doctor/',
+    'what a server needs of its machine and its neighbours, looked at without changing anything',
+    `src/base/ src/config/ src/compose/ src/process/ src/transport/native-server.ts
+     type:src/gateway/catalog/configuration.ts`,
+  ),
+  rule(
     'src/cli/',
     'one file per word of the command line',
-    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts type:src/store/fleet-view.ts
+    `src/base/ src/doctor/ type:src/store/account-store.ts src/store/federation-store.ts type:src/store/fleet-view.ts
      src/store/fleet-failures.ts type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
      type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
      src/http/dialects/ src/inference-http/ type:src/features/generation/

@@ -1,16 +1,19 @@
-/** Which models a provider has, as it tells itself. */
-import { sanitizeForTerminal } from '../command.js'
+/** Which models a provider has, as it tells itself: a question that costs nothing. */
 
 export interface ModelListing {
   /** As the provider names them, in the order of the alphabet. */
   readonly ids: readonly string[]
-  /** Why there are none to choose from; null when there are. */
+  /** Why there are none to choose from, in words that may hold some of the provider's; null when there are. */
   readonly problem: string | null
+  /** Of its answer; null where there was none. */
+  readonly status: number | null
 }
 
 interface ListedServer {
   readonly kind: 'openai' | 'anthropic'
   readonly baseUrl: string
+  /** Further fixed fields of requests. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 const TIMEOUT_MS = 10_000
@@ -23,32 +26,38 @@ const MOST_ID_CHARS = 200
  * @param key `''` for one that is not known, null where none is needed
  */
 export async function listProviderModels(server: ListedServer, key: string | null): Promise<ModelListing> {
-  if (key === '') return failed('its variable is not set, so the provider was not asked')
+  if (key === '') return failed('its variable is not set, so the provider was not asked', null)
+  let status: number | null = null
   try {
     // A redirect could lead the key elsewhere.
-    const options = { headers: credentialFields(server, key), redirect: 'error' as const }
+    const options = { headers: requestFields(server, key), redirect: 'error' as const }
     const response = await fetch(listUrl(server), { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) })
+    status = response.status
     const text = await readBounded(response)
-    if (!response.ok) return failed(`it answered ${response.status}`)
+    if (!response.ok) return failed(`it answered ${status}`, status)
     const ids = readIds(text)
-    return ids.length > 0 ? { ids, problem: null } : failed('its answer names none')
+    return ids.length > 0 ? { ids, problem: null, status } : failed('its answer names none', status)
   } catch (error) {
     const { cause, message } = error as Error
-    return failed(sanitizeForTerminal(cause instanceof Error ? cause.message || message : message))
+    const reason = cause instanceof Error ? cause.message || message : message
+    // A key that no header can hold is quoted by whoever refuses it.
+    return failed(key === null ? reason : reason.replaceAll(key, '(the key)'), status)
   }
 }
 
-function failed(reason: string): ModelListing {
-  return { ids: [], problem: `the models of the provider are not known: ${reason}` }
+function failed(problem: string, status: number | null): ModelListing {
+  return { ids: [], problem, status }
 }
 
 function listUrl({ kind, baseUrl }: ListedServer): string {
   return kind === 'anthropic' ? `${baseUrl}/v1/models?limit=1000` : `${baseUrl}/models`
 }
 
-function credentialFields({ kind }: ListedServer, key: string | null): Record<string, string> {
-  if (kind === 'anthropic') return { 'anthropic-version': '2023-06-01', ...(key && { 'x-api-key': key }) }
-  return key === null ? {} : { authorization: `Bearer ${key}` }
+function requestFields({ kind, headers }: ListedServer, key: string | null): Record<string, string> {
+  if (kind === 'anthropic') {
+    return { ...headers, 'anthropic-version': '2023-06-01', ...(key && { 'x-api-key': key }) }
+  }
+  return { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) }
 }
 
 async function readBounded(response: Response): Promise<string> {
