@@ -15,6 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync } from 'node:zlib'
+import { licenceTexts, packagesOf } from './licences.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUT = 'dist'
@@ -94,6 +95,7 @@ export async function build(modules) {
       entryPoints: [program],
       bundle: true,
       splitting: true,
+      metafile: true,
       minifyWhitespace: true,
       minifySyntax: true,
       plugins: [replaceFiles],
@@ -108,7 +110,10 @@ export async function build(modules) {
   const programs = await Promise.all(PROGRAMS.map(bundleProgram))
   const others = SOURCES.flatMap(sourcesIn).filter((path) => !PROGRAMS.includes(path))
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
-  writeConsole(await bundleConsole(esbuild))
+  const page = await bundleConsole(esbuild)
+  writeConsole(page)
+  const sources = [...programs, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  writeLicences([...sources, ...PAGE_FILES.map((file) => `node_modules/${file}`)])
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   copyStatements()
@@ -249,6 +254,17 @@ function copyStatements() {
   }
 }
 
+/**
+ * What of others is in the build: their licences, and a list for a release.
+ *
+ * @param {readonly string[]} sources
+ */
+function writeLicences(sources) {
+  const packages = packagesOf(sources)
+  writeChanged(join(ROOT, OUT, 'licences.txt'), Buffer.from(licenceTexts(ROOT, packages)))
+  writeChanged(join(ROOT, OUT, 'bundled.json'), Buffer.from(JSON.stringify(packages)))
+}
+
 function copyPageFiles() {
   for (const path of PAGE_FILES) {
     writeChanged(join(ROOT, OUT, 'pages', basename(path)), readFileSync(join(ROOT, 'node_modules', path)))
@@ -294,6 +310,8 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
     // npm ci --omit=dev, to serve what was built elsewhere.
     if (isMissing && (argv.includes('--prepare') || existsSync(join(ROOT, OUT, 'src/main.js')))) return
     if (isMissing) console.error('the build needs esbuild, which npm ci installs without --omit=dev')
+    // What is wrong with a source esbuild has told itself.
+    else if (error.errors === undefined) console.error(error)
     process.exitCode = 1
   })
 }

@@ -36,7 +36,7 @@ const OLDER: Build = {
   version: 'uws-pack 20.0.8',
   glibc: '2.27',
   load: () => import('uWebSockets.js'),
-  remedy: 'run Node 20 or 22, or Node 24 where glibc is 2.38 or later',
+  remedy: 'run Node 22, or Node 24 where glibc is 2.38 or later (Debian 13, Ubuntu 24.04)',
 }
 
 const NEWER: Build = {
@@ -46,7 +46,7 @@ const NEWER: Build = {
   // Not imported: on Node 20 an import of a CommonJS module that throws also leaves a rejection that nobody can catch.
   load: async () => createRequire(import.meta.url)('@btc-vision/uwebsockets.js') as NativeModule,
   remedy:
-    'run Node 20 or 22 without SLUICE_NATIVE, or Node 20, 22 or 24 where glibc is 2.38 or later (Debian 13, Ubuntu 24.04)',
+    'run Node 22 without SLUICE_NATIVE, or Node 22 or 24 where glibc is 2.38 or later (Debian 13, Ubuntu 24.04)',
 }
 
 /** From this version on the older build has no binary. */

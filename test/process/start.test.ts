@@ -111,7 +111,7 @@ test('a native server that cannot be had is a bad setting: one sentence, before 
   t.equal(server.stdout, '', 'no key was made')
   t.match(
     server.stderr,
-    /^sluice: the native server \(@btc-vision\/uwebsockets\.js [\d.]+\) is not installed, which npm ci without --omit=optional does: run Node 20 or 22 without SLUICE_NATIVE, or [^\n]*\n$/,
+    /^sluice: the native server \(@btc-vision\/uwebsockets\.js [\d.]+\) is not installed, which npm ci without --omit=optional does: run Node 22 without SLUICE_NATIVE, or [^\n]*\n$/,
   )
 })
 

@@ -1,6 +1,6 @@
-/** What `npm pack` gives, as somebody has it who installed it into an empty folder with scripts off. */
+/** What a release holds, and its package as somebody has it who installed it into an empty folder with scripts off. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tap, { test } from 'tap'
@@ -14,25 +14,26 @@ import { API_KEY, MANAGEMENT_KEY, runSluice, ServerProcess } from '../support/se
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MIB = 2 ** 20
 const MODEL = 'sim/instant'
+/** With `newer` on Node 20 and 22 as well: which build of the native server is tried. */
+const NATIVE = process.env.SLUICE_NATIVE ?? 'auto'
 
-const folder = tempFolder(tap)
-const packed = pack()
-const installed = install()
-
-interface Packed {
-  readonly filename: string
-  readonly size: number
-  readonly files: readonly { readonly path: string }[]
+const { isKnownLicence } = (await import(join(ROOT, '.tools/licences.js'))) as {
+  isKnownLicence(expression: string): boolean
 }
 
-/** Of what the build before this test has made. */
-function pack(): Packed {
-  const options = ['pack', '--ignore-scripts', '--offline', '--json', '--pack-destination', folder]
+const folder = tempFolder(tap)
+const files = release().map((path) => path.replace('package/', ''))
+const installed = install()
+
+/** A release of this tree: what is built from it twice is the same. */
+function release(): readonly string[] {
+  const args = ['.tools/release.js', folder, '--draft', '--installed']
   // Npm writes a cache and logs below HOME otherwise.
-  const env = { PATH: process.env.PATH, HOME: folder, npm_config_update_notifier: 'false' }
-  const { stdout, stderr, status } = spawnSync('npm', options, { cwd: ROOT, env, encoding: 'utf8' })
+  const env = { PATH: process.env.PATH, HOME: folder }
+  const { stderr, status } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
-  return JSON.parse(stdout)[0]
+  const archive = join(folder, 'sluice-0.1.0.tgz')
+  return spawnSync('tar', ['-tzf', archive], { encoding: 'utf8' }).stdout.trim().split('\n')
 }
 
 /** The folder of the package, with what it depends on, and nothing else, beside it. */
@@ -40,7 +41,7 @@ function install(): string {
   const modules = join(folder, 'empty', 'node_modules')
   const own = join(modules, 'sluice')
   mkdirSync(own, { recursive: true })
-  const archive = join(folder, packed.filename)
+  const archive = join(folder, 'sluice-0.1.0.tgz')
   const { status } = spawnSync('tar', ['-xzf', archive, '-C', own, '--strip-components=1'])
   if (status !== 0) throw new Error('tar cannot read the package')
   const { dependencies, optionalDependencies } = manifest(own)
@@ -56,18 +57,55 @@ function manifest(of: string) {
 }
 
 test('the package is small, holds programs and no sources or tests, and no script runs when it is installed', async (t) => {
-  t.ok(packed.size < 3 * MIB, `${packed.size} bytes`)
-  const paths = packed.files.map(({ path }) => path)
+  const { size } = statSync(join(folder, 'sluice-0.1.0.tgz'))
+  t.ok(size < 3 * MIB, `${size} bytes`)
   t.same(
-    paths.filter((path) => !/^(dist\/.*\.(js|sql|css|json|br)|[A-Z]+(\.md)?|package\.json)$/.test(path)),
+    files.filter((path) => !/^(dist\/.*\.(js|sql|css|json|br)|[A-Z]+(\.md)?|package\.json)$/.test(path)),
     [],
   )
   t.same(
-    paths.filter((path) => /^dist\/(test|bench)|^(src|test)\//.test(path)),
+    files.filter((path) => /^dist\/(test|bench)|^(src|test)\//.test(path)),
     [],
   )
   const { scripts } = manifest(installed)
   for (const name of ['preinstall', 'install', 'postinstall']) t.notOk(name in scripts)
+})
+
+test('a release has checksums, the changes, and a list of all that is bundled or installed, without what only development needs', async (t) => {
+  const { status, stdout } = spawnSync('sha256sum', ['--check', 'SHA256SUMS'], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stdout)
+  t.equal(stdout.match(/: OK$/gm)?.length, 4)
+  t.match(readFileSync(join(folder, 'CHANGES.md'), 'utf8'), /^## \[Unreleased\]\n/)
+  const bill = readFileSync(join(folder, 'sluice.cdx.json'), 'utf8')
+  t.notMatch(bill, 'timestamp')
+  const { bomFormat, components } = JSON.parse(bill) as {
+    readonly bomFormat: string
+    readonly components: readonly {
+      readonly name: string
+      readonly properties: readonly { readonly value: string }[]
+    }[]
+  }
+  t.equal(bomFormat, 'CycloneDX')
+  const how = new Map(components.map(({ name, properties }) => [name, properties[0]?.value]))
+  for (const name of ['zod', 'undici', 'preact', 'echarts']) t.equal(how.get(name), 'bundled', name)
+  for (const name of Object.keys(manifest(ROOT).dependencies)) {
+    if (name !== 'uWebSockets.js') t.equal(how.get(name), 'installed', name)
+  }
+  for (const name of ['tap', 'typescript', 'esbuild']) t.notOk(how.has(name), name)
+})
+
+test('the package carries the licences of what is bundled, and a licence that nobody has read stops a release', async (t) => {
+  const texts = readFileSync(join(installed, 'dist/licences.txt'), 'utf8')
+  for (const name of ['zod', 'undici', 'jose', 'pino', 'preact']) {
+    t.match(texts, new RegExp(`^${name} \\d\\S+ \\(MIT\\)\\n\\n[^]*?Permission is hereby granted`, 'm'), name)
+  }
+  for (const known of ['MIT', '(MIT AND Zlib)', 'GPL-3.0 OR MIT']) t.ok(isKnownLicence(known), known)
+  for (const unknown of ['GPL-3.0', 'MIT AND GPL-3.0', 'not told', 'SEE LICENSE IN X']) {
+    t.notOk(isKnownLicence(unknown), unknown)
+  }
 })
 
 test('from the package: chat, messages, exchange, console, pages, work of the pool, and a drain', async (t) => {
@@ -77,7 +115,13 @@ test('from the package: chat, messages, exchange, console, pages, work of the po
   const program = join(installed, manifest(installed).bin.sluice)
   const server = ServerProcess.start(t, {
     program,
-    env: { PORT: '0', SLUICE_WORKERS: '1', SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on', SLUICE_CONSOLE: 'on' },
+    env: {
+      PORT: '0',
+      SLUICE_WORKERS: '1',
+      SLUICE_NATIVE: NATIVE,
+      SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on',
+      SLUICE_CONSOLE: 'on',
+    },
     command: ['serve'],
   })
   const { url } = await server.ready()

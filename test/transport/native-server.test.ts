@@ -21,7 +21,7 @@ test('the newer build is loaded where it was chosen, or its refusal says why not
   if (typeof outcome === 'string') {
     t.match(
       outcome,
-      /^the native server \(@btc-vision\/uwebsockets\.js [\d.]+\) (needs glibc|has no binary for|is not installed)[^\n]*: run Node 20 or 22 without SLUICE_NATIVE, or [^\n]*$/,
+      /^the native server \(@btc-vision\/uwebsockets\.js [\d.]+\) (needs glibc|has no binary for|is not installed)[^\n]*: run Node 22 without SLUICE_NATIVE, or [^\n]*$/,
     )
   } else t.equal(outcome.build.name, 'newer')
 })
