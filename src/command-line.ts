@@ -199,6 +199,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       process.exit(code)
     },
   },
+  upgrade: {
+    about: 'tell what this release would do to the data folder and database of another one',
+    run: async (args) => {
+      const { upgradeCommand } = await import('./cli/upgrade.js')
+      return upgradeCommand(args, configOrExit, writeFully)
+    },
+  },
   'config-schema': plainCommand(
     'config-schema',
     'print the JSON Schema of the configuration file',

@@ -1,14 +1,8 @@
 /** `sluice doctor`: looks at the machine and the settings, and says what to do. */
 import type { Config } from '../config/config.js'
 import { examine } from '../doctor/examine.js'
-import type { Finding } from '../doctor/finding.js'
-import {
-  type CommandOutput,
-  type PrintOutput,
-  parseCommandArgs,
-  runCommand,
-  sanitizeForTerminal,
-} from './command.js'
+import { type CommandOutput, type PrintOutput, parseCommandArgs, runCommand } from './command.js'
+import { describeFindings } from './findings.js'
 
 const DOCTOR_USAGE = `usage: sluice doctor [--json]
 
@@ -33,16 +27,7 @@ export function doctorCommand(
   return runCommand({ args, usage: DOCTOR_USAGE, print }, async (): Promise<CommandOutput> => {
     const { values } = parseCommandArgs('doctor', args, OPTIONS, false)
     const { findings, isConfigured } = await examine(settings)
-    const isWell = findings.every(({ verdict }) => verdict !== 'fail')
-    const text =
-      values.json === true
-        ? `${JSON.stringify({ ok: isWell, findings }, null, 2)}\n`
-        : findings.map(formatFinding).join('')
-    return { text, code: isWell ? 0 : isConfigured ? 1 : 2 }
+    const told = describeFindings(findings, values.json === true)
+    return isConfigured ? told : { ...told, code: 2 }
   })
-}
-
-function formatFinding({ check, verdict, found, remedy }: Finding): string {
-  const line = `${verdict.padEnd(4)}  ${check.padEnd(14)}  ${found}${remedy === null ? '' : `: ${remedy}`}`
-  return `${sanitizeForTerminal(line)}\n`
 }

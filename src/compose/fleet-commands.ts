@@ -9,7 +9,12 @@ export type FleetCommandSettings = Pick<Config, 'databaseUrl'>
 /** The schema of the database beside that of this release, by the names of their migrations. */
 export interface FleetSchema {
   /** What is there, and what this release would add. */
-  read(): Promise<{ readonly applied: readonly string[]; readonly pending: readonly string[] }>
+  read(): Promise<{
+    readonly applied: readonly string[]
+    readonly pending: readonly string[]
+    /** Whether a release that knows no more than what is applied may start after the pending ones. */
+    readonly hasWayBack: boolean
+  }>
   /** Adds what is missing; resolves with its names. */
   migrate(): Promise<readonly string[]>
 }

@@ -15,7 +15,7 @@ const SANDBOX_MS = 25_000
 /** Settings under which the machine is looked at where those of the operator cannot be read. */
 const DEFAULTS = { workers: 'auto', poolThreads: 'auto', maxConnections: 'auto', native: 'auto' } as const
 
-export interface Examination {
+interface Examination {
   readonly findings: readonly Finding[]
   /** Whether what is set could be read without a fault. */
   readonly isConfigured: boolean

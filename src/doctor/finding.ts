@@ -1,7 +1,7 @@
 /** What a look at the machine and the settings found. */
 
 /** `fail`: a server would not start, or would lose what it is trusted with. `warn`: it serves, worse than it could. */
-export type Verdict = 'ok' | 'warn' | 'fail'
+type Verdict = 'ok' | 'warn' | 'fail'
 
 export interface Finding {
   /** One or two words: what was looked at. */

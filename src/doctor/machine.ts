@@ -23,7 +23,7 @@ const CLOCK_STEP_MS = 50
 /** Earlier than that this was not written. */
 const OLDEST_NOW = Date.UTC(2026, 10, 1)
 
-export type MachineSettings = Pick<Config, 'workers' | 'poolThreads' | 'maxConnections'>
+type MachineSettings = Pick<Config, 'workers' | 'poolThreads' | 'maxConnections'>
 
 /** What the machine says of itself; every member may be replaced in a test. */
 export interface MachineFigures {

@@ -124,18 +124,18 @@ export function judgeSkew(there: number, before: number, after: number): Finding
   return warn('database clock', found, 'let chrony or systemd-timesyncd keep both')
 }
 
-/** The tool `service:bash`: whether this machine can hold its sandboxes, where it has to. */
+const REMOTE = 'images and hardened units need a remote sandbox (tools.bash.url)'
+
+/** The tool `service:bash`: whether this machine can hold its sandboxes, where it has to. One is started to see that. */
 export async function examineSandbox(config: Config, signal: AbortSignal): Promise<Finding> {
   const { enabled, url } = config.gateway.tools.bash
-  if (enabled === true && url !== null) return examineReach('sandbox', url)
-  const missing = await missingForLocalSandbox({ config, clock: systemClock }, signal)
-  return judgeSandbox(enabled === true, missing)
+  if (enabled !== true) return ok('sandbox', `tools.bash is off; for it ${REMOTE}`)
+  if (url !== null) return examineReach('sandbox', url)
+  return judgeSandbox(await missingForLocalSandbox({ config, clock: systemClock }, signal))
 }
 
-export function judgeSandbox(isOn: boolean, missing: readonly string[]): Finding {
-  const needs = missing.join('; ')
-  const remote = 'images and hardened units need a remote sandbox (tools.bash.url)'
-  if (missing.length === 0) return ok('sandbox', `bubblewrap works here${isOn ? '' : '; tools.bash is off'}`)
-  if (!isOn) return ok('sandbox', `tools.bash is off; to turn it on, ${remote}, as here: ${needs}`)
-  return fail('sandbox', `tools.bash is on, and ${needs}`, remote)
+/** @param missing what the machine lacks for a sandbox of its own */
+export function judgeSandbox(missing: readonly string[]): Finding {
+  if (missing.length === 0) return ok('sandbox', 'bubblewrap works here')
+  return fail('sandbox', `tools.bash is on, and ${missing.join('; ')}`, REMOTE)
 }

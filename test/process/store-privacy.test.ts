@@ -39,7 +39,14 @@ test('other users reach nothing of a store, whatever made it: server, workers or
   const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: dataDir }
   const server = await usedServer(t, env)
   t.strictSame(openToOthers(dataDir), [])
-  t.match(readdirSync(dataDir).sort(), ['data.mdb', 'files', 'ledger', 'lock.mdb', 'signing.key'])
+  t.match(readdirSync(dataDir).sort(), [
+    'data.mdb',
+    'files',
+    'format.json',
+    'ledger',
+    'lock.mdb',
+    'signing.key',
+  ])
   t.notMatch(server.stderr, 'other users')
   const { code } = await runSluice(t, ['keys', 'create', '--name', 'x'], { env })
   t.equal(code, 0)

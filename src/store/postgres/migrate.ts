@@ -39,6 +39,8 @@ type AppliedMigration = Omit<Migration, 'sql'>
 interface SchemaState {
   readonly applied: readonly string[]
   readonly pending: readonly string[]
+  /** Whether a release that knows no more than what is applied may start after the pending ones, by their word. */
+  readonly hasWayBack: boolean
 }
 
 /** The oldest release of PostgreSQL that has all we use. */
@@ -99,9 +101,12 @@ export async function readSchemaState(
 ): Promise<SchemaState> {
   await requireUsable(database)
   const applied = (await readAppliedAlone(database)) ?? []
+  const pending = pendingOf(migrations, applied)
+  const newest = applied.at(-1)?.number ?? 0
   return {
     applied: applied.map(({ name }) => name),
-    pending: pendingOf(migrations, applied).map(({ name }) => name),
+    pending: pending.map(({ name }) => name),
+    hasWayBack: pending.every(({ serves }) => serves !== null && serves <= newest),
   }
 }
 
