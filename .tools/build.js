@@ -173,7 +173,7 @@ function writeConsole({ outputFiles, metafile }) {
  * Chunks before those who name them. A server that runs from the build before this one may still load chunks of that
  * one, so they stay until the next change.
  *
- * @param {readonly { readonly path: string, readonly contents: Uint8Array }[]} outputs
+ * @param {readonly { readonly path: string, readonly contents: Uint8Array, readonly text: string }[]} outputs
  */
 function writePrograms(outputs) {
   for (const { path, text } of outputs) if (path.endsWith('.js')) refuseWideText(path, text)

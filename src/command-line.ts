@@ -1,28 +1,11 @@
 /** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
-import { readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { VERSION } from './base/version.js'
 import { failCommand, parseCommandArgs, runCommand, sanitizeForTerminal } from './cli/command.js'
+import { writeFully } from './cli/write-fully.js'
 import type { Config, InvalidConfigError } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
 import type { Supervisor } from './process/supervisor.js'
-
-/**
- * Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. A reader who
- * has gone wants no more; that is no failure of ours.
- */
-function writeFully(fd: 1 | 2, text: string): void {
-  let rest = Buffer.from(text)
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest))
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EPIPE') return
-      // The reader of the pipe is slower than we are.
-      if (code !== 'EAGAIN') throw error
-    }
-  }
-}
 
 /** Rejects with `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
 async function loadCheckedConfig(): Promise<Config> {

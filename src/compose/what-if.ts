@@ -13,7 +13,7 @@ import type { LedgerReader, LedgerScope } from '../store/ledger-store.js'
 import { readGateway } from './configuration.js'
 
 /** A catalogue that is planned with and never called; or what is wrong with the text. */
-export type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readonly string[] }
+type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readonly string[] }
 
 /** Reads the gateway's part of a configuration; credentials that it names need not be there. */
 export function readSupposedCatalog(text: string): SupposedCatalog {
@@ -34,7 +34,7 @@ function environmentFor(content: ConfigFileContent): Readonly<Record<string, str
   return Object.fromEntries([...credentialVariables(content)].map((name) => [name, 'not needed']))
 }
 
-export interface WhatIfQuestion {
+interface WhatIfQuestion {
   readonly catalog: Catalog
   readonly limits: SupposedLimits
   readonly scope: LedgerScope

@@ -12,6 +12,9 @@ export const FORMAT = 1
 export const SERVES = 1
 
 const NAME = 'format.json'
+
+export const folderFormatPath = (dataDir: string): string => join(dataDir, NAME)
+
 /** Of the name of a release. */
 const MOST_CHARS = 64
 
@@ -24,7 +27,7 @@ export interface FolderFormat {
 
 /** Null in a folder without one: it is new, or of a build before there was any. Throws a sentence when it cannot be read. */
 export function readFolderFormat(dataDir: string): FolderFormat | null {
-  const path = join(dataDir, NAME)
+  const path = folderFormatPath(dataDir)
   try {
     return parseFormat(readFileSync(path, 'utf8'))
   } catch (error) {
@@ -52,7 +55,7 @@ export function refusesFormat(found: FolderFormat | null): string | null {
 /** Says that this release has served from the folder. A newer format is left as it is. */
 export function markFormat(dataDir: string, found: FolderFormat | null): void {
   if (found !== null && found.format >= FORMAT) return
-  const path = join(dataDir, NAME)
+  const path = folderFormatPath(dataDir)
   writeFileSync(`${path}.new`, `${JSON.stringify({ format: FORMAT, serves: SERVES, release: VERSION })}\n`, {
     mode: 0o600,
   })

@@ -2,6 +2,7 @@
 import { chmodSync, type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ledgerPaths } from '../ledger/journal/segment-format.js'
+import { folderFormatPath } from './folder-format.js'
 
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
@@ -37,7 +38,7 @@ export function restrictStoreAccess(dataDir: string): AccessRestriction {
   const outcomes = [
     ...folders.map((path) => restrictPath(path, FOLDER_MODE)),
     ...inFiles.map(({ name }) => restrictPath(join(files, name), FOLDER_MODE)),
-    ...databases.map((path) => restrictPath(path, FILE_MODE)),
+    ...[...databases, folderFormatPath(dataDir)].map((path) => restrictPath(path, FILE_MODE)),
     ...inJournals.map(({ name }) => restrictPath(join(journals, name), FILE_MODE)),
   ]
   return {

@@ -32,8 +32,6 @@ export class FramingGuard {
   #codings = 0
   #malformed = false
   #closeAsked: ConnectionEnd = 'none'
-  /** A host that was looked at before: most calls name the same one. */
-  #soundHost = ''
 
   /** `behindStrictProxy`: the operator declares that bodies in chunks come from a proxy that has parsed them. */
   constructor(behindStrictProxy: boolean) {

@@ -1,4 +1,5 @@
 /** `sluice doctor` as operators run it. */
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { examineDatabase } from '../../src/doctor/neighbours.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { fakeProvider } from '../support/providers/fake-provider.js'
 import { mockUpstream } from '../support/providers/mock-upstream.js'
-import { listen } from '../support/servers/listen.js'
+import { freePort, listen } from '../support/servers/listen.js'
 import { PostgresCluster, WITHOUT_POSTGRES } from '../support/servers/postgres-cluster.js'
 import { runSluice, serve } from '../support/servers/server-process.js'
 
@@ -100,7 +101,7 @@ test('providers are asked for their models and never for an answer, and no key i
     good: { ...base, base_url: `${good.origin}/v1` },
     refused: { ...base, base_url: `${good.origin}/v1`, api_key_env: 'OTHER_KEY' },
     mute: { ...base, base_url: `${mute.origin}/v1` },
-    nobody: { ...base, base_url: 'http://127.0.0.1:1/v1' },
+    nobody: { ...base, base_url: `http://127.0.0.1:${await freePort()}/v1` },
     service: { kind: 'deepgram', base_url: mute.origin, api_key_env: 'ACME_KEY' },
   })
   const env = { SLUICE_CONFIG: file, ACME_KEY: KEY, OTHER_KEY: 'sk-wrong-0123456789' }
@@ -109,7 +110,7 @@ test('providers are asked for their models and never for an answer, and no key i
   t.match(of('provider good'), [{ verdict: 'ok', found: /lists 2 models/ }])
   t.match(of('provider refused'), [{ verdict: 'fail', found: /401/ }])
   t.match(of('provider mute'), [{ verdict: 'ok', found: /404.*not tried/ }])
-  t.match(of('provider nobody'), [{ verdict: 'fail', found: /127\.0\.0\.1:1: .*ECONNREFUSED/ }])
+  t.match(of('provider nobody'), [{ verdict: 'fail', found: /127\.0\.0\.1:\d+: .*ECONNREFUSED/ }])
   t.match(of('provider service'), [{ verdict: 'ok', found: /answers/ }])
   t.same([...new Set([...good.requests, ...mute.requests].map(({ method }) => method))].sort(), [
     'GET',
@@ -144,6 +145,9 @@ t.test('on a PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     { check: 'database', verdict: 'warn', remedy: /sluice migrate/ },
     { check: 'database clock', verdict: 'ok' },
   ])
-  await runSluice(t, ['migrate'], { env: { SLUICE_DATABASE_URL: databaseUrl } })
+  const sealingKey = join(tempFolder(t), 'sealing.key')
+  writeFileSync(sealingKey, randomBytes(32))
+  const shared = { SLUICE_DATABASE_URL: databaseUrl, SLUICE_SEALING_KEY_FILE: sealingKey }
+  t.equal((await runSluice(t, ['migrate'], { env: shared })).code, 0)
   t.match(await examineDatabase({ databaseUrl }), [{ verdict: 'ok' }, { verdict: 'ok' }])
 })

@@ -1,4 +1,5 @@
 /** `sluice upgrade --check`, and the mark of the data folder that it goes by. */
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, t, test } from 'tap'
@@ -93,7 +94,10 @@ t.test('on a PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
   const of = async (name: string) => (await examineUpgrade(settings)).filter(({ check }) => check === name)
   t.match(await of('database'), [{ verdict: 'ok', found: /adds 001_machines, / }])
   t.match(await of('database'), [{ found: /adds/ }], 'a check adds nothing')
-  await runSluice(t, ['migrate'], { env: { SLUICE_DATABASE_URL: databaseUrl } })
+  const sealingKey = join(tempFolder(t), 'sealing.key')
+  writeFileSync(sealingKey, randomBytes(32))
+  const shared = { SLUICE_DATABASE_URL: databaseUrl, SLUICE_SEALING_KEY_FILE: sealingKey }
+  t.equal((await runSluice(t, ['migrate'], { env: shared })).code, 0)
   t.match(await of('database'), [{ verdict: 'ok', found: /stays as it is/ }])
   await cluster.sql(
     "INSERT INTO sluice.migrations (number, name, checksum) VALUES (999, '999_x', 'x')",

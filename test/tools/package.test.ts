@@ -60,7 +60,10 @@ test('the package is small, holds programs and no sources or tests, and no scrip
   const { size } = statSync(join(folder, 'sluice-0.1.0.tgz'))
   t.ok(size < 3 * MIB, `${size} bytes`)
   t.same(
-    files.filter((path) => !/^(dist\/.*\.(js|sql|css|json|br)|[A-Z]+(\.md)?|package\.json)$/.test(path)),
+    files.filter(
+      (path) =>
+        !/^(dist\/.*\.(js|sql|css|json|br)|dist\/licences\.txt|[A-Z]+(\.md)?|package\.json)$/.test(path),
+    ),
     [],
   )
   t.same(

@@ -24,7 +24,7 @@ export interface PlanAgain {
 }
 
 /** `no-endpoint`: it would be refused. `untold`: the row does not say what it asked for, and it would matter. */
-export type Planned = PlanAgain | 'no-endpoint' | 'untold'
+type Planned = PlanAgain | 'no-endpoint' | 'untold'
 
 /** Kinds of work whose rows are of models that answer with text. */
 const TEXT_APIS: ReadonlySet<string> = new Set([

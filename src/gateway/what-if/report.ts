@@ -5,13 +5,13 @@ import type { ModelEndpoint } from '../catalog/catalog.js'
 import { LIMIT_KINDS, type LimitKind } from './limits.js'
 import { type Interval, type Quantiles, quantilesOf, ReplicatedSum, ReplicatedTimes } from './sums.js'
 
-export const CALL_LABELS = ['exact', 'estimated', 'unknown'] as const
+const CALL_LABELS = ['exact', 'estimated', 'unknown'] as const
 export type CallLabel = (typeof CALL_LABELS)[number]
 
 export const REFUSALS = ['no_endpoint', ...LIMIT_KINDS] as const
 type Refusal = (typeof REFUSALS)[number]
 
-export const GROUPS = ['model', 'provider', 'key'] as const
+const GROUPS = ['model', 'provider', 'key'] as const
 type Group = (typeof GROUPS)[number]
 
 /** Money in nano-dollars, before and after. Calls that are unknown are in neither. */
@@ -44,7 +44,7 @@ interface TimesReport {
 
 /** Of one dimension; what comes beyond them is one line. */
 const MOST_LINES = 500
-export const OTHERS = 'others'
+const OTHERS = 'others'
 
 interface Line {
   before: number

@@ -12,7 +12,7 @@ const LOW = 0.025
 const HIGH = 0.975
 
 /** The median of replicates, and the middle 95 % of them, rounded outwards to replicates that there are. */
-export function intervalOf(replicates: ArrayLike<number>): Interval {
+function intervalOf(replicates: ArrayLike<number>): Interval {
   const sorted = Float64Array.from(replicates).sort()
   const last = sorted.length - 1
   const middle = last / 2
@@ -44,7 +44,7 @@ export class ReplicatedSum {
   }
 }
 
-export const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const
+const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const
 export type Quantiles<T> = { readonly [name in keyof typeof QUANTILES]: T }
 
 /** Times in milliseconds. */

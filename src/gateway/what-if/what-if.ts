@@ -34,7 +34,7 @@ import {
 } from './plan-again.js'
 import { type CallLabel, WhatIfSums } from './report.js'
 
-export interface WhatIfOptions {
+interface WhatIfOptions {
   readonly catalog: Catalog
   readonly limits: SupposedLimits
   /** Unix milliseconds: what came before tells of endpoints and is not reckoned. */
