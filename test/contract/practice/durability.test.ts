@@ -124,10 +124,12 @@ test('the store opens in any folder, also one whose name looks like a file', asy
       continue
     }
     await started.stop()
-    t.strictSame(storeFiles(dataDir), ['data.mdb', 'ledger', 'lock.mdb', 'signing.key'], about)
+    t.strictSame(storeFiles(dataDir), STORE_FILES, about)
   }
   removeFolder(parent)
 })
+
+const STORE_FILES = ['data.mdb', 'format.json', 'ledger', 'lock.mdb', 'signing.key']
 
 function storeFiles(folder: string): string[] {
   return statSync(folder).isDirectory() ? readdirSync(folder).toSorted() : ['not a folder']
