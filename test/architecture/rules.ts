@@ -276,7 +276,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'admission against limits and credits, settlement, ledger rows',
     `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts src/gateway/formats/
      type:src/gateway/catalog/ src/gateway/catalog/own-accounts.ts src/limits/ src/gateway/pricing/
-     type:src/gateway/routing/
+     type:src/gateway/routing/ src/gateway/routing/parameters.ts
      type:src/gateway/run/ type:src/gateway/loop/`,
   ),
   rule(
@@ -385,7 +385,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'one file per word of the command line',
     `src/base/ src/doctor/ type:src/store/account-store.ts src/store/federation-store.ts type:src/store/fleet-view.ts
      src/store/fleet-failures.ts type:src/store/transfer/transfer.ts src/config/ src/compose/ src/identity/ src/federation/ src/gateway/catalog/
-     type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
+     type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/gateway/what-if/ src/drill/
      src/http/dialects/ src/inference-http/ type:src/features/generation/
      type:src/features/routing/ src/tape/`,
   ),
@@ -464,6 +464,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
       'src/gateway/catalog/',
       'src/gateway/tools/',
       'src/gateway/plugins/',
+      'src/gateway/what-if/',
       'src/simulator/',
       'src/tape/',
       'src/lab/control/',
@@ -546,7 +547,7 @@ export const APPARATUS: readonly FolderRule[] = [
     'bench/trials/',
     'what has to hold when processes are killed, readers are slow and callers leave',
     `src/base/ bench/harness/ bench/performance/ src/store/ src/ledger/ src/drill/fleet/
-     src/limits/ src/tape/ src/simulator/audio/embedded-text.ts workers/`,
+     src/limits/ src/tape/ src/simulator/audio/embedded-text.ts type:src/gateway/what-if/wire.ts workers/`,
   ),
   rule('bench/run.ts', 'the command line of `npm run bench`', 'bench/'),
   rule(
