@@ -31,7 +31,7 @@ export function readSupposedCatalog(text: string): SupposedCatalog {
 const NEVER_CALLED = {} as Provider
 
 function environmentFor(content: ConfigFileContent): Readonly<Record<string, string>> {
-  return Object.fromEntries([...credentialVariables(content)].map((name) => [name, 'not needed']))
+  return Object.fromEntries([...credentialVariables(content)].map((name) => [name, 'not-needed']))
 }
 
 interface WhatIfQuestion {
