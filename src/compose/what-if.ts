@@ -5,11 +5,10 @@ import { buildCatalog, type Catalog } from '../gateway/catalog/catalog.js'
 import { credentialVariables } from '../gateway/catalog/configuration.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
-import type { SupposedLimits } from '../gateway/what-if/limits.js'
 import type { WhatIfReport } from '../gateway/what-if/report.js'
 import { countCalls, rowsInOrder } from '../gateway/what-if/rows-in-order.js'
-import { WhatIf } from '../gateway/what-if/what-if.js'
-import type { LedgerReader, LedgerScope } from '../store/ledger-store.js'
+import { WhatIf, type WhatIfQuestion } from '../gateway/what-if/what-if.js'
+import type { LedgerReader } from '../store/ledger-store.js'
 import { readGateway } from './configuration.js'
 
 /** A catalogue that is planned with and never called; or what is wrong with the text. */
@@ -32,19 +31,6 @@ const NEVER_CALLED = {} as Provider
 
 function environmentFor(content: ConfigFileContent): Readonly<Record<string, string>> {
   return Object.fromEntries([...credentialVariables(content)].map((name) => [name, 'not-needed']))
-}
-
-interface WhatIfQuestion {
-  readonly catalog: Catalog
-  readonly limits: SupposedLimits
-  readonly scope: LedgerScope
-  /** Unix milliseconds: calls from then on and before that. */
-  readonly since: number
-  readonly until: number
-  /** From when on calls tell of endpoints; at most `since`. */
-  readonly historySince: number
-  readonly replicates: number
-  readonly seed: number
 }
 
 /** At the end or more calls than `most`, which is told by null. `onProgress`: calls that are done, of so many. */

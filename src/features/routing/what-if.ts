@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, invalidInput } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
-import { NO_SUPPOSED_LIMITS, type SupposedLimits } from '../../gateway/what-if/limits.js'
+import { NO_SUPPOSED_LIMITS } from '../../gateway/what-if/limits.js'
 import { REFUSALS, type WhatIfReport } from '../../gateway/what-if/report.js'
 import { SupposedLimitsIn, toSupposedLimits } from '../../gateway/what-if/supposed-limits.js'
+import type { WhatIfQuestion } from '../../gateway/what-if/what-if.js'
 import { whatIfAnswer } from '../../gateway/what-if/wire.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -22,17 +23,6 @@ const DEFAULT_HISTORY_DAYS = 7
 const LONGEST_CONFIG = 1_000_000
 const RETRY_AFTER_S = 5
 
-interface Question {
-  readonly catalog: Catalog
-  readonly limits: SupposedLimits
-  readonly scope: LedgerScope
-  readonly since: number
-  readonly until: number
-  readonly historySince: number
-  readonly replicates: number
-  readonly seed: number
-}
-
 export interface WhatIfPorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
@@ -45,7 +35,7 @@ export interface WhatIfPorts {
   /** Null where there are more than `most` calls. Holds the loop for no longer than a few milliseconds at a time. */
   readonly ask: (
     ledger: WhatIfPorts['ledger'],
-    question: Question,
+    question: WhatIfQuestion,
     onProgress: () => void,
     most: number,
   ) => Promise<WhatIfReport | null>
@@ -145,7 +135,7 @@ async function questionOf(
   }: z.output<typeof WhatIfIn>,
   scope: LedgerScope,
   { catalog, readCatalog, clock }: WhatIfPorts,
-): Promise<Question> {
+): Promise<WhatIfQuestion> {
   const read = config === undefined ? { catalog: catalog() } : await readCatalog(config)
   if ('faults' in read) throw invalidInput(['body', 'config'], read.faults.slice(0, MOST_FAULTS).join('; '))
   const from = Date.parse(since)

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { seededRandom } from '../../base/random.js'
-import type { LedgerRow } from '../../store/ledger-store.js'
+import type { LedgerRow, LedgerScope } from '../../store/ledger-store.js'
 import { usageOfRow } from '../accounting/ledger-rows.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import { HealthRegistry } from '../health/health-registry.js'
@@ -41,6 +41,15 @@ interface WhatIfOptions {
   readonly since: number
   readonly replicates: number
   readonly seed: number
+}
+
+/** What is asked of a ledger: which of its calls are looked at, and how. */
+export interface WhatIfQuestion extends WhatIfOptions {
+  readonly scope: LedgerScope
+  /** Unix milliseconds: calls before that. */
+  readonly until: number
+  /** From when on calls tell of endpoints; at most `since`. */
+  readonly historySince: number
 }
 
 /** Rows of what is no call of a model. */
