@@ -33,7 +33,8 @@ const fleetOnly = isFleet || (flags.includes('--apart-from-fleet') ? false : nul
 const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
 const DURATIONS = join(ROOT, isFleet ? '.tap/durations-fleet.json' : '.tap/durations.json')
-const TIMEOUT_S = 240
+/** Several times what the longest file takes on a quiet machine: it ends what hangs, and judges no speed. */
+const TIMEOUT_S = 480
 /** Who imports it can run on a fleet. */
 const FLEET_DATABASE = join(HERE, 'support/servers/fleet-database.js')
 /** Few enough that the processes end at about the same time. */

@@ -1,7 +1,9 @@
 /** `POST /routing/explain` and `sluice explain`: the plan of a request, without a call. */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import tap, { test } from 'tap'
 import { makeFolder } from '../../support/data/temp-folder.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
@@ -128,7 +130,7 @@ for (const [what, body, expected, sentence] of WRONG) {
     const called = await askChat(server, { messages: [{ role: 'user', content: 'x' }], ...body })
     t.equal(called.status, expected)
     t.match((await messaged(body)).error.message, sentence)
-    t.match(command([], JSON.stringify(body)), [1, '', sentence], 'nor does the command plan it')
+    t.match(await command([], JSON.stringify(body)), [1, '', sentence], 'nor does the command plan it')
   })
 }
 
@@ -179,26 +181,31 @@ test('an ordinary key may not ask', async (t) => {
   t.equal((await explained({ model: 'acme/both' }, API_KEY)).status, 403)
 })
 
-function command(
+/** The loop goes on while the command runs: a kept connection that the server ends meanwhile is known to be ended. */
+async function command(
   args: readonly string[],
   input: string,
   env: Record<string, string> = {},
-): [number | null, string, string] {
+): Promise<[status: number | null, stdout: string, stderr: string]> {
   const folder = makeFolder()
   const path = join(folder, 'sluice.json')
   writeFileSync(path, JSON.stringify(CONFIG))
   const main = new URL('../../../src/main.js', import.meta.url).pathname
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], {
-    input,
-    encoding: 'utf8',
+  const child = spawn(process.execPath, [main, 'explain', ...args], {
     env: { PATH: process.env.PATH, SLUICE_CONFIG: path, SLUICE_DATA_DIR: folder, ...env },
   })
+  child.stdin.end(input)
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
   return [status, stdout, stderr]
 }
 
 test('the command plans from the configuration alone', async (t) => {
   const body = JSON.stringify({ model: 'acme/both', provider: { quantizations: ['int8'] } })
-  const [status, stdout] = command([], body)
+  const [status, stdout] = await command([], body)
   t.equal(status, 0)
   t.match(stdout, /acme\/both: 1 of 2 endpoints/)
   t.match(stdout, /Two +acme\/both +closed/)
@@ -207,7 +214,9 @@ test('the command plans from the configuration alone', async (t) => {
 
 test('the command asks a running server', async (t) => {
   const args = ['--server', server.baseUrl, '--json']
-  const [status, stdout] = command(args, '{"model":"acme/both"}', { SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY })
+  const [status, stdout] = await command(args, '{"model":"acme/both"}', {
+    SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY,
+  })
   t.equal(status, 0)
   t.equal(JSON.parse(stdout).total, 2)
 })
@@ -243,17 +252,21 @@ test('a generation is explained by its row: who could have answered, who did, an
   t.equal(chances.length, 2)
   t.equal(chances[0] + chances[1], 1)
   const env = { SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY }
-  const [status, stdout] = command([id, '--server', server.baseUrl], '', env)
+  const [status, stdout] = await command([id, '--server', server.baseUrl], '', env)
   t.equal(status, 0)
   t.match(stdout, `${id}: acme/both by`)
   t.match(stdout, /0\.500 +weight by price: 1\n/)
   t.match(stdout, `configuration ${data.config_version}, prices ${data.price_version}`)
 
   const failed = await askChat(server, { model: 'acme/both', messages, stream: true })
-  const [, told] = command([failed.headers.get('x-generation-id') ?? '', '--server', server.baseUrl], '', env)
+  const [, told] = await command(
+    [failed.headers.get('x-generation-id') ?? '', '--server', server.baseUrl],
+    '',
+    env,
+  )
   t.match(told, /failed, charged \$0/)
   t.ok((told.match(/acme\/both +500 +provider-failed/g) ?? []).length >= 2, told)
-  const [bare, , fault] = command([id], '', env)
+  const [bare, , fault] = await command([id], '', env)
   t.equal(bare, 2)
   t.match(fault, /--server/)
 })
@@ -277,7 +290,7 @@ const MISUSED = [
 
 for (const [what, args, input, code, sentence] of MISUSED) {
   test(`the command says what is wrong: ${what}`, async (t) => {
-    const [status, stdout, stderr] = command(args, input)
+    const [status, stdout, stderr] = await command(args, input)
     t.equal(status, code)
     t.equal(stdout, '')
     t.match(stderr, sentence)

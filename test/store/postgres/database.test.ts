@@ -190,6 +190,7 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     t.same(await readSchemaState(a.database, migrations('CREATE TABLE sluice.a (b int)', 'SELECT 1')), {
       applied: ['001_one'],
       pending: ['002_two'],
+      hasWayBack: false,
     })
   })
 
@@ -210,7 +211,11 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
     const [one, two] = migrations('SELECT 1', 'SELECT 1')
     await migrate(database, [one!, { ...two!, serves: 1 }])
     t.same(await migrate(database, [one!]), [])
-    t.same(await readSchemaState(database, [one!]), { applied: ['001_one', '002_two'], pending: [] })
+    t.same(await readSchemaState(database, [one!]), {
+      applied: ['001_one', '002_two'],
+      pending: [],
+      hasWayBack: true,
+    })
     await t.rejects(migrate(database, [{ ...one!, checksum: 'x' }]), /another 001_one/)
 
     const later = { ...two!, number: 3, name: '003_three', serves: 2 }

@@ -1,6 +1,6 @@
 import tap, { test } from 'tap'
 import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
-import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
+import { ConsoleBrowser, SKIP, type THEMES, WIDTHS } from './console-browser.js'
 
 /** Each place with the title that tells that it is there; a new screen is a line. */
 const PLACES: readonly (readonly [place: string, title: string])[] = [
@@ -32,10 +32,11 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['fleet', 'Fleet'],
 ]
 
-const browser = new ConsoleBrowser()
-tap.teardown(() => browser.close())
+/** Every screen in one theme and at each width: a test file a theme, because either takes its minutes. */
+export function judgeScreens(theme: (typeof THEMES)[number]): void {
+  const browser = new ConsoleBrowser()
+  tap.teardown(() => browser.close())
 
-for (const theme of THEMES) {
   test(`every screen is whole in the ${theme} theme, from narrow to wide`, SKIP, async (t) => {
     const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
     const make = async (path: string, body: object): Promise<string> => {

@@ -1,0 +1,3 @@
+import { judgeScreens } from './looks.js'
+
+judgeScreens('dark')
