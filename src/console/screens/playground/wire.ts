@@ -4,6 +4,7 @@ export interface Model {
   readonly id: string
   readonly name: string
   readonly context_length: number | null
+  readonly supported_voices: readonly string[] | null
   readonly pricing: { readonly prompt: string; readonly completion: string }
   readonly architecture: {
     readonly input_modalities: readonly string[]
@@ -47,7 +48,7 @@ export interface MessageEvent {
   readonly usage?: {
     readonly input_tokens?: number
     readonly output_tokens?: number
-    readonly cost?: number
+    readonly cost?: number | undefined
   }
   readonly error?: { readonly message?: string }
 }
@@ -55,7 +56,7 @@ export interface MessageEvent {
 export interface Usage {
   readonly prompt_tokens: number
   readonly completion_tokens: number
-  readonly cost?: number
+  readonly cost?: number | undefined
 }
 
 export interface Terms {
