@@ -1,7 +1,8 @@
 /** The last call as a command and as programs; the key is a variable, and what files held is named instead of shown. */
 import { apiUrl } from '../../api/call.ts'
 import { FORMATS, type Request, type Said } from './formats.ts'
-import { type SoundKind, soundCall } from './sound.ts'
+import { soundCall } from './sound.ts'
+import type { SoundKind } from './wire.ts'
 
 export const COPIES = [
   'curl',

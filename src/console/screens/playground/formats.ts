@@ -1,6 +1,5 @@
 /** The two formats a conversation can be had in: what is sent of it, and what comes of its answer. */
-import type { SoundKind } from './sound.ts'
-import type { Chunk, MessageEvent, Usage } from './wire.ts'
+import type { Chunk, MessageEvent, SoundKind, Usage } from './wire.ts'
 
 export type FormatName = 'chat' | 'messages'
 

@@ -11,9 +11,9 @@ import { Conversation, type Turn } from './conversation.ts'
 import { COPIES, type Copied, copyOf } from './copies.ts'
 import type { Request } from './formats.ts'
 import { Parameters, requestIn } from './parameters.tsx'
-import { type SoundKind, soundOf } from './sound.ts'
+import { soundOf } from './sound.ts'
 import { TurnView } from './turn.tsx'
-import { MODELS, type Model } from './wire.ts'
+import { MODELS, type Model, type SoundKind } from './wire.ts'
 
 export function Screen() {
   const conversation = useMemo(() => new Conversation(), [])

@@ -1,8 +1,6 @@
 /** Models of sound: a text is spoken, or a recording written down. Their answers come whole. */
 import type { Attachment, Request, Said } from './formats.ts'
-import type { Model } from './wire.ts'
-
-export type SoundKind = 'speech' | 'transcription'
+import type { Model, SoundKind } from './wire.ts'
 
 /** Null for a model of text. */
 export function soundOf(model: Model | undefined): SoundKind | null {

@@ -12,6 +12,8 @@ export interface Model {
   }
 }
 
+export type SoundKind = 'speech' | 'transcription'
+
 export interface Chunk {
   readonly choices?: readonly {
     readonly delta?: {
