@@ -47,6 +47,8 @@ export function ConnectProvider() {
   const running = useResource<{ data: Configuration }>(CONFIGURATION)
   const [choice, choose] = useState(CHOICES[0]!)
   const { keyFrom } = choice
+  // What came later than the page would move what stands below it.
+  if (!(running.data ?? running.problem)) return <Page title="Connect a provider" up={UP} />
   return (
     <Page
       title="Connect a provider"
@@ -87,7 +89,7 @@ export function ConnectProvider() {
           label="Copy the commands"
         />
       </Section>
-      {(running.data ?? running.problem) && <RunningConfiguration of={running} title="3. Later changes" />}
+      <RunningConfiguration of={running} title="3. Later changes" />
       <p>
         Then the model is among the <a href={to('models')}>models</a>, and can be asked in the{' '}
         <a href={to('playground', null, { model: idOf(choice) })}>playground</a>.
