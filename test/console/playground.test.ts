@@ -14,6 +14,7 @@ test(
     const { page } = console
     await console.open('playground?model=sim/agent')
     await console.signIn()
+    await page.getByLabel('Paid by').selectOption('key')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
     await page.getByLabel('Thinking').selectOption('low')
     await page.getByText('Tools and plugins').last().click()
@@ -51,6 +52,7 @@ test(
     const { page } = console
     await console.open('playground?model=sim/painter')
     await console.signIn()
+    await page.getByLabel('Paid by').selectOption('key')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
     await page.getByText('This model takes text alone.').waitFor()
     t.ok(await page.getByLabel('Files', { exact: true }).isDisabled())

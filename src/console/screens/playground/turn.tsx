@@ -5,6 +5,7 @@ import { Count, Money, State } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import type { Told, Turn } from './conversation.ts'
 import type { ToolRun } from './formats.ts'
+import { Phases } from './phases.tsx'
 
 interface TurnViewProps {
   readonly of: Turn
@@ -32,6 +33,10 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
       {told?.pictures.map((url, n) => (
         <img key={n} class="picture" src={url} alt={`${n + 1} of what the answer shows`} />
       ))}
+      {told?.spoken && (
+        // biome-ignore lint/a11y/useMediaCaption: what is spoken stands above it as it was written
+        <audio controls src={told.spoken} />
+      )}
       {told?.state === 'waiting' && <span class="skeleton" />}
       {told?.problem && (
         <p class="form-problem" role="alert">
@@ -39,6 +44,7 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
         </p>
       )}
       {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
+      {told?.id && told.state !== 'streaming' && told.state !== 'waiting' && <Time of={told.id} />}
       {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
     </li>
   )
@@ -80,6 +86,16 @@ function Events({ of: { raw, events }, place }: { of: Told; place: number }) {
   )
 }
 
+function Time({ of }: { of: string }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details class="events small" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Where the time went</summary>
+      {isOpen && <Phases id={of} />}
+    </details>
+  )
+}
+
 function Figures({ of }: { of: Told }) {
   const { id, state, firstMs, totalMs, finish, usage } = of
   return (
@@ -96,11 +112,18 @@ function Figures({ of }: { of: Told }) {
           whole <Count value={Math.round(totalMs)} unit="ms" />
         </span>
       )}
+      {usage === null && of.about > 0 && (
+        <span>
+          about <Money dollars={of.about} />
+        </span>
+      )}
       {usage !== null && (
         <>
-          <span>
-            <Count value={usage.prompt_tokens} /> in, <Count value={usage.completion_tokens} unit="out" />
-          </span>
+          {usage.prompt_tokens > 0 && (
+            <span>
+              <Count value={usage.prompt_tokens} /> in, <Count value={usage.completion_tokens} unit="out" />
+            </span>
+          )}
           {usage.cost !== undefined && <Money dollars={usage.cost} />}
         </>
       )}
