@@ -17,6 +17,9 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
   return (
     <li class={`turn ${role}`}>
       <h2>{role === 'user' ? 'You' : 'Model'}</h2>
+      {/* Above the text, which grows: what stands below it would move with every word. */}
+      {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
+      {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
       {told !== undefined && told.thinking !== '' && (
         <details>
           <summary>Thinking</summary>
@@ -43,9 +46,6 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
           <Icon name="bad" /> {told.problem}
         </p>
       )}
-      {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
-      {told?.id && told.state !== 'streaming' && told.state !== 'waiting' && <Time of={told.id} />}
-      {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
     </li>
   )
 }
@@ -66,13 +66,15 @@ function Tools({ of }: { of: readonly ToolRun[] }) {
 }
 
 /** They are made into a text only while somebody looks. */
-function Events({ of: { raw, events }, place }: { of: Told; place: number }) {
+function Events({ of: { raw, events, id, state }, place }: { of: Told; place: number }) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="events small" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <Count value={events} unit={events === 1 ? 'event' : 'events'} />
+        {/* The number stands last: as it grows, nothing moves. */}
+        Events and where the time went <Count value={events} />
       </summary>
+      {isOpen && id !== null && state !== 'streaming' && <Phases id={id} />}
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
         <section tabIndex={0} aria-label={`Events of turn ${place}`}>
@@ -86,35 +88,23 @@ function Events({ of: { raw, events }, place }: { of: Told; place: number }) {
   )
 }
 
-function Time({ of }: { of: string }) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details class="events small" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Where the time went</summary>
-      {isOpen && <Phases id={of} />}
-    </details>
-  )
-}
-
 function Figures({ of }: { of: Told }) {
   const { id, state, firstMs, totalMs, finish, usage } = of
   return (
     <p class="took soft small">
-      {state === 'stopped' && <State is="attention">stopped</State>}
-      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
       {firstMs !== null && (
         <span>
           first <Count value={Math.round(firstMs)} unit="ms" />
         </span>
       )}
-      {totalMs !== null && (
-        <span>
-          whole <Count value={Math.round(totalMs)} unit="ms" />
-        </span>
-      )}
       {usage === null && of.about > 0 && (
         <span>
           about <Money dollars={of.about} />
+        </span>
+      )}
+      {totalMs !== null && (
+        <span>
+          whole <Count value={Math.round(totalMs)} unit="ms" />
         </span>
       )}
       {usage !== null && (
@@ -127,6 +117,8 @@ function Figures({ of }: { of: Told }) {
           {usage.cost !== undefined && <Money dollars={usage.cost} />}
         </>
       )}
+      {state === 'stopped' && <State is="attention">stopped</State>}
+      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
       {id !== null && state !== 'streaming' && <a href={to('generations', id)}>Its row</a>}
     </p>
   )
