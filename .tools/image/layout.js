@@ -3,12 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { arch } from 'node:process'
 import { gzipSync } from 'node:zlib'
 
 const MEDIA = 'application/vnd.oci.image'
 
 /** @typedef {{ mediaType: string, digest: string, size: number }} Descriptor */
 /** @typedef {{ descriptor: Descriptor, diffId: string, about: string }} Layer */
+
+/** @param {Descriptor} descriptor */
+const pathOf = ({ digest }) => `blobs/${digest.replace(':', '/')}`
 
 /** @param {Uint8Array} bytes */
 const digestOf = (bytes) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
@@ -65,6 +69,8 @@ export function layerOf(layout, folder, about, paths = ['.'], owner = '0') {
  */
 export function writeLayout(layout, images, config, made) {
   const created = made.toISOString()
+  /** @type {Map<string, object>} for `docker load` where Docker keeps images in its own way */
+  const archives = new Map()
   const manifests = images.map(({ platform, layers }) => {
     const about = addJson(
       layout,
@@ -80,9 +86,24 @@ export function writeLayout(layout, images, config, made) {
     )
     const mediaType = `${MEDIA}.manifest.v1+json`
     const descriptors = layers.map(({ descriptor }) => descriptor)
-    const manifest = { schemaVersion: 2, mediaType, config: about, layers: descriptors, annotations: config.Labels }
+    const manifest = {
+      schemaVersion: 2,
+      mediaType,
+      config: about,
+      layers: descriptors,
+      annotations: config.Labels,
+    }
+    archives.set(platform, {
+      Config: pathOf(about),
+      RepoTags: [`sluice:${config.Labels['org.opencontainers.image.version']}`],
+      Layers: descriptors.map(pathOf),
+    })
     const bytes = descriptors.reduce((sum, { size }) => sum + size, 0)
-    return { ...addJson(layout, manifest, mediaType), platform: { architecture: platform, os: 'linux' }, bytes }
+    return {
+      ...addJson(layout, manifest, mediaType),
+      platform: { architecture: platform, os: 'linux' },
+      bytes,
+    }
   })
   const mediaType = `${MEDIA}.index.v1+json`
   const all = addJson(
@@ -96,6 +117,12 @@ export function writeLayout(layout, images, config, made) {
     'io.containerd.image.name': `docker.io/library/sluice:${version}`,
   }
   writeFileSync(join(layout, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
-  writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, mediaType, manifests: [{ ...all, annotations }] }))
+  writeFileSync(
+    join(layout, 'index.json'),
+    JSON.stringify({ schemaVersion: 2, mediaType, manifests: [{ ...all, annotations }] }),
+  )
+  // That form has room for one platform under a name: it is that of this machine, where the image has it.
+  const own = archives.get(arch === 'arm64' ? 'arm64' : 'amd64') ?? [...archives.values()][0]
+  writeFileSync(join(layout, 'manifest.json'), JSON.stringify([own]))
   return manifests.map(({ platform, digest, bytes }) => ({ platform: platform.architecture, digest, bytes }))
 }

@@ -7,7 +7,12 @@ import { type CommandRun, captureRun } from './run-command.js'
 
 const runHealth = (settings: Partial<HealthSettings>, deadlineMs?: number): Promise<CommandRun> =>
   captureRun((print) =>
-    healthCommand([], async () => ({ host: '0.0.0.0', port: 0, tlsCert: '', ...settings }), print, deadlineMs),
+    healthCommand(
+      [],
+      async () => ({ host: '0.0.0.0', port: 0, tlsCert: '', ...settings }),
+      print,
+      deadlineMs,
+    ),
   )
 
 /** The port of a server that answers every request so; null never answers. */

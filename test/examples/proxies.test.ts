@@ -28,9 +28,9 @@ const PROXIES: readonly Proxy[] = [
     machine: /(?:ant|bee|cat):8080/,
     listens: '8443',
     command: (file, folder) => ['nginx', '-p', folder, '-c', file, '-g', 'daemon off;'],
-    // Its folders are root's otherwise.
+    // Its folders are root's otherwise, and where the test is root the workers are nobody.
     adapt: (text, folder) =>
-      `pid ${folder}/nginx.pid;\nerror_log stderr;\n${text.replace(
+      `${process.getuid?.() === 0 ? 'user root;\n' : ''}pid ${folder}/nginx.pid;\nerror_log stderr;\n${text.replace(
         'http {',
         `http {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}`,
       )}`,
@@ -52,9 +52,7 @@ async function startProxy(t: Test, proxy: Proxy, machine: number): Promise<strin
   const shipped = readFileSync(proxy.file, 'utf8')
   const named = new RegExp(proxy.machine, 'g')
   t.equal(shipped.match(named)?.length, 3, 'three machines are named')
-  const local = shipped
-    .replace(named, `127.0.0.1:${machine}`)
-    .replace(proxy.listens, `127.0.0.1:${port}`)
+  const local = shipped.replace(named, `127.0.0.1:${machine}`).replace(proxy.listens, `127.0.0.1:${port}`)
   const file = join(folder, 'proxy.conf')
   writeFileSync(file, proxy.adapt(local, folder))
   const [program = '', ...args] = proxy.command(file, folder)
@@ -112,7 +110,7 @@ for (const proxy of PROXIES) {
     const url = await startProxy(t, proxy, (await server.ready()).port)
 
     const body = {
-      ...{ model: 'sim/fast', stream: true, max_tokens: 100 },
+      ...{ model: 'sim/standard', stream: true, max_tokens: 60 },
       messages: [{ role: 'user', content: 'hello' }],
     }
     const stream = await fetch(`${url}/api/v1/chat/completions`, {
@@ -122,13 +120,13 @@ for (const proxy of PROXIES) {
     const parts: string[] = []
     for await (const part of stream.body!.pipeThrough(new TextDecoderStream())) parts.push(part)
     t.match(parts.join(''), /data: \[DONE\]\n\n$/)
-    t.ok(parts.length > 10, `${parts.length} parts`)
+    // HAProxy would gather them for a fifth of a second by itself, which makes seven.
+    t.ok(parts.length > 20, `${parts.length} parts`)
 
     const form = new FormData()
-    form.set('purpose', 'user_data')
     form.set('file', new Blob([Buffer.alloc(5_000_000, 'x')]), 'large.txt')
     const upload = await fetch(`${url}/api/v1/files`, { method: 'POST', headers, body: form })
-    t.match(await upload.json(), { bytes: 5_000_000 }, 'an upload of 5 MB')
+    t.match(await upload.json(), { size_bytes: 5_000_000 }, 'an upload of 5 MB')
 
     // One exchange a minute for each address. What a caller claims to have forwarded counts for nothing.
     const exchange = (from: string, claimed: string) => postFrom(from, `${url}/api/v1/oauth/token`, claimed)

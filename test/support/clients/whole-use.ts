@@ -12,7 +12,13 @@ const MODEL = 'sim/instant'
 export const WHOLE_USE_SETTINGS = { SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on', SLUICE_CONSOLE: 'on' }
 
 /** A JSON call, which has to succeed. */
-export async function callJson(t: Test, url: string, path: string, body: unknown, bearer: string): Promise<Json> {
+export async function callJson(
+  t: Test,
+  url: string,
+  path: string,
+  body: unknown,
+  bearer: string,
+): Promise<Json> {
   const headers = { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' }
   const answer = await fetch(`${url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   const json = (await answer.json()) as Json
