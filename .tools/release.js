@@ -1,13 +1,13 @@
 /**
- * Makes a release in a folder: the package, what is in it (CycloneDX), the licences, the changes, and checksums of all.
+ * Makes a release in a folder: the package, the image, what is in the package (CycloneDX), the licences, the changes, and
+ * checksums of all.
  *
  *     node .tools/release.js FOLDER [--draft] [--installed]
  *
  * The package is built twice, in two folders, from what git has of this tree and from packages that are installed by the
  * lock file; when the two differ by a byte there is no release. `--draft` takes a tree that is not committed and the
- * unreleased changes, `--installed` the packages of this clone.
+ * unreleased changes, `--installed` the packages of this clone; nothing is fetched then, so there is no image.
  */
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
@@ -20,11 +20,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { argv, env, execPath } from 'node:process'
-import { fileURLToPath } from 'node:url'
+import { argv, execPath } from 'node:process'
+import { billOfMaterials } from './bill-of-materials.js'
 import { isKnownLicence, shippedPackages } from './licences.js'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { ROOT, run, SAME_BYTES } from './run.js'
 
 /** @typedef {{ readonly draft: boolean, readonly installed: boolean }} Choice */
 
@@ -41,7 +40,7 @@ function makeRelease(folder, choice) {
     choice.draft ? 'Unreleased' : version,
   )
   mkdirSync(folder, { recursive: true })
-  const { archive, bundled } = packTwice(folder, choice)
+  const { archive, image, bundled } = packTwice(folder, choice)
   const shipped = shippedPackages(ROOT, bundled)
   const unknown = shipped.filter(({ licence }) => !isKnownLicence(licence))
   if (unknown.length > 0)
@@ -52,7 +51,7 @@ function makeRelease(folder, choice) {
     'CHANGES.md': changes,
   }
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text)
-  const files = [archive, ...Object.keys(texts).map((name) => join(folder, name))]
+  const files = [archive, ...image, ...Object.keys(texts).map((name) => join(folder, name))]
   // As sha256sum --check reads it.
   const sums = files.map((file) => `${sha256(file)}  ${file.slice(dirname(file).length + 1)}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
@@ -79,10 +78,25 @@ function packTwice(folder, { installed }) {
     if (sha256(first) !== sha256(second)) throw new Error('two builds of the same files differ')
     const archive = join(resolve(folder), first.slice(dirname(first).length + 1))
     copyFileSync(first, archive)
-    return { archive, bundled: JSON.parse(readFileSync(join(one, 'dist', 'bundled.json'), 'utf8')) }
+    const image = installed ? [] : [imageOf(other, second, archive.replace(/\.tgz$/, '-image.tar'))]
+    return { archive, image, bundled: JSON.parse(readFileSync(join(one, 'dist', 'bundled.json'), 'utf8')) }
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+/**
+ * Makes the image of a package for all platforms, as one file that `docker load` and others read.
+ *
+ * @param {string} tree where the package was built
+ * @param {string} archive the package
+ * @param {string} file
+ */
+function imageOf(tree, archive, file) {
+  const layout = join(tree, '.artefacts', 'image')
+  run(execPath, ['.tools/image.js', '--package', archive, '--out', layout], tree)
+  run('tar', ['-C', layout, ...SAME_BYTES, '-cf', file, '.'])
+  return file
 }
 
 /**
@@ -121,41 +135,6 @@ function buildAndPack(folder) {
 }
 
 /**
- * What `npm sbom` says of the lock file, without what only development needs, and the same whenever it is made.
- *
- * @param {readonly import('./licences.js').Shipped[]} shipped
- * @param {string} hash of the package
- */
-function billOfMaterials(shipped, hash) {
-  const told = JSON.parse(run('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx']))
-  const how = new Map(shipped.map(({ name, version, how: way }) => [`${name}@${version}`, way]))
-  /** @param {string} ref */
-  const isShipped = (ref) => how.has(ref) || ref === told.metadata.component['bom-ref']
-  const components = told.components
-    .filter((/** @type {{ 'bom-ref': string }} */ each) => isShipped(each['bom-ref']))
-    .map((/** @type {{ 'bom-ref': string }} */ each) => ({
-      ...each,
-      scope: 'required',
-      properties: [{ name: 'sluice:how', value: how.get(each['bom-ref']) }],
-    }))
-  const dependencies = told.dependencies
-    .filter((/** @type {{ ref: string }} */ { ref }) => isShipped(ref))
-    .map((/** @type {{ ref: string, dependsOn: string[] }} */ { ref, dependsOn }) => ({
-      ref,
-      dependsOn: dependsOn.filter(isShipped),
-    }))
-  const { timestamp: _, ...metadata } = told.metadata
-  const component = {
-    ...metadata.component,
-    type: 'application',
-    name: 'sluice',
-    hashes: [{ alg: 'SHA-256', content: hash }],
-  }
-  const serialNumber = `urn:uuid:${[hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-')}`
-  return { ...told, serialNumber, metadata: { ...metadata, component }, components, dependencies }
-}
-
-/**
  * The section of one version.
  *
  * @param {string} text
@@ -166,23 +145,6 @@ function changesOf(text, version) {
   const found = sections.find((section) => section.startsWith(`## [${version}]`))
   if (found === undefined) throw new Error(`CHANGELOG.md has no section "## [${version}]"`)
   return found
-}
-
-/**
- * @param {string} program
- * @param {readonly string[]} args
- */
-function run(program, args, cwd = ROOT) {
-  // What npm and the test runner have set for this process is not for that one.
-  const { PATH, HOME } = env
-  const settings = { PATH, HOME, npm_config_update_notifier: 'false' }
-  return execFileSync(program, args, {
-    cwd,
-    env: settings,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-    maxBuffer: 2 ** 26,
-  })
 }
 
 /** @param {string} file */

@@ -189,6 +189,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return upgradeCommand(args, configOrExit, writeFully)
     },
   },
+  health: {
+    about: 'ask the server of this machine whether it is healthy, for checks in containers',
+    run: async (args) => {
+      const { healthCommand } = await import('./cli/health.js')
+      return healthCommand(args, configOrExit, writeFully)
+    },
+  },
   'config-schema': plainCommand(
     'config-schema',
     'print the JSON Schema of the configuration file',

@@ -12,6 +12,7 @@ const COMMANDS = [
   'serve',
   'init',
   'check-config',
+  'health',
   'config-schema',
   'keys',
   'federation',

@@ -4,16 +4,12 @@ import { mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tap, { test } from 'tap'
-import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
+import { useEverything, WHOLE_USE_SETTINGS } from '../support/clients/whole-use.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { IssuerServer } from '../support/providers/issuer-server.js'
-import { GRANT_TYPE, JWT_TYPE, WORKLOAD } from '../support/servers/federation-server.js'
-import type { Json } from '../support/servers/gateway-server.js'
-import { API_KEY, MANAGEMENT_KEY, runSluice, ServerProcess } from '../support/servers/server-process.js'
+import { runSluice, ServerProcess } from '../support/servers/server-process.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MIB = 2 ** 20
-const MODEL = 'sim/instant'
 /** With `newer` on Node 20 and 22 as well: which build of the native server is tried. */
 const NATIVE = process.env.SLUICE_NATIVE ?? 'auto'
 
@@ -112,67 +108,14 @@ test('the package carries the licences of what is bundled, and a licence that no
 })
 
 test('from the package: chat, messages, exchange, console, pages, work of the pool, and a drain', async (t) => {
-  const issuer = await IssuerServer.start(t)
-  const key = issuerKey('ES256', 'k1')
-  issuer.keys = [key.jwk]
   const program = join(installed, manifest(installed).bin.sluice)
   const server = ServerProcess.start(t, {
     program,
-    env: {
-      PORT: '0',
-      SLUICE_WORKERS: '1',
-      SLUICE_NATIVE: NATIVE,
-      SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on',
-      SLUICE_CONSOLE: 'on',
-    },
+    env: { PORT: '0', SLUICE_WORKERS: '1', SLUICE_NATIVE: NATIVE, ...WHOLE_USE_SETTINGS },
     command: ['serve'],
   })
   const { url } = await server.ready()
-
-  const call = async (path: string, body: unknown, bearer: string) => {
-    const headers = { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' }
-    const answer = await fetch(`${url}/api/v1${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
-    const json = (await answer.json()) as Json
-    t.ok(answer.ok, `${path}: ${answer.status} ${answer.ok ? '' : JSON.stringify(json)}`)
-    return json
-  }
-  const messages = [{ role: 'user', content: 'hello' }]
-  const chat = await call('/chat/completions', { model: MODEL, messages }, API_KEY)
-  t.type(chat.choices[0].message.content, 'string')
-  const message = await call('/messages', { model: MODEL, max_tokens: 99, messages }, API_KEY)
-  t.equal(message.type, 'message')
-
-  const { data: target } = await call('/keys', { name: 'target' }, MANAGEMENT_KEY)
-  const trusted = { name: 'local', issuer_url: issuer.url }
-  const { data: made } = await call('/federation/issuers', trusted, MANAGEMENT_KEY)
-  const wish = { issuer_id: made.id, audience: 'sluice', subject: WORKLOAD, api_key_hash: target.hash }
-  const { data: policy } = await call('/federation/policies', wish, MANAGEMENT_KEY)
-  const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: issuer.url, sub: WORKLOAD, aud: 'sluice', iat: now, exp: now + 600 }
-  const form = {
-    grant_type: GRANT_TYPE,
-    subject_token: tokenOf(headerOf(key), claims, key),
-    subject_token_type: JWT_TYPE,
-    federation_policy_id: policy.id,
-  }
-  const exchanged = await fetch(`${url}/api/v1/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams(form),
-  })
-  const { access_token } = (await exchanged.json()) as { access_token: string }
-  await call('/chat/completions', { model: MODEL, messages }, access_token)
-
-  for (const page of ['/console', '/docs', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/']) {
-    t.equal((await fetch(`${url}${page}`)).status, 200, page)
-  }
-  const [, script = ''] = /src="([^"]+\.js)"/.exec(await (await fetch(`${url}/console`)).text()) ?? []
-  t.equal((await fetch(new URL(script, `${url}/console`))).status, 200, script)
-  const { hash } = await call('/hash', { data: 'x', rounds: 1000 }, API_KEY)
-  t.match(hash, /^[0-9a-f]{64}$/, 'by a thread of the pool')
+  await useEverything(t, url)
   t.match(await server.stop(), { code: 0, signal: null })
 })
 
