@@ -59,7 +59,9 @@ test('the package is small, holds programs and no sources or tests, and no scrip
   t.ok(packed.size < 3 * MIB, `${packed.size} bytes`)
   const paths = packed.files.map(({ path }) => path)
   t.same(
-    paths.filter((path) => !/^(dist\/.*\.(js|sql|css|json|br)|[A-Z]+(\.md)?|package\.json)$/.test(path)),
+    paths.filter(
+      (path) => !/^(dist\/.*\.(js|sql|css|json|html|webp)|[A-Z]+(\.md)?|package\.json)$/.test(path),
+    ),
     [],
   )
   t.same(
