@@ -36,7 +36,7 @@ let library: Uint8Array | null = null
 
 /** Read at the first call and kept. */
 function readPlottingLibrary(): Uint8Array {
-  library ??= readFileSync(new URL('pages/echarts.min.js', BUILT))
+  library ??= readFileSync(new URL('pages/echarts.js', BUILT))
   return library
 }
 
