@@ -30,6 +30,7 @@ import { codeMarkup, escapeMarkup } from './code.js'
 /**
  * @typedef {object} Surroundings
  * @property {(target: string) => string | null} hrefOf address of a link as it stands in the source; null where it leads to no page
+ * @property {(target: string) => { src: string, width: number, height: number }} pictureOf with its size, so that its place is kept until it has come
  * @property {(page: string, number: string) => string | null} citationOf address of a rule of the contract
  */
 
@@ -38,7 +39,7 @@ import { codeMarkup, escapeMarkup } from './code.js'
  * @param {Surroundings} surroundings
  * @returns {Rendered}
  */
-export function render(text, { hrefOf, citationOf }) {
+export function render(text, { hrefOf, pictureOf, citationOf }) {
   const marked = new Marked({ gfm: true })
   const anchors = anchorMaker()
   /** @type {Heading[]} */
@@ -71,7 +72,8 @@ export function render(text, { hrefOf, citationOf }) {
         return address === null ? words : `<a href="${escapeMarkup(address)}">${words}</a>`
       },
       image({ href, text }) {
-        return `<img src="${escapeMarkup(hrefOf(href) ?? '')}" alt="${escapeMarkup(text)}" loading="lazy">`
+        const { src, width, height } = pictureOf(href)
+        return `<img src="${escapeMarkup(src)}" alt="${escapeMarkup(text)}" width="${width}" height="${height}" loading="lazy">`
       },
       table({ header, rows }) {
         const row = (/** @type {import('marked').Tokens.TableCell[]} */ cells, tag = 'td') =>

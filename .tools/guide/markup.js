@@ -36,6 +36,9 @@ const MOST_CONTENTS = 40
 const MOST_LISTED = 20
 
 /**
+ * Browsers that know `expect` paint nothing before the text is there to its end: the columns of a table that is painted
+ * when half of it has come move with every further row.
+ *
  * @param {Frame} frame
  * @param {Shown} page
  * @param {string} root where the root of the site is, as seen from the page; '' or ending with a slash
@@ -56,6 +59,7 @@ export function pageMarkup(frame, page, root = relativeRoot(page.path)) {
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${root}${assets.style}">
 <script src="${root}${assets.script}"></script>
+<link rel="expect" href="#whole" blocking="render">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -70,11 +74,12 @@ export function pageMarkup(frame, page, root = relativeRoot(page.path)) {
 <div class="frame">
 <nav class="side" id="pages" popover aria-label="Pages">
 ${frame.parts.map((each) => partMarkup(each, page.path, root, each === part)).join('')}</nav>
+${contentsMarkup(page.headings)}
 <main id="content">
 ${isFront ? frontMarkup(frame, page) : headMarkup(page, part?.title ?? '')}
 ${page.body}${stepsMarkup(frame, page.path, root)}</main>
-${contentsMarkup(page.headings)}
 </div>
+<span id="whole"></span>
 </body>
 </html>
 `
@@ -126,7 +131,7 @@ function partMarkup({ title, pages }, path, root, isOpen) {
 function contentsMarkup(headings) {
   const upTo = headings.filter(({ level }) => level <= 3).length > MOST_CONTENTS ? 2 : 3
   const shown = headings.filter(({ level }) => level <= upTo)
-  if (shown.length < 2) return '<div></div>'
+  if (shown.length < 2) return ''
   const items = shown.map(
     ({ level, anchor, markup }) =>
       `<li${level === 3 ? ' class="deeper"' : ''}><a href="#${anchor}">${withoutLinks(markup)}</a></li>`,

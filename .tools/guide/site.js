@@ -6,13 +6,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename, extname, posix } from 'node:path'
+import { imageSize } from 'image-size'
 import { codeMarkup, escapeMarkup } from './code.js'
 import { relativePath, render } from './markdown.js'
 import { pageMarkup } from './markup.js'
 import { partsOf } from './pages.js'
-
-/** What a page may link to without being one: it is named, and not linked. */
-const PICTURE = /\.(png|webp|svg)$/
 
 /**
  * Contents by path. `404.html` is for servers: `{root}` in it stands for the way to the root of the site.
@@ -40,14 +38,17 @@ export function guideSite({ root, version, description, assets }) {
         if (/^[a-z]+:/.test(target) || file === '') return target
         const source = posix.join(posix.dirname(page.source), file)
         const to = bySource.get(source) ?? bySource.get(`${source}/README.md`.replace('//', '/'))
-        if (to !== undefined) return relativePath(page.path, to.path) + anchor
-        return PICTURE.test(source) ? relativePath(page.path, addPicture(files, root, source)) : null
+        return to === undefined ? null : relativePath(page.path, to.path) + anchor
+      }
+      const pictureOf = (/** @type {string} */ target) => {
+        const { path, ...size } = addPicture(files, root, posix.join(posix.dirname(page.source), target))
+        return { src: relativePath(page.path, path), ...size }
       }
       const citationOf = (/** @type {string} */ name, /** @type {string} */ number) => {
         const anchor = rules.get(`${name} ${number}`)
         return anchor === undefined ? null : `${relativePath(page.path, `contract/${name}.html`)}#${anchor}`
       }
-      return [page, render(page.text, { hrefOf, citationOf })]
+      return [page, render(page.text, { hrefOf, pictureOf, citationOf })]
     }),
   )
   const drawnOf = (/** @type {(typeof pages)[number]} */ page) =>
@@ -132,7 +133,11 @@ function rulesOf(pages) {
   const rules = new Map()
   for (const { source, text } of pages) {
     if (!source.startsWith('docs/contract/')) continue
-    const { headings } = render(text, { hrefOf: () => null, citationOf: () => null })
+    const { headings } = render(text, {
+      hrefOf: () => null,
+      pictureOf: () => ({ src: '', width: 0, height: 0 }),
+      citationOf: () => null,
+    })
     for (const { text: heading, anchor } of headings) {
       const number = /^(\d+(?:\.\d+)?)\.? /.exec(heading)?.[1]
       if (number !== undefined) rules.set(`${basename(source, '.md')} ${number}`, anchor)
@@ -169,7 +174,8 @@ function addPicture(files, root, source) {
   const { name, ext } = posix.parse(source)
   const path = `assets/${name}-${hashOf(bytes)}${ext}`
   files.set(path, bytes)
-  return path
+  const { width, height } = imageSize(bytes)
+  return { path, width, height }
 }
 
 /** @param {Buffer} bytes */

@@ -31,7 +31,9 @@ function makeFinder(texts: Texts) {
   dialog.className = 'finder'
   dialog.setAttribute('aria-label', 'Search')
   const input = document.createElement('input')
-  input.type = 'search'
+  // One of type search is emptied by Escape, which closes here.
+  input.type = 'text'
+  input.enterKeyHint = 'search'
   input.placeholder = 'Search the documentation'
   for (const [name, value] of Object.entries({
     role: 'combobox',

@@ -95,6 +95,7 @@ test('a page names its version, describes itself, and has nothing inline and not
     t.match(page.querySelector('title')?.textContent, VERSION, path)
     t.ok(page.querySelector('meta[name="description"]')?.getAttribute('content'), path)
     t.equal(page.querySelectorAll('h1').length, 1, path)
+    t.equal(page.querySelectorAll('img:not([width][height])').length, 0, `${path}: pictures have their place`)
     t.equal(page.querySelectorAll('style, [style], script:not([src]), iframe, object').length, 0, path)
     const loaded = [...page.querySelectorAll('[src], link[href]')].map(
       (each) => each.getAttribute('src') ?? each.getAttribute('href')!,
