@@ -13,7 +13,7 @@ test('a key is made by keyboard alone, shown once, works, and is gone from the p
   await console.signIn()
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor()
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox', { name: 'Screen or action' }).waitFor()
+  await page.getByRole('combobox', { name: 'Screen, action or record' }).waitFor()
   await page.keyboard.type('create a key')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog', { name: 'Create a key' }).waitFor()

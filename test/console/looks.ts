@@ -28,6 +28,7 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['usage?period=24h&show=calls&by=time', 'Usage'],
   ['settings', 'Settings'],
   ['settings?changed=yes', 'Settings'],
+  ['settings/provider', 'Connect a provider'],
   ['tools', 'Tools and plugins'],
   ['fleet', 'Fleet'],
 ]

@@ -3,6 +3,11 @@
 /** The server's root, as a path with a slash at its end: this module lies two folders below it, also behind a prefix. */
 export const ROOT = new URL('../../', import.meta.url).pathname
 
+/** The address by which programs reach what lies below `api`, as `/v1`. */
+export function apiUrl(path: string): string {
+  return new URL(`${ROOT}api${path}`, window.location.href).href
+}
+
 /** Why a call failed. */
 export interface Problem {
   /** 0 when no answer came. */

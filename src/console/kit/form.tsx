@@ -97,7 +97,7 @@ export function TextArea({ label, hint, isOptional = false, ...input }: TextArea
 
 interface SelectProps
   extends Omit<FieldProps, 'isOptional'>,
-    Pick<Attributes<HTMLSelectElement>, 'name' | 'disabled'> {
+    Pick<Attributes<HTMLSelectElement>, 'name' | 'disabled' | 'autofocus'> {
   readonly value?: string
   readonly options: readonly (readonly [value: string, title: string])[]
   readonly onChange?: (event: TargetedEvent<HTMLSelectElement>) => void

@@ -1,4 +1,4 @@
-/** The screens: navigation and palette are made of this list, and each is loaded when it is opened. */
+/** The screens: navigation and palette are made of this list. */
 import type { Screen } from './screen.ts'
 
 export const SCREENS: readonly Screen[] = [
@@ -8,7 +8,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'overview',
     access: 'member',
-    load: async () => (await import('./observe.ts')).Overview,
   },
   {
     path: 'playground',
@@ -16,7 +15,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'chat',
     access: 'member',
-    load: async () => (await import('./use.ts')).Playground,
   },
   {
     path: 'models',
@@ -24,7 +22,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'route',
     access: 'member',
-    load: async () => (await import('./use.ts')).Models,
   },
   {
     path: 'files',
@@ -32,7 +29,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Use',
     icon: 'file',
     access: 'management',
-    load: async () => (await import('./use.ts')).Files,
   },
   {
     path: 'keys',
@@ -41,7 +37,6 @@ export const SCREENS: readonly Screen[] = [
     icon: 'key',
     access: 'member',
     actions: [{ title: 'Create a key', query: { new: 'key' } }],
-    load: async () => (await import('./organization.ts')).Keys,
   },
   {
     path: 'workspaces',
@@ -49,7 +44,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'box',
     access: 'member',
-    load: async () => (await import('./organization.ts')).Workspaces,
   },
   {
     path: 'members',
@@ -57,7 +51,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'people',
     access: 'admin',
-    load: async () => (await import('./organization.ts')).Members,
   },
   {
     path: 'directory',
@@ -66,7 +59,6 @@ export const SCREENS: readonly Screen[] = [
     icon: 'directory',
     access: 'management',
     actions: [{ title: 'Connect a directory', query: { new: 'connection' } }],
-    load: async () => (await import('./organization.ts')).Directory,
   },
   {
     path: 'credits',
@@ -74,7 +66,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'coin',
     access: 'management',
-    load: async () => (await import('./organization.ts')).Credits,
   },
   {
     path: 'audit',
@@ -82,7 +73,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'audit',
     access: 'management',
-    load: async () => (await import('./organization.ts')).Audit,
   },
   {
     path: 'organizations',
@@ -90,7 +80,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'building',
     access: 'operator',
-    load: async () => (await import('./machine.ts')).Organizations,
   },
   {
     path: 'generations',
@@ -98,7 +87,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'list',
     access: 'member',
-    load: async () => (await import('./observe.ts')).Generations,
   },
   {
     path: 'usage',
@@ -106,7 +94,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'chart',
     access: 'member',
-    load: async () => (await import('./observe.ts')).Usage,
   },
   {
     path: 'tools',
@@ -114,7 +101,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'tool',
     access: 'operator',
-    load: async () => (await import('./machine.ts')).Tools,
   },
   {
     path: 'fleet',
@@ -122,7 +108,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'machine',
     access: 'operator',
-    load: async () => (await import('./machine.ts')).Fleet,
   },
   {
     path: 'settings',
@@ -130,7 +115,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'settings',
     access: 'operator',
-    load: async () => (await import('./machine.ts')).Settings,
+    actions: [{ title: 'Connect a provider', id: 'provider' }],
   },
   {
     path: 'workload-identity',
@@ -142,6 +127,5 @@ export const SCREENS: readonly Screen[] = [
       { title: 'Trust an issuer', query: { new: 'issuer' } },
       { title: 'Create a policy', query: { new: 'policy' } },
     ],
-    load: async () => (await import('./organization.ts')).WorkloadIdentity,
   },
 ]

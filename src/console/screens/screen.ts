@@ -1,5 +1,4 @@
 /** What a screen is to the navigation, the palette and the address. */
-import type { ComponentType } from 'preact'
 import type { IconName } from '../kit/icon.tsx'
 import type { Access } from '../shell/session.ts'
 
@@ -9,7 +8,7 @@ export interface ScreenProps {
 }
 
 export interface Screen {
-  /** Its part of the address. */
+  /** Its part of the address, by which its view is found. */
   readonly path: string
   readonly title: string
   /** Under which heading it stands. */
@@ -17,7 +16,10 @@ export interface Screen {
   readonly icon: IconName
   /** Who may open it. */
   readonly access: Access
-  /** What the palette offers besides the screen, each by the query that begins it. */
-  readonly actions?: readonly { readonly title: string; readonly query: Readonly<Record<string, string>> }[]
-  readonly load: () => Promise<ComponentType<ScreenProps>>
+  /** What the palette offers besides the screen, each by where it begins. */
+  readonly actions?: readonly {
+    readonly title: string
+    readonly id?: string
+    readonly query?: Readonly<Record<string, string>>
+  }[]
 }

@@ -22,9 +22,9 @@ export function Outlet() {
   useEffect(() => {
     if (entry === undefined) return
     let isHere = true
-    const { path, load } = entry
-    load().then(
-      (Screen) => isHere && setShown({ path, Screen }),
+    const { path } = entry
+    import('../screens/all.ts').then(
+      ({ VIEWS }) => isHere && setShown({ path, Screen: VIEWS[path]! }),
       () => isHere && setShown({ path, failed: true }),
     )
     return () => {

@@ -4,6 +4,7 @@ import { useResource } from '../../api/resource.ts'
 import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
 import { Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Code, Meter, Money, moneyText } from '../../kit/values.tsx'
+import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
 import { CREDITS, type CreditsAnswer } from './wire.ts'
@@ -34,7 +35,7 @@ function Balance({ of }: { of: CreditsAnswer | undefined }) {
       <Figures
         rows={[
           ['Left', 'Unlimited'],
-          ['Spent', <Money key="spent" dollars={total_usage} />],
+          ['Spent', <Spent key="spent" dollars={total_usage} />],
           ['Ever added', 'None'],
         ]}
       />
@@ -45,7 +46,7 @@ function Balance({ of }: { of: CreditsAnswer | undefined }) {
       <Figures
         rows={[
           ['Left', <Money key="left" dollars={left} />],
-          ['Spent', <Money key="spent" dollars={total_usage} />],
+          ['Spent', <Spent key="spent" dollars={total_usage} />],
           ['Ever added', <Money key="added" dollars={total_credits} />],
         ]}
       />
@@ -54,6 +55,15 @@ function Balance({ of }: { of: CreditsAnswer | undefined }) {
         {moneyText(total_credits)} are left.
       </p>
     </>
+  )
+}
+
+/** Leads to what was spent when. */
+function Spent({ dollars }: { dollars: number }) {
+  return (
+    <a class="quiet" href={to('usage', null, { by: 'time' })}>
+      <Money dollars={dollars} />
+    </a>
   )
 }
 

@@ -1,4 +1,5 @@
 /** One call: where its time went, who was asked, and the money. */
+import { apiUrl } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Facts, Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -91,9 +92,13 @@ export function GenerationPage({ id }: { id: string }) {
               ].map(([name, value]) => [name as string, value === false ? null : value] as const)}
             />
           </Section>
-          <Section title="Read it from a program">
+          <Section
+            title="From a program"
+            lead="The call again, with words of your own, for its were not kept; and what is told here."
+          >
+            {REPEATED[of.api_type ?? ''] && <Code text={repeat(of)} label="Copy the call" />}
             <Code
-              text={`curl '${window.location.origin}/${generationPath(of.id)}' -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY"`}
+              text={`curl '${apiUrl('/v1/generation')}?id=${of.id}' -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY"`}
               label="Copy the command"
             />
           </Section>
@@ -102,6 +107,27 @@ export function GenerationPage({ id }: { id: string }) {
       </div>
     </Page>
   )
+}
+
+/** What each operation is asked at, and with which words. */
+const REPEATED: Readonly<Record<string, readonly [path: string, words: object]>> = {
+  completions: ['chat/completions', { messages: [{ role: 'user', content: 'Say hello.' }] }],
+  messages: ['messages', { max_tokens: 1024, messages: [{ role: 'user', content: 'Say hello.' }] }],
+  embeddings: ['embeddings', { input: 'Say hello.' }],
+  tts: ['audio/speech', { voice: 'alba', input: 'Say hello.' }],
+}
+
+/** The model stands in a shell’s quotes: names of models come from callers. */
+function repeat({ api_type, requested, streamed, session_id }: Generation): string {
+  const [path, words] = REPEATED[api_type ?? '']!
+  const body = JSON.stringify({
+    model: requested,
+    ...words,
+    ...(streamed && { stream: true }),
+    ...(session_id && { session_id }),
+  })
+  return `curl ${apiUrl(`/v1/${path}`)} -H "Authorization: Bearer $SLUICE_API_KEY" \\
+  -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
 }
 
 function About({ of }: { of: Generation }) {
@@ -113,7 +139,7 @@ function About({ of }: { of: Generation }) {
           ['Began', <Time key="began" at={of.created_at} />],
           ['Asked for', of.requested],
           ['Answered by', of.provider_name || null],
-          ['Key', <Id key="key" id={of.key_hash} href={to('keys', of.key_hash)} />],
+          ['Key', <KeyOf key="key" of={of} />],
           ['Workspace', of.workspace_id && workspaceName(of.workspace_id)],
           [
             'Session',
@@ -133,6 +159,17 @@ function About({ of }: { of: Generation }) {
         ]}
       />
     </Section>
+  )
+}
+
+/** Management keys have no page. */
+function KeyOf({ of: { key_hash: hash, workspace_id } }: { of: Generation }) {
+  const { data } = useResource<{ data: { name: string } }>(workspace_id && `api/v1/keys/${hash}`)
+  if (workspace_id === null) return <>a management key</>
+  return data === undefined ? (
+    <Id id={hash} href={to('keys', hash)} />
+  ) : (
+    <a href={to('keys', hash)}>{data.data.name}</a>
   )
 }
 

@@ -40,7 +40,11 @@ const COLUMNS: readonly Column<Listed>[] = [
   {
     title: 'Key',
     from: 'medium',
-    cell: ({ key_hash, key_name }) => <a href={to('keys', key_hash)}>{key_name ?? key_hash.slice(0, 8)}</a>,
+    cell: ({ key_hash, key_name, workspace_id }) => {
+      const name = <span class="one-line">{key_name ?? key_hash.slice(0, 8)}</span>
+      // Management keys have no page.
+      return workspace_id === null ? name : <a href={to('keys', key_hash)}>{name}</a>
+    },
   },
   { title: 'Tokens in', align: 'end', from: 'wide', cell: (row) => <Count value={row.prompt_tokens} /> },
   { title: 'Tokens out', align: 'end', from: 'wide', cell: (row) => <Count value={row.completion_tokens} /> },

@@ -5,6 +5,8 @@ export interface Listed {
   readonly created_at: string
   readonly key_hash: string
   readonly key_name: string | null
+  /** Null for management keys. */
+  readonly workspace_id: string | null
   readonly model: string
   readonly requested: string
   readonly provider: string

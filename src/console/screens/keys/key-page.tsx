@@ -11,14 +11,16 @@ import { workspaceName } from '../../shell/session.ts'
 import { tell, tellProblem } from '../../shell/toasts.tsx'
 import { KeyState } from './key-state.tsx'
 import { LimitFields, limitsIn } from './limit-fields.tsx'
-import { type Key, keyPath } from './wire.ts'
+import { type Key, keyPath, type LimitReset } from './wire.ts'
 
 const UP = { href: to('keys'), title: 'Keys' }
 
 export function KeyPage({ hash }: { hash: string }) {
   const { data, problem, reload, put } = useResource<{ data: Key }>(keyPath(hash))
+  const last = useResource<{ data: readonly Call[] }>(`api/v1/generations?limit=1&key=${hash}`)
   const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null)
-  if (data === undefined) {
+  // What came later than the page would move it.
+  if (data === undefined || !(last.data ?? last.problem)) {
     return (
       <Page title="Key" up={UP}>
         {problem && <ProblemNote problem={problem} retry={reload} />}
@@ -86,6 +88,14 @@ export function KeyPage({ hash }: { hash: string }) {
               ['Created', <Time key="created" at={key.created_at} />],
               ['Changed', <Time key="changed" at={key.updated_at} />],
               ['Expires', <Time key="expires" at={key.expires_at} />],
+              ['Last call', <LastCall key="last" of={last.data?.data[0]} />],
+              [
+                'Its calls',
+                <span key="calls" class="links">
+                  <a href={to('generations', null, { key: hash })}>one by one</a>
+                  <a href={to('usage', null, { by: 'key' })}>summed up</a>
+                </span>,
+              ],
             ]}
           />
         </Section>
@@ -124,12 +134,40 @@ export function KeyPage({ hash }: { hash: string }) {
   )
 }
 
+/** When a limit starts anew: windows are those of UTC. */
+function nextReset(reset: LimitReset): string {
+  const now = new Date()
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
+  const daysToMonday = (8 - now.getUTCDay()) % 7 || 7
+  const at = {
+    daily: Date.UTC(year, month, day + 1),
+    weekly: Date.UTC(year, month, day + daysToMonday),
+    monthly: Date.UTC(year, month + 1, 1),
+  }[reset]
+  return new Date(at).toISOString()
+}
+
+interface Call {
+  readonly id: string
+  readonly created_at: string
+}
+
+function LastCall({ of }: { of: Call | undefined }) {
+  if (of === undefined) return <span class="soft">none yet</span>
+  return (
+    <a href={to('generations', of.id)}>
+      <Time at={of.created_at} />
+    </a>
+  )
+}
+
 function LimitSentence({ of: { limit, limit_remaining, limit_reset } }: { of: Key }) {
   if (limit === null || limit_remaining === null) return <>Nothing limits what this key spends.</>
   return (
     <>
       <Meter used={limit - limit_remaining} of={limit} label="Used of the limit" /> $
-      {moneyText(limit_remaining)} of ${moneyText(limit)} are left{limit_reset && `, ${limit_reset} anew`}.
+      {moneyText(limit_remaining)} of ${moneyText(limit)} are left{limit_reset && ', and all of it again '}
+      {limit_reset && <Time at={nextReset(limit_reset)} />}.
     </>
   )
 }

@@ -2,6 +2,7 @@
 import { queryOf } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
 import { Field, Select } from '../../kit/form.tsx'
+import { Icon } from '../../kit/icon.tsx'
 import { Empty, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, PagedTable, Table } from '../../kit/table.tsx'
 import { Count, Money } from '../../kit/values.tsx'
@@ -86,9 +87,14 @@ function ModelList() {
       lead="What a request may name in model, who serves it at what price, and, of each model, where a request would go and why."
       actions={
         may('operator') && (
-          <a class="button" href={to('settings')}>
-            Read the configuration again
-          </a>
+          <>
+            <a class="button" href={to('settings')}>
+              Read the configuration again
+            </a>
+            <a class="button primary" href={to('settings', 'provider')}>
+              <Icon name="plus" /> Connect a provider
+            </a>
+          </>
         )
       }
     >

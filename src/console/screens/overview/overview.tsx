@@ -6,7 +6,7 @@ import { Empty, Facts, Figures, Page, ProblemNote, Section } from '../../kit/pag
 import { type Column, Table } from '../../kit/table.tsx'
 import { Bytes, Count, Money, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
-import { session } from '../../shell/session.ts'
+import { may, session } from '../../shell/session.ts'
 import { type Live, latestOf, MOST_CALLS, useLive } from './live.ts'
 import { RateChart, rateText } from './rate-chart.tsx'
 import { type Call, GENERATIONS, type LiveWorker, type Machine, type Quantiles, type Sample } from './wire.ts'
@@ -177,7 +177,14 @@ function LatestCalls({ ended }: { ended: readonly Call[] }) {
       keyOf={({ id }) => id}
       empty={
         <Empty title="No calls yet" command={FIRST_CALL}>
-          Put one of your keys into <code>API_KEY</code>. The call shows up here as soon as it has ended.
+          {may('operator') && (
+            <>
+              <a href={to('settings', 'provider')}>Connect a provider</a>, or begin with a simulated model.{' '}
+            </>
+          )}
+          <a href={to('keys', null, { new: 'key' })}>Create a key</a> and put it into <code>API_KEY</code>, or
+          let a job call <a href={to('workload-identity')}>without one</a>. The call shows up here as soon as
+          it has ended.
         </Empty>
       }
     />

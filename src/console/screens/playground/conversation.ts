@@ -3,6 +3,7 @@ import { type Signal, signal } from '@preact/signals'
 import { problemIn, send } from '../../api/call.ts'
 import { eventsOf } from '../../api/events.ts'
 import { type Attachment, FORMATS, type Piece, type Request, type Said, type ToolRun } from './formats.ts'
+import { soundCall } from './sound.ts'
 import type { Usage } from './wire.ts'
 
 export interface Turn extends Said {
@@ -17,6 +18,10 @@ export interface Told {
   readonly thinking: string
   readonly tools: readonly ToolRun[]
   readonly pictures: readonly string[]
+  /** Address of what was spoken, within this page. */
+  readonly spoken: string | null
+  /** Dollars that it comes to about, by the length of what has come so far. */
+  readonly about: number
   /** The events as they came, the first of them. */
   readonly raw: readonly string[]
   readonly events: number
@@ -30,10 +35,12 @@ export interface Told {
 
 const BEGUN: Told = {
   ...{ id: null, state: 'waiting', thinking: '', firstMs: null, totalMs: null, finish: null },
-  ...{ usage: null, problem: null, tools: [], pictures: [], raw: [], events: 0 },
+  ...{ usage: null, problem: null, tools: [], pictures: [], raw: [], events: 0, spoken: null, about: 0 },
 }
 
 const MOST_RAW_EVENTS = 500
+/** About as many letters are a token; the true count comes with the end. */
+const CHARS_A_TOKEN = 4
 const MOST_RAW_CHARS = 2_000
 /** What a page draws without another request; anything else that a model names is no picture here. */
 const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,/
@@ -43,6 +50,8 @@ export class Conversation {
   #leaving: AbortController | null = null
   #answer: Turn = { role: 'assistant', text: '' }
   #frame = 0
+  #asked = 0
+  #prices = { prompt: 0, completion: 0 }
 
   get isBusy(): boolean {
     const state = this.turns.value.at(-1)?.told?.state
@@ -57,14 +66,20 @@ export class Conversation {
     this.#leaving = leaving
     this.#answer = { role: 'assistant', text: '', told: BEGUN }
     this.turns.value = [...asked, this.#answer]
-    const { path, body, read } = FORMATS[request.format]
     const began = performance.now()
+    const { read, ...format } = FORMATS[request.format]
+    const { path, body } =
+      request.sound === null
+        ? { path: format.path, body: format.body(request, asked) }
+        : soundCall(request.sound, request, asked)
+    this.#prices = request.prices
+    this.#asked = JSON.stringify(body).length
     try {
       const answer = await send('POST', `api/v1/${path}`, {
-        body: body(request, asked),
+        body,
         signal: leaving.signal,
         headers: {
-          Accept: 'text/event-stream',
+          Accept: request.sound === null ? 'text/event-stream' : '*/*',
           'X-Service-Tool-Events': 'enabled',
           ...(request.key !== null && { Authorization: `Bearer ${request.key}` }),
         },
@@ -73,6 +88,7 @@ export class Conversation {
       this.#tell({ id: answer.headers.get('X-Generation-Id') })
       if (!answer.ok || answer.body === null)
         return this.#end({ state: 'failed', problem: (await problemIn(answer)).message })
+      if (request.sound !== null) return this.#end(await soundIn(answer, began))
       for await (const { data } of eventsOf(answer.body)) this.#take(read(data), data, began)
       const { problem, finish } = this.#answer.told!
       const isWhole = problem === null && finish !== null
@@ -103,6 +119,9 @@ export class Conversation {
     this.#tell({
       state: 'streaming',
       events: told.events + 1,
+      about:
+        (this.#asked * this.#prices.prompt + this.#answer.text.length * this.#prices.completion) /
+        CHARS_A_TOKEN,
       ...(told.events < MOST_RAW_EVENTS && { raw: [...told.raw, raw] }),
       ...(isFirst && { firstMs: performance.now() - began }),
       ...(thinking && { thinking: told.thinking + thinking }),
@@ -121,7 +140,8 @@ export class Conversation {
     this.#frame = requestAnimationFrame(() => this.#draw())
   }
 
-  #end(change: Partial<Told>): void {
+  #end({ text, ...change }: Partial<Told> & { text?: string }): void {
+    if (text !== undefined) this.#answer = { ...this.#answer, text }
     this.#tell(change)
     this.#draw()
   }
@@ -133,6 +153,15 @@ export class Conversation {
     // A conversation that was cleared has no place for it.
     if (value.at(-1)?.role === 'assistant') this.turns.value = [...value.slice(0, -1), this.#answer]
   }
+}
+
+/** An answer of sound: bytes that are played, or the text of a recording. */
+async function soundIn(answer: Response, began: number): Promise<Partial<Told> & { text?: string }> {
+  const blob = await answer.blob()
+  const told = { state: 'done', finish: 'stop', totalMs: performance.now() - began } as const
+  if (blob.type.startsWith('audio/')) return { ...told, spoken: URL.createObjectURL(blob) }
+  const { text, usage } = JSON.parse(await blob.text()) as { text: string; usage?: { cost?: number } }
+  return { ...told, text, usage: { prompt_tokens: 0, completion_tokens: 0, cost: usage?.cost } }
 }
 
 function withTool(tools: readonly ToolRun[], { id, name, state }: NonNullable<Piece['tool']>): ToolRun[] {

@@ -1,6 +1,8 @@
 /** The last call as a command and as programs; the key is a variable, and what files held is named instead of shown. */
-import { ROOT } from '../../api/call.ts'
+import { apiUrl } from '../../api/call.ts'
 import { FORMATS, type Request, type Said } from './formats.ts'
+import { soundCall } from './sound.ts'
+import type { SoundKind } from './wire.ts'
 
 export const COPIES = [
   'curl',
@@ -25,6 +27,7 @@ export function copyOf(as: Copied, request: Request, turns: readonly Said[]): st
   const bodyIn = (format: Request['format']): Body => FORMATS[format].body({ ...request, format }, shown)
   switch (as) {
     case 'curl':
+      if (request.sound !== null) return soundCurl(request.sound, request, shown)
       return curl(FORMATS[request.format].path, bodyIn(request.format))
     case 'openai-python':
       return openaiPython(bodyIn('chat'))
@@ -37,10 +40,6 @@ export function copyOf(as: Copied, request: Request, turns: readonly Said[]): st
   }
 }
 
-function address(path: string): string {
-  return new URL(`${ROOT}api${path}`, window.location.href).href
-}
-
 /** Their method says it. */
 function withoutStream({ stream: _, ...body }: Body): Body {
   return body
@@ -48,16 +47,21 @@ function withoutStream({ stream: _, ...body }: Body): Body {
 
 function curl(path: string, body: Body): string {
   const text = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
-  return `curl -N ${address(`/v1/${path}`)} \\
+  return `curl -N ${apiUrl(`/v1/${path}`)} \\
   -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
   -d '${text}'`
+}
+
+function soundCurl(kind: SoundKind, request: Request, turns: readonly Said[]): string {
+  const { path, body } = soundCall(kind, request, turns)
+  return `${curl(path, body)}${kind === 'speech' ? ' -o answer.mp3' : ''}`
 }
 
 function openaiPython(body: Body): string {
   return `import os
 from openai import OpenAI
 
-client = OpenAI(base_url="${address('/v1')}", api_key=os.environ["API_KEY"])
+client = OpenAI(base_url="${apiUrl('/v1')}", api_key=os.environ["API_KEY"])
 for chunk in client.chat.completions.create(${keywords(body)}):
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)`
@@ -67,7 +71,7 @@ function anthropicPython(body: Body): string {
   return `import os
 from anthropic import Anthropic
 
-client = Anthropic(base_url="${address('')}", api_key=os.environ["API_KEY"])
+client = Anthropic(base_url="${apiUrl('')}", api_key=os.environ["API_KEY"])
 with client.messages.stream(${keywords(body)}) as stream:
     for text in stream.text_stream:
         print(text, end="", flush=True)`
@@ -76,7 +80,7 @@ with client.messages.stream(${keywords(body)}) as stream:
 function openaiNode(body: Body): string {
   return `import OpenAI from 'openai'
 
-const client = new OpenAI({ baseURL: '${address('/v1')}', apiKey: process.env.API_KEY })
+const client = new OpenAI({ baseURL: '${apiUrl('/v1')}', apiKey: process.env.API_KEY })
 const stream = await client.chat.completions.create(${JSON.stringify(body, null, 2)})
 for await (const { choices } of stream) process.stdout.write(choices[0]?.delta.content ?? '')`
 }
@@ -84,7 +88,7 @@ for await (const { choices } of stream) process.stdout.write(choices[0]?.delta.c
 function anthropicTypescript(body: Body): string {
   return `import Anthropic from '@anthropic-ai/sdk'
 
-const client = new Anthropic({ baseURL: '${address('')}', apiKey: process.env.API_KEY })
+const client = new Anthropic({ baseURL: '${apiUrl('')}', apiKey: process.env.API_KEY })
 const stream = client.messages.stream(${JSON.stringify(body, null, 2)})
 stream.on('text', (text) => process.stdout.write(text))
 await stream.finalMessage()`

@@ -1,5 +1,5 @@
 /** The two formats a conversation can be had in: what is sent of it, and what comes of its answer. */
-import type { Chunk, MessageEvent, Usage } from './wire.ts'
+import type { Chunk, MessageEvent, SoundKind, Usage } from './wire.ts'
 
 export type FormatName = 'chat' | 'messages'
 
@@ -15,6 +15,11 @@ export interface Request {
   readonly plugins: readonly string[]
   /** Pictures are asked for where the model gives them. */
   readonly givesPictures: boolean
+  /** Null for a model of text. */
+  readonly sound: SoundKind | null
+  readonly voice: string
+  /** Dollars for a token. */
+  readonly prices: { readonly prompt: number; readonly completion: number }
   /** Null where the session pays. */
   readonly key: string | null
 }

@@ -3,9 +3,12 @@ import { useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
 import { Check, Field, numberIn, Select, TextArea, textIn } from '../../kit/form.tsx'
 import { ProblemNote } from '../../kit/page.tsx'
+import { State } from '../../kit/values.tsx'
 import { setQuery } from '../../shell/location.ts'
 import { session } from '../../shell/session.ts'
+import { endpointsPath, type ModelWithEndpoints } from '../models/wire.ts'
 import type { FormatName, Request } from './formats.ts'
+import { soundOf } from './sound.ts'
 import { type Model, type Terms, TOOLS } from './wire.ts'
 
 const TOOL = 'tool:'
@@ -24,6 +27,12 @@ export function requestIn(fields: FormData, model: Model | undefined): Request {
     tools: chosen(TOOL),
     plugins: chosen(PLUGIN),
     givesPictures: model?.architecture.output_modalities.includes('image') ?? false,
+    sound: soundOf(model),
+    voice: textIn(fields, 'voice'),
+    prices: {
+      prompt: Number(model?.pricing.prompt ?? 0),
+      completion: Number(model?.pricing.completion ?? 0),
+    },
     key: textIn(fields, 'paid') === 'session' ? null : textIn(fields, 'key'),
   }
 }
@@ -35,7 +44,7 @@ interface ParametersProps {
 
 export function Parameters({ models, model }: ParametersProps) {
   const who = session.value!
-  const [isBySession, setBySession] = useState(false)
+  const [isBySession, setBySession] = useState(who.kind === 'management')
   return (
     <div class="parameters form">
       <Select
@@ -46,6 +55,14 @@ export function Parameters({ models, model }: ParametersProps) {
         hint={<Prices of={model} />}
         onChange={(event) => setQuery({ model: event.currentTarget.value })}
       />
+      <Health key={model?.id} of={model} />
+      {soundOf(model) === 'speech' && (
+        <Select
+          label="Voice"
+          name="voice"
+          options={(model?.supported_voices ?? []).map((voice) => [voice, voice])}
+        />
+      )}
       <div class="pair">
         <Select
           label="Format"
@@ -74,8 +91,8 @@ export function Parameters({ models, model }: ParametersProps) {
           name="paid"
           value={isBySession ? 'session' : 'key'}
           options={[
-            ['key', 'A key'],
             ['session', `${who.organization.name}, by my session`],
+            ['key', 'A key or an access token'],
           ]}
           onChange={(event) => setBySession(event.currentTarget.value === 'session')}
         />
@@ -109,6 +126,22 @@ function Prices({ of }: { of: Model | undefined }) {
     <>
       A million tokens: {price(of.pricing.prompt)} in, {price(of.pricing.completion)} out
     </>
+  )
+}
+
+/** Who would answer, and how soon; of one height as well. */
+function Health({ of }: { of: Model | undefined }) {
+  const { data } = useResource<{ data: ModelWithEndpoints }>(of === undefined ? null : endpointsPath(of.id))
+  if (data === undefined) return <p class="health hint">…</p>
+  const { endpoints } = data.data
+  const serving = endpoints.filter(({ status }) => status === 0)
+  const soonest = Math.min(...serving.flatMap(({ latency_last_30m: latency }) => latency?.p50 ?? []))
+  const state = serving.length === 0 ? 'bad' : serving.length < endpoints.length ? 'attention' : 'good'
+  return (
+    <p class="health hint">
+      <State is={state}>{`${serving.length} of ${endpoints.length} serving`}</State>
+      {Number.isFinite(soonest) && ` first event after ${soonest} ms`}
+    </p>
   )
 }
 

@@ -11,23 +11,26 @@ import { Conversation, type Turn } from './conversation.ts'
 import { COPIES, type Copied, copyOf } from './copies.ts'
 import type { Request } from './formats.ts'
 import { Parameters, requestIn } from './parameters.tsx'
+import { soundOf } from './sound.ts'
 import { TurnView } from './turn.tsx'
-import { MODELS, type Model } from './wire.ts'
+import { MODELS, type Model, type SoundKind } from './wire.ts'
 
 export function Screen() {
   const conversation = useMemo(() => new Conversation(), [])
   const [request, setRequest] = useState<Request | null>(null)
   useEffect(() => () => conversation.stop(), [conversation])
-  const { data, problem, reload } = useResource<{ readonly data: readonly Model[] }>(MODELS)
+  const { data, problem, reload } = useResource<{ readonly data: readonly Model[] }>(
+    `${MODELS}?output_modalities=all`,
+  )
   const models =
-    data?.data.filter(({ architecture }) => architecture.output_modalities.includes('text')) ?? []
+    data?.data.filter((each) => each.architecture.output_modalities.includes('text') || soundOf(each)) ?? []
   const chosen = place.value.query.get('model')
   const model = chosen === null ? models[0] : models.find(({ id }) => id === chosen)
   const turns = conversation.turns.value
   const send = async (form: HTMLFormElement): Promise<void> => {
     const fields = new FormData(form)
     const text = textIn(fields, 'text')
-    if (conversation.isBusy || text === '') return
+    if (conversation.isBusy) return
     const asked = requestIn(fields, model)
     const files = await filesIn(fields)
     // A second press of the key while the files were read.
@@ -67,7 +70,12 @@ export function Screen() {
           {turns.length === 0 && (
             <p class="soft">What you say to a model and what it answers stays in this page.</p>
           )}
-          <Say accept={acceptOf(model)} isBusy={conversation.isBusy} stop={() => conversation.stop()} />
+          <Say
+            accept={acceptOf(model)}
+            sound={soundOf(model)}
+            isBusy={conversation.isBusy}
+            stop={() => conversation.stop()}
+          />
         </div>
       </form>
       {request !== null && <CopyAs request={request} turns={turns} />}
@@ -77,19 +85,22 @@ export function Screen() {
 
 interface SayProps {
   readonly accept: string | null
+  readonly sound: SoundKind | null
   readonly isBusy: boolean
   readonly stop: () => void
 }
 
-function Say({ accept, isBusy, stop }: SayProps) {
+function Say({ accept, sound, isBusy, stop }: SayProps) {
+  const isRecording = sound === 'transcription'
   return (
     <div class="say">
       <textarea
         aria-label="Your message"
         name="text"
         rows={3}
-        required
-        placeholder="Say something"
+        required={!isRecording}
+        disabled={isRecording}
+        placeholder={isRecording ? 'What is said in the recording stands in the answer' : 'Say something'}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
           event.preventDefault()
@@ -101,7 +112,7 @@ function Say({ accept, isBusy, stop }: SayProps) {
         name="files"
         type="file"
         multiple
-        isOptional
+        isOptional={!isRecording}
         accept={accept ?? ''}
         disabled={accept === null}
         hint={accept === null ? 'This model takes text alone.' : 'They go with your message.'}
@@ -134,10 +145,10 @@ function CopyAs({ request, turns }: { request: Request; turns: readonly Turn[] }
       <Select
         label="Language"
         value={as}
-        options={COPIES.map((each) => [each, each])}
+        options={(request.sound ? COPIES.slice(0, 1) : COPIES).map((each) => [each, each])}
         onChange={(event) => setAs(event.currentTarget.value as Copied)}
       />
-      <Code text={copyOf(as, request, asked)} label="Copy the code" />
+      <Code text={copyOf(request.sound ? 'curl' : as, request, asked)} label="Copy the code" />
     </Section>
   )
 }

@@ -5,6 +5,7 @@ import { Count, Money, State } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import type { Told, Turn } from './conversation.ts'
 import type { ToolRun } from './formats.ts'
+import { Phases } from './phases.tsx'
 
 interface TurnViewProps {
   readonly of: Turn
@@ -16,6 +17,9 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
   return (
     <li class={`turn ${role}`}>
       <h2>{role === 'user' ? 'You' : 'Model'}</h2>
+      {/* Above the text, which grows: what stands below it would move with every word. */}
+      {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
+      {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
       {told !== undefined && told.thinking !== '' && (
         <details>
           <summary>Thinking</summary>
@@ -32,14 +36,16 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
       {told?.pictures.map((url, n) => (
         <img key={n} class="picture" src={url} alt={`${n + 1} of what the answer shows`} />
       ))}
+      {told?.spoken && (
+        // biome-ignore lint/a11y/useMediaCaption: what is spoken stands above it as it was written
+        <audio controls src={told.spoken} />
+      )}
       {told?.state === 'waiting' && <span class="skeleton" />}
       {told?.problem && (
         <p class="form-problem" role="alert">
           <Icon name="bad" /> {told.problem}
         </p>
       )}
-      {told !== undefined && told.state !== 'waiting' && <Figures of={told} />}
-      {told !== undefined && told.events > 0 && <Events of={told} place={place} />}
     </li>
   )
 }
@@ -60,13 +66,15 @@ function Tools({ of }: { of: readonly ToolRun[] }) {
 }
 
 /** They are made into a text only while somebody looks. */
-function Events({ of: { raw, events }, place }: { of: Told; place: number }) {
+function Events({ of: { raw, events, id, state }, place }: { of: Told; place: number }) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="events small" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <Count value={events} unit={events === 1 ? 'event' : 'events'} />
+        {/* The number stands last: as it grows, nothing moves. */}
+        Events and where the time went <Count value={events} />
       </summary>
+      {isOpen && id !== null && state !== 'streaming' && <Phases id={id} />}
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
         <section tabIndex={0} aria-label={`Events of turn ${place}`}>
@@ -84,11 +92,14 @@ function Figures({ of }: { of: Told }) {
   const { id, state, firstMs, totalMs, finish, usage } = of
   return (
     <p class="took soft small">
-      {state === 'stopped' && <State is="attention">stopped</State>}
-      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
       {firstMs !== null && (
         <span>
           first <Count value={Math.round(firstMs)} unit="ms" />
+        </span>
+      )}
+      {usage === null && of.about > 0 && (
+        <span>
+          about <Money dollars={of.about} />
         </span>
       )}
       {totalMs !== null && (
@@ -98,12 +109,16 @@ function Figures({ of }: { of: Told }) {
       )}
       {usage !== null && (
         <>
-          <span>
-            <Count value={usage.prompt_tokens} /> in, <Count value={usage.completion_tokens} unit="out" />
-          </span>
+          {usage.prompt_tokens > 0 && (
+            <span>
+              <Count value={usage.prompt_tokens} /> in, <Count value={usage.completion_tokens} unit="out" />
+            </span>
+          )}
           {usage.cost !== undefined && <Money dollars={usage.cost} />}
         </>
       )}
+      {state === 'stopped' && <State is="attention">stopped</State>}
+      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
       {id !== null && state !== 'streaming' && <a href={to('generations', id)}>Its row</a>}
     </p>
   )

@@ -4,12 +4,15 @@ export interface Model {
   readonly id: string
   readonly name: string
   readonly context_length: number | null
+  readonly supported_voices: readonly string[] | null
   readonly pricing: { readonly prompt: string; readonly completion: string }
   readonly architecture: {
     readonly input_modalities: readonly string[]
     readonly output_modalities: readonly string[]
   }
 }
+
+export type SoundKind = 'speech' | 'transcription'
 
 export interface Chunk {
   readonly choices?: readonly {
@@ -47,7 +50,7 @@ export interface MessageEvent {
   readonly usage?: {
     readonly input_tokens?: number
     readonly output_tokens?: number
-    readonly cost?: number
+    readonly cost?: number | undefined
   }
   readonly error?: { readonly message?: string }
 }
@@ -55,7 +58,7 @@ export interface MessageEvent {
 export interface Usage {
   readonly prompt_tokens: number
   readonly completion_tokens: number
-  readonly cost?: number
+  readonly cost?: number | undefined
 }
 
 export interface Terms {

@@ -7,7 +7,12 @@ import { State, Time } from '../../kit/values.tsx'
 import { tell } from '../../shell/toasts.tsx'
 import { CONFIGURATION, type Configuration } from './wire.ts'
 
-export function RunningConfiguration({ of }: { of: Resource<{ data: Configuration }> }) {
+interface RunningConfigurationProps {
+  readonly of: Resource<{ data: Configuration }>
+  readonly title?: string
+}
+
+export function RunningConfiguration({ of, title = 'Configuration' }: RunningConfigurationProps) {
   const { data, problem, reload, put } = of
   const [refusal, setRefusal] = useState<Problem | null>(null)
   const [isBusy, setBusy] = useState(false)
@@ -23,7 +28,7 @@ export function RunningConfiguration({ of }: { of: Resource<{ data: Configuratio
   }
   return (
     <Section
-      title="Configuration"
+      title={title}
       lead="Providers, models, tools and permissions are read again without a restart, as SIGHUP does. A file with faults changes nothing."
       actions={
         <button type="button" disabled={isBusy} onClick={() => void readAgain()}>

@@ -4,7 +4,9 @@ import { Check, Field } from '../../kit/form.tsx'
 import { Empty, Page, ProblemNote } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { State } from '../../kit/values.tsx'
-import { place, setQuery } from '../../shell/location.ts'
+import { place, setQuery, to } from '../../shell/location.ts'
+import type { ScreenProps } from '../screen.ts'
+import { ConnectProvider } from './connect-provider.tsx'
 import { RunningConfiguration } from './running-configuration.tsx'
 import { CONFIGURATION, type Configuration, SETTINGS, type Setting } from './wire.ts'
 
@@ -41,7 +43,11 @@ const COLUMNS: readonly Column<Setting>[] = [
   },
 ]
 
-export function Screen() {
+export function Screen({ id }: ScreenProps) {
+  return id === 'provider' ? <ConnectProvider /> : <SettingList />
+}
+
+function SettingList() {
   const { data, problem, reload } = useResource<{ data: readonly Setting[] }>(SETTINGS)
   const running = useResource<{ data: Configuration }>(CONFIGURATION)
   const { query } = place.value
@@ -58,6 +64,11 @@ export function Screen() {
     <Page
       title="Settings"
       lead="What this server was started with. Settings are changed in the environment or the file, not here; what is secret is only said to be set."
+      actions={
+        <a class="button" href={to('settings', 'provider')}>
+          Connect a provider
+        </a>
+      }
     >
       {isKnown && <RunningConfiguration of={running} />}
       {isKnown && (

@@ -1,4 +1,5 @@
 /** Usage: what calls came to, over time and by key, model and provider; every line leads to its calls. */
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { queryOf, ROOT } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
@@ -90,7 +91,7 @@ export function Screen() {
           onChange={(event) => setQuery({ by: event.currentTarget.value })}
         />
       </div>
-      <Totals of={sums} />
+      <Totals of={sums} from={from} />
       <Section title={`${FIGURES.find(([value]) => value === figure)![1]} by ${span}`}>
         <BarChart slots={slotsOf(span, from, count, overTime.data?.data ?? [])} figure={figure} span={span} />
       </Section>
@@ -111,7 +112,12 @@ function beginOf(span: Span, count: number): string {
   return new Date((Math.floor(Date.now() / length) + 1 - count) * length).toISOString()
 }
 
-function Totals({ of }: { of: Sums | undefined }) {
+function Totals({ of, from }: { of: Sums | undefined; from: string }) {
+  const calls = (number: ComponentChildren, outcome?: string) => (
+    <a class="quiet" href={to('generations', null, { from, outcome })}>
+      {number}
+    </a>
+  )
   const shown = (value: number | undefined) =>
     value === undefined ? <span class="skeleton" /> : <Count value={value} />
   const money = (dollars: number | undefined) =>
@@ -119,12 +125,12 @@ function Totals({ of }: { of: Sums | undefined }) {
   return (
     <Figures
       rows={[
-        ['Dollars', money(of?.cost)],
+        ['Dollars', calls(money(of?.cost))],
         ['Own accounts', money(of?.byok_cost)],
-        ['Calls', shown(of?.calls)],
-        ['Failed', shown(of?.failed)],
-        ['Tokens in', shown(of?.prompt_tokens)],
-        ['Tokens out', shown(of?.completion_tokens)],
+        ['Calls', calls(shown(of?.calls))],
+        ['Failed', calls(shown(of?.failed), 'failed')],
+        ['Tokens in', calls(shown(of?.prompt_tokens))],
+        ['Tokens out', calls(shown(of?.completion_tokens))],
       ]}
     />
   )
@@ -146,12 +152,18 @@ const TITLES: Readonly<Record<Group, string>> = {
 }
 
 function columnsOf(by: Group, from: string): readonly Column<UsageLine>[] {
+  /** Every number leads to the calls that made it. */
+  const linked = (line: UsageLine, number: ComponentChildren) => (
+    <a class="quiet" href={to('generations', null, filterOf(line, from))}>
+      {number}
+    </a>
+  )
   return [
     {
       title: TITLES[by],
       cell: (line) => <a href={to('generations', null, filterOf(line, from))}>{titleOf(line)}</a>,
     },
-    { title: 'Calls', align: 'end', cell: ({ calls }) => <Count value={calls} /> },
+    { title: 'Calls', align: 'end', cell: (line) => linked(line, <Count value={line.calls} />) },
     {
       title: 'Failed',
       align: 'end',
@@ -169,21 +181,21 @@ function columnsOf(by: Group, from: string): readonly Column<UsageLine>[] {
       title: 'Tokens in',
       align: 'end',
       from: 'medium',
-      cell: (line) => <Count value={line.prompt_tokens} />,
+      cell: (line) => linked(line, <Count value={line.prompt_tokens} />),
     },
     {
       title: 'Tokens out',
       align: 'end',
       from: 'medium',
-      cell: (line) => <Count value={line.completion_tokens} />,
+      cell: (line) => linked(line, <Count value={line.completion_tokens} />),
     },
     {
       title: 'Own accounts',
       align: 'end',
       from: 'wide',
-      cell: ({ byok_cost }) => <Money dollars={byok_cost} />,
+      cell: (line) => linked(line, <Money dollars={line.byok_cost} />),
     },
-    { title: 'Cost', align: 'end', cell: ({ cost }) => <Money dollars={cost} /> },
+    { title: 'Cost', align: 'end', cell: (line) => linked(line, <Money dollars={line.cost} />) },
   ]
 }
 

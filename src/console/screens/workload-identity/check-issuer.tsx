@@ -6,7 +6,14 @@ import { Facts, Note, ProblemNote } from '../../kit/page.tsx'
 import { Count } from '../../kit/values.tsx'
 import { type Issuer, type IssuerCheck, issuerPath } from './wire.ts'
 
-export function CheckIssuer({ of: { id, name }, close }: { of: Issuer; close: () => void }) {
+interface CheckIssuerProps {
+  readonly of: Issuer
+  readonly close: () => void
+  /** Goes on to a policy for its tokens. */
+  readonly next: () => void
+}
+
+export function CheckIssuer({ of: { id, name }, close, next }: CheckIssuerProps) {
   const [check, setCheck] = useState<IssuerCheck | null>(null)
   const [problem, setProblem] = useState<Problem | null>(null)
   const [round, setRound] = useState(0)
@@ -33,6 +40,9 @@ export function CheckIssuer({ of: { id, name }, close }: { of: Issuer; close: ()
           onClick={() => setRound(round + 1)}
         >
           Look again
+        </button>
+        <button type="button" class="primary" onClick={next}>
+          Create a policy
         </button>
       </div>
     </Dialog>

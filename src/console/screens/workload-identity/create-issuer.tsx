@@ -30,9 +30,11 @@ export function CreateIssuer({ close, created }: { close: () => void; created: (
         }}
       >
         <Select
-          label="Recipe"
+          label="Platform"
           value={chosen}
-          options={[['', 'By hand'], ...RECIPES.map(({ name }) => [name, name] as const)]}
+          autofocus
+          hint="It fills in what is known of its tokens, here and in the policy."
+          options={[['', 'Another'], ...RECIPES.map(({ name }) => [name, name] as const)]}
           onChange={(event) => choose(event.currentTarget.value)}
         />
         <div class="fields" key={chosen}>
@@ -43,6 +45,7 @@ export function CreateIssuer({ close, created }: { close: () => void; created: (
             type="url"
             maxLength={2048}
             defaultValue={recipe?.issuerUrl ?? ''}
+            pattern="[^<>]*"
             hint="Equal to the claim iss of its tokens, character by character."
           />
         </div>

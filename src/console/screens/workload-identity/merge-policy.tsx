@@ -5,12 +5,14 @@ import { Dialog } from '../../kit/dialog.tsx'
 import { Form } from '../../kit/form.tsx'
 import { changedBy, linesAgainst } from '../../kit/merge.ts'
 import { Note } from '../../kit/page.tsx'
-import { type Policy, policyPath, type Rules, type Versioned } from './wire.ts'
+import { bodyOf, type Policy, policyPath, type Rules, rulesOf, type Versioned } from './wire.ts'
 
 const FIELDS = [
   ['audience', 'Audience'],
   ['subject', 'Subject'],
   ['condition', 'Condition'],
+  ['scopes', 'Scope'],
+  ['token_type', 'Token type'],
 ] as const
 type RuleName = (typeof FIELDS)[number][0]
 
@@ -35,7 +37,7 @@ export type Saved = { readonly saved: Versioned<Policy> } | { readonly clash: Cl
  */
 export async function saveRules(base: Policy, etag: string | null, rules: Rules) {
   const path = policyPath(base.id)
-  const outcome = await call<{ data: Policy }>('PATCH', path, { body: rules, ifMatch: etag })
+  const outcome = await call<{ data: Policy }>('PATCH', path, { body: bodyOf(rules), ifMatch: etag })
   if (outcome.ok)
     return { ...outcome, data: { saved: { of: outcome.data.data, etag: outcome.etag } } as Saved }
   if (outcome.problem.status !== 412) return outcome
@@ -46,15 +48,16 @@ export async function saveRules(base: Policy, etag: string | null, rules: Rules)
 }
 
 export function MergePolicy({ clash, close, done }: MergeProps) {
-  const { base, theirs, mine } = clash
+  const { theirs, mine } = clash
+  const [base, other] = [rulesOf(clash.base), rulesOf(theirs.of)]
   const [chosen, setChosen] = useState<Readonly<Partial<Record<RuleName, 'mine' | 'theirs'>>>>({})
-  const partyOf = (name: RuleName) => changedBy(base[name], theirs.of[name], mine[name])
+  const partyOf = (name: RuleName) => changedBy(base[name], other[name], mine[name])
   const sideOf = (name: RuleName): 'mine' | 'theirs' | undefined => {
     const party = partyOf(name)
     return party === 'both' ? chosen[name] : party === 'mine' ? 'mine' : 'theirs'
   }
   const merged = Object.fromEntries(
-    FIELDS.map(([name]) => [name, sideOf(name) === 'mine' ? mine[name] : theirs.of[name]]),
+    FIELDS.map(([name]) => [name, sideOf(name) === 'mine' ? mine[name] : other[name]]),
   ) as unknown as Rules
   const isOpen = FIELDS.some(([name]) => sideOf(name) === undefined)
   return (
@@ -76,7 +79,7 @@ export function MergePolicy({ clash, close, done }: MergeProps) {
             <Side
               name={name}
               title="Theirs"
-              text={theirs.of[name]}
+              text={other[name]}
               base={base[name]}
               isTaken={sideOf(name) === 'theirs'}
               isFixed={partyOf(name) !== 'both'}

@@ -3,14 +3,16 @@ import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Confirm } from '../../kit/dialog.tsx'
+import { Select } from '../../kit/form.tsx'
 import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Id, State, Time } from '../../kit/values.tsx'
+import { Code, Id, State, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { tell, tellProblem } from '../../shell/toasts.tsx'
 import { type Clash, MergePolicy, type Saved } from './merge-policy.tsx'
 import { ChangePolicy } from './policy-form.tsx'
+import { jobOf, RECIPES, recipeFor } from './recipes.ts'
 import { Tester } from './tester.tsx'
-import { type Policy, policyPath, type Versioned } from './wire.ts'
+import { type Issuer, issuerPath, type Policy, policyPath, type TargetKey, type Versioned } from './wire.ts'
 
 /** What is being changed: the policy as it was when that began. */
 type Change = Versioned<Policy>
@@ -20,7 +22,11 @@ const UP = { href: to('workload-identity'), title: 'Workload identity' }
 export function PolicyPage({ id }: { id: string }) {
   const { data, etag, problem, reload, put } = useResource<{ data: Policy }>(policyPath(id))
   const [dialog, setDialog] = useState<'delete' | Change | Clash | null>(null)
-  if (data === undefined) {
+  const issuer = useResource<{ data: Issuer }>(data ? issuerPath(data.data.issuer_id) : null)
+  const key = useResource<{ data: TargetKey }>(data ? `api/v1/keys/${data.data.api_key_hash}` : null)
+  // What came later than the page would move it.
+  const isWhole = (issuer.data ?? issuer.problem) && (key.data ?? key.problem)
+  if (data === undefined || !isWhole) {
     return (
       <Page title="Policy" up={UP}>
         {problem && <ProblemNote problem={problem} retry={reload} />}
@@ -28,6 +34,8 @@ export function PolicyPage({ id }: { id: string }) {
     )
   }
   const policy = data.data
+  const issuerName = issuer.data?.data.name ?? 'deleted'
+  const keyName = key.data?.data.name ?? 'a key that is gone'
   const enable = async (enabled: boolean): Promise<void> => {
     const outcome = await call<{ data: Policy }>('PATCH', policyPath(id), { body: { enabled } })
     if (!outcome.ok) return tellProblem(outcome.problem)
@@ -67,18 +75,24 @@ export function PolicyPage({ id }: { id: string }) {
         <Facts
           rows={[
             ['Policy', <Id key="id" id={policy.id} />],
-            ['Issuer', <Id key="issuer" id={policy.issuer_id} />],
+            ['Issuer', issuerName],
             ['Audience', <code key="audience">{policy.audience}</code>],
             ['Subject', policy.subject && <code key="subject">{policy.subject}</code>],
             ['Condition', policy.condition && <code key="condition">{policy.condition}</code>],
             ['Scope', scopes && <code key="scopes">{scopes}</code>],
             ['Token type', token_type && <code key="type">{token_type}</code>],
-            ['Acts as', <Id key="key" id={policy.api_key_hash} href={to('keys', policy.api_key_hash)} />],
+            [
+              'Acts as',
+              <a key="key" href={to('keys', policy.api_key_hash)}>
+                {keyName}
+              </a>,
+            ],
             ['Created', <Time key="created" at={policy.created_at} />],
             ['Changed', <Time key="changed" at={policy.updated_at} />],
           ]}
         />
       </Section>
+      <FromAJob of={policy} issuerUrl={issuer.data?.data.issuer_url} />
       <Tester key={policy.updated_at} id={id} />
       {isChange(dialog) && <ChangePolicy of={dialog} close={close} done={settle} />}
       {isClash(dialog) && <MergePolicy key={dialog.theirs.etag} clash={dialog} close={close} done={settle} />}
@@ -98,6 +112,30 @@ export function PolicyPage({ id }: { id: string }) {
         </Confirm>
       )}
     </Page>
+  )
+}
+
+function FromAJob({ of, issuerUrl }: { of: Policy; issuerUrl: string | undefined }) {
+  const [chosen, choose] = useState(recipeFor(issuerUrl)?.name ?? '')
+  return (
+    <Section
+      title="Use it from a job"
+      lead={`The job asks its platform for a token, exchanges it, and calls with what it gets. It has to reach ${window.location.origin}.`}
+    >
+      <Select
+        label="It runs on"
+        value={chosen}
+        options={[['', 'another platform'], ...RECIPES.map(({ name }) => [name, name] as const)]}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
+      <Code
+        text={jobOf(
+          RECIPES.find(({ name }) => name === chosen),
+          of,
+        )}
+        label="Copy the job"
+      />
+    </Section>
   )
 }
 

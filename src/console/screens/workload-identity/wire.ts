@@ -30,8 +30,24 @@ export interface Policy {
   readonly updated_at: string | null
 }
 
-/** What people change of a policy. */
-export type Rules = Pick<Policy, 'audience' | 'subject' | 'condition'>
+/** What people change of a policy; null where nothing is asked for. */
+export interface Rules {
+  readonly audience: string
+  readonly subject: string | null
+  readonly condition: string | null
+  readonly scopes: string | null
+  readonly token_type: string | null
+}
+
+export function rulesOf({ audience, subject, condition, claim_checks }: Policy): Rules {
+  const { scopes = null, token_type = null } = claim_checks
+  return { audience, subject, condition, scopes, token_type }
+}
+
+/** Rules as the API takes them. */
+export function bodyOf({ scopes, token_type, ...rules }: Rules) {
+  return { ...rules, claim_checks: { scopes, token_type } }
+}
 
 /** A record with its version. */
 export interface Versioned<T> {

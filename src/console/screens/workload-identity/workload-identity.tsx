@@ -27,7 +27,7 @@ function Overview() {
   const nameOf = (id: string): string => issuers.rows?.find((each) => each.id === id)?.name ?? 'deleted'
   const doomed = issuers.rows?.find(({ id }) => id === query.get('delete'))
   const checked = issuers.rows?.find(({ id }) => id === query.get('check'))
-  const close = (): void => setQuery({ new: null, delete: null, check: null })
+  const close = (): void => setQuery({ new: null, delete: null, check: null, issuer: null })
   return (
     <Page
       title="Workload identity"
@@ -62,7 +62,11 @@ function Overview() {
           pages={issuers.rows || issuers.problem ? policies : { ...policies, rows: undefined }}
           keyOf={({ id }) => id}
           empty={
-            <Empty title="No policies yet">Trust an issuer first, then say what its tokens may act as.</Empty>
+            <Empty title="No policies yet">
+              <a href={to('workload-identity', null, { new: 'issuer' })}>Trust an issuer</a> first, then say
+              what its tokens may act as. Recipes for GitHub Actions, GitLab, Kubernetes and the clouds fill
+              in the rest.
+            </Empty>
           }
         />
       )}
@@ -72,7 +76,13 @@ function Overview() {
           columns={ISSUER_COLUMNS}
           pages={issuers}
           keyOf={({ id }) => id}
-          empty={<Empty title="No issuers yet">Begin with the platform that your programs run on.</Empty>}
+          empty={
+            <Empty title="No issuers yet">
+              Begin with the platform that your programs run on:{' '}
+              <a href={to('workload-identity', null, { view: 'issuers', new: 'issuer' })}>trust its issuer</a>
+              .
+            </Empty>
+          }
         />
       )}
       {view === 'audit' && <Audit />}
@@ -85,8 +95,15 @@ function Overview() {
           }}
         />
       )}
-      {query.get('new') === 'policy' && <CreatePolicy issuers={issuers.rows ?? []} close={close} />}
-      {checked && <CheckIssuer key={checked.id} of={checked} close={close} />}
+      {query.get('new') === 'policy' && <CreatePolicy issuers={issuers.rows} close={close} />}
+      {checked && (
+        <CheckIssuer
+          key={checked.id}
+          of={checked}
+          close={close}
+          next={() => setQuery({ check: null, new: 'policy', issuer: checked.id })}
+        />
+      )}
       {doomed && (
         <Confirm
           title={`Trust ${doomed.name} no longer?`}
@@ -194,7 +211,9 @@ const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
   {
     title: 'Outcome',
     cell: ({ outcome, reason }) => (
-      <State is={outcome === 'done' || outcome === 'issued' ? 'good' : 'bad'}>{reason ?? outcome}</State>
+      <State is={outcome === 'done' || outcome === 'issued' ? 'good' : 'attention'}>
+        {reason ?? outcome}
+      </State>
     ),
   },
   { title: 'Who', from: 'wide', cell: ({ actor }) => actor && <Id id={actor} /> },
