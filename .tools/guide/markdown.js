@@ -81,7 +81,8 @@ export function render(text, { hrefOf, pictureOf, citationOf }) {
             .map(({ tokens, align }) => {
               const name = tokens.length === 0 ? 'td' : tag
               const words = this.parser.parseInline(tokens)
-              return `<${name}${align === null ? '' : ` class="${align}"`}>${words}</${name}>`
+              const classes = [align, WORD.test(plainOf(tokens)) && 'word'].filter(Boolean).join(' ')
+              return `<${name}${classes && ` class="${classes}"`}>${words}</${name}>`
             })
             .join('')}</tr>\n`
         const hasHead = header.some(({ tokens }) => tokens.length > 0)
@@ -110,6 +111,9 @@ export function render(text, { hrefOf, pictureOf, citationOf }) {
     sections: sectionsOf(tokens, headings),
   }
 }
+
+/** What stands alone in a cell and is not broken: a number, a date, a short name. */
+const WORD = /^[\w.-]{1,14}$/
 
 /** The anchors of a page, as the hosts of repositories make them: a test holds that links to them arrive. */
 function anchorMaker() {
