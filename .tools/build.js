@@ -49,7 +49,7 @@ import { AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent
 import { use } from 'echarts/core'
 import { CanvasRenderer } from 'echarts/renderers'
 use([LineChart, AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent, CanvasRenderer])
-export { init } from 'echarts/core'`
+export { getInstanceByDom, init } from 'echarts/core'`
 
 /** Files of theirs that are replaced, because they load what nobody here uses. */
 const REPLACED = {

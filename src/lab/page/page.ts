@@ -18,7 +18,7 @@ const CSS = 'text/css; charset=utf-8'
 
 const ASSETS: Readonly<Record<string, (target: string) => PageAsset>> = {
   '': (target) => ({ type: HTML, body: MARKUP.replace('{target}', () => target) }),
-  'live.css': () => ({ type: CSS, body: STYLE }),
+  'live.css': () => ({ type: CSS, body: readTokens() + STYLE }),
   'charts.js': () => ({ type: SCRIPT, body: CHARTS }),
   'live.js': () => ({ type: SCRIPT, body: LIVE }),
   'echarts.js': () => ({ type: SCRIPT, body: readPlottingLibrary() }),
@@ -30,6 +30,14 @@ const ASSETS: Readonly<Record<string, (target: string) => PageAsset>> = {
  */
 export function findPageAsset(path: string, target: string): PageAsset | null {
   return Object.hasOwn(ASSETS, path) ? ASSETS[path]!(target) : null
+}
+
+let tokens: string | null = null
+
+/** Colours and type of the product, as the console has them. */
+function readTokens(): string {
+  tokens ??= readFileSync(new URL('pages/tokens.css', BUILT), 'utf8')
+  return tokens
 }
 
 let library: Uint8Array | null = null
