@@ -315,7 +315,7 @@ export class JournalIngest {
     reader.close()
     const segments = listJournals(this.#ports.journals).get(name) ?? []
     removeSegments(this.#ports.journals, name, segments[0] ?? 0, (segments.at(-1) ?? -1) + 1)
-    await this.ledger.forgetJournal(name)
+    await this.ledger.forgetJournal(name, this.#ports.clock.unixSeconds() * 1000)
     this.#roster.remove(name)
     this.#ports.onFinished(name)
   }

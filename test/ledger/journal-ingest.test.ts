@@ -1,5 +1,5 @@
 /** The ingest of journals into the ledger: every line once, whatever is repeated, torn, left behind or refused. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
@@ -345,6 +345,31 @@ suite('several that take the same journals at the same time count nothing twice 
     ),
     { numRuns: 25 },
   )
+})
+
+suite('a journal whose files come back after it was taken is not taken again, and forgotten after some weeks', async (t, kind) => {
+  const { journals, ingest, writer, started } = await place(t, kind)
+  const journal = writer(DEAD)
+  close(journal, rowOf(NOW, 7))
+  journal.close()
+  const path = segmentPath(journals, DEAD, 0)
+  const lines = readFileSync(path)
+  await (await started()).close()
+  t.notOk(existsSync(path))
+  // A loss of power undoes what the disk has not been told to keep, as the removal of a file.
+  writeFileSync(path, lines)
+  const books = await started()
+  t.equal((await books.ledger.spending([keyPayer(hashOf(1))], NOW))[0]!.total, 7)
+  t.notOk(existsSync(path))
+  await books.close()
+  if (kind !== EMBEDDED) return
+  const { ledger } = ingest()
+  t.equal((await ledger.readJournal(DEAD)).mark.done, true)
+  await ledger.prune({ days: 30, now: NOW + 29 * 24 * 60 * 60 * 1000 })
+  t.equal((await ledger.readJournal(DEAD)).mark.done, true)
+  await ledger.prune({ days: 30, now: NOW + 31 * 24 * 60 * 60 * 1000 })
+  t.same((await ledger.readJournal(DEAD)).mark, { segment: 0, offset: 0, done: false })
+  await ledger.close()
 })
 
 suite('rows go when they are too old, and what was spent stays', async (t, kind) => {

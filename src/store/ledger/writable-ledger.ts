@@ -45,8 +45,11 @@ export interface WritableLedger extends LedgerReader {
     readonly committed: Promise<boolean>
     readonly durable: Promise<boolean>
   }
-  /** A journal that is done, and whose files are gone, need not be known any more. */
-  forgetJournal(journal: string): Promise<boolean>
+  /**
+   * The files of a journal that is done are gone. That it is done is known for some weeks more, whatever brings its
+   * lines back; then it is forgotten. `now` as for `prune`.
+   */
+  forgetJournal(journal: string, now: number): Promise<boolean>
   /**
    * Removes a few rows and sums of hours that are older than so many days. True when there may be more of them. `now` is
    * this machine's time (Unix milliseconds), which a ledger that has a clock of its own does not trust.

@@ -8,7 +8,7 @@
  *
  * Beside them the books, in one table under keys that begin with a letter:
  *
- *     'j' journal                       ->  how far it has been taken
+ *     'j' journal                       ->  how far it has been taken, and when its files were removed
  *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
  *     's' …                             ->  sums of payers, see ledger-sums.ts
  *     'u' …                             ->  sums of hours, see ledger-hours.ts
@@ -25,8 +25,16 @@ import { HoursRebuild } from './hours-rebuild.js'
 import { LedgerHours } from './ledger-hours.js'
 import { LedgerRows, rowBlockKey, timeSlotPrefix } from './ledger-rows.js'
 import { LedgerSums, removeSomeRecords } from './ledger-sums.js'
+import type { LmdbByteTable } from './table.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
+/** How long a journal is known whose files are gone, as in PostgreSQL. */
+const REMOVED_JOURNAL_MS = 30 * DAY_MS
+
+/** `removedAt` (Unix milliseconds): all of it was taken, and its files were removed. */
+interface JournalMark extends JournalProgress {
+  readonly removedAt?: number
+}
 
 export const LEDGER_ROWS_TABLE = 'ledger-rows'
 export const LEDGER_BOOKS_TABLE = 'ledger-books'
@@ -47,7 +55,9 @@ export function openLmdbLedger(folder: string): WritableLedger {
 
   const progressOf = (journal: string): JournalProgress => {
     const bytes = env.get(books, journalKey(journal))
-    return bytes === undefined ? { segment: 0, offset: 0, done: false } : decodeRecord<JournalProgress>(bytes)
+    if (bytes === undefined) return { segment: 0, offset: 0, done: false }
+    const { segment, offset, done } = decodeRecord<JournalMark>(bytes)
+    return { segment, offset, done }
   }
 
   const beginsAtMark = ({ journal, from }: JournalPiece): boolean => {
@@ -125,15 +135,18 @@ export function openLmdbLedger(folder: string): WritableLedger {
       for (const outcome of [committed, durable]) outcome.catch(() => {})
       return { committed, durable }
     },
-    forgetJournal: (journal) =>
+    // Known for some weeks: files that a loss of power brings back, and lines that somebody else had read before, are
+    // not taken again.
+    forgetJournal: (journal, now) =>
       env.writeDurably(() => {
-        books.remove(journalKey(journal))
+        books.put(journalKey(journal), encodeRecord({ ...progressOf(journal), removedAt: now }))
         return true
       }),
     prune: async ({ days, now }) => {
       // Of a ledger into which nothing comes they are made here.
       await rebuild.complete()
       return env.write(() => {
+        pruneJournalMarks(books, now - REMOVED_JOURNAL_MS)
         const before = now - days * DAY_MS
         const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
         const hasOlderHours = hours.prune(hourAt(before))
@@ -147,6 +160,16 @@ export function openLmdbLedger(folder: string): WritableLedger {
 
 function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
+}
+
+/** Forgets journals whose files were removed before `before`. */
+function pruneJournalMarks(books: LmdbByteTable, before: number): void {
+  const old: Uint8Array[] = []
+  for (const { key, value } of books.getRange({ start: journalKey(''), end: Buffer.from('k') })) {
+    const { removedAt } = decodeRecord<JournalMark>(value)
+    if (removedAt !== undefined && removedAt < before) old.push(Buffer.from(key))
+  }
+  for (const key of old) books.remove(key)
 }
 
 /** Without an id it begins the keys of all open calls of a journal. */

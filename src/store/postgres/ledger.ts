@@ -85,8 +85,7 @@ export function openPostgresLedger(options: PostgresLedgerOptions): WritableLedg
       // The database answers a commit when its disk has it.
       return { committed, durable: committed }
     },
-    // It costs nobody anything to know it for some weeks (see `sluice.keep_ledger`), and files that a loss of power
-    // brings back are not taken again.
+    // `sluice.keep_ledger` removes it.
     forgetJournal: async (name) => {
       await database.query(
         'UPDATE sluice.ledger_journals SET removed = true WHERE folder = $1 AND journal = $2 AND done',
