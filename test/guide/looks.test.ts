@@ -53,7 +53,10 @@ test('a page is painted when all of it is there, so no row of a table moves', SK
   let sendRest = (): unknown => t.fail('nobody has asked for the page')
   const server = createServer(({ url = '' }, response) => {
     if (url.endsWith('.css')) response.setHeader('Content-Type', 'text/css')
-    if (url !== `/${PLACE}`) return response.end(readFileSync(new URL(`.${url}`, DISK)))
+    if (url !== `/${PLACE}`) {
+      response.end(readFileSync(new URL(`.${url}`, DISK)))
+      return
+    }
     response.setHeader('Content-Type', 'text/html; charset=utf-8')
     response.write(markup.subarray(0, half))
     sendRest = () => response.end(markup.subarray(half))
