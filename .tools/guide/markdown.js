@@ -45,6 +45,7 @@ export function render(text, { hrefOf, pictureOf, citationOf }) {
   /** @type {Heading[]} */
   const headings = []
   let isInLink = false
+  let isInTable = false
   marked.use({
     renderer: {
       heading({ tokens, depth }) {
@@ -60,6 +61,11 @@ export function render(text, { hrefOf, pictureOf, citationOf }) {
         return `<h${depth} id="${anchor}">${markup} <a class="anchor" href="#${anchor}" aria-label="Link to this section">#</a></h${depth}>\n`
       },
       code: ({ text, lang = '' }) => codeMarkup(text, lang),
+      codespan({ text }) {
+        const words = escapeMarkup(text)
+        // Where a column is narrow, names are broken between their words.
+        return `<code>${isInTable ? words.replace(/[_./](?=\w)/g, '$&<wbr>') : words}</code>`
+      },
       html({ raw }) {
         if (!/^<!--[\s\S]*-->$/.test(raw.trim())) throw new Error(`the guide: markup within a page: ${raw}`)
         return ''
@@ -85,9 +91,11 @@ export function render(text, { hrefOf, pictureOf, citationOf }) {
               return `<${name}${classes && ` class="${classes}"`}>${words}</${name}>`
             })
             .join('')}</tr>\n`
+        isInTable = true
         const hasHead = header.some(({ tokens }) => tokens.length > 0)
         const head = hasHead ? `<thead>${row(header, 'th')}</thead>\n` : ''
         const body = rows.map((cells) => row(cells)).join('')
+        isInTable = false
         return `<div class="table" tabindex="0"><table>${head}<tbody>${body}</tbody></table></div>\n`
       },
       text(token) {

@@ -163,8 +163,10 @@ function optionOf(
 function excerptOf(text: string, words: readonly string[]): string {
   const at = text.search(patternOf(words, 'i'))
   const from = at <= BEFORE ? 0 : text.indexOf(' ', at - BEFORE) + 1
-  const piece = text.slice(from, from + AROUND)
-  return `${from > 0 ? '… ' : ''}${piece}${from + AROUND < text.length ? ' …' : ''}`
+  const most = from + AROUND
+  if (most >= text.length) return `${from > 0 ? '… ' : ''}${text.slice(from)}`
+  const space = text.lastIndexOf(' ', most)
+  return `${from > 0 ? '… ' : ''}${text.slice(from, space > from ? space : most)}\u00a0…`
 }
 
 /** The text with its words marked; as nodes, so it stays text. */

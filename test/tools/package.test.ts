@@ -168,7 +168,14 @@ test('from the package: chat, messages, exchange, console, pages, work of the po
   const { access_token } = (await exchanged.json()) as { access_token: string }
   await call('/chat/completions', { model: MODEL, messages }, access_token)
 
-  for (const page of ['/console', '/docs', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/']) {
+  for (const page of [
+    '/console',
+    '/docs',
+    '/docs/guide',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/swagger-ui.css',
+    '/',
+  ]) {
     t.equal((await fetch(`${url}${page}`)).status, 200, page)
   }
   const [, script = ''] = /src="([^"]+\.js)"/.exec(await (await fetch(`${url}/console`)).text()) ?? []
