@@ -7,14 +7,13 @@
  *
  * esbuild strips types and checks none: that is the work of `npm run check`. Everything is turned each time, which
  * takes less than a second, so nothing has to be remembered about earlier builds: a switched branch, a changed
- * setting or an older date cannot leave something behind. An output is written only when its bytes differ, and by
- * renaming, so that programs that run from `dist` never read half a file; outputs without a source are deleted.
+ * setting or an older date cannot leave something behind. Outputs without a source are deleted.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { brotliCompressSync } from 'node:zlib'
+import { contentsOf, filesUnder, writeChanged, writeFolder } from './files.js'
 import { licenceTexts, packagesOf } from './licences.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -22,7 +21,8 @@ const OUT = 'dist'
 const CHUNKS = join(ROOT, OUT, 'chunks')
 /** What runs in browsers: bundled for them, and no module of Node. */
 const CONSOLE_SOURCE = 'src/console/'
-const CONSOLE = join(ROOT, OUT, 'console')
+const GUIDE_SOURCE = 'src/guide/'
+const GUIDE = join(ROOT, OUT, 'guide')
 
 /** Folders of the product. */
 export const PRODUCT = ['src', 'workers']
@@ -40,11 +40,16 @@ const PROGRAMS = [
 ]
 
 /** What pages load as it is: whoever installs the product gets these files and not the packages they are from. */
-const PAGE_FILES = [
-  'swagger-ui-dist/swagger-ui-bundle.js',
-  'swagger-ui-dist/swagger-ui.css',
-  'echarts/dist/echarts.min.js',
-]
+const PAGE_FILES = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css']
+
+/** What the lab's page draws with: a third of the library. */
+const PLOTTING = `
+import { LineChart } from 'echarts/charts'
+import { AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from 'echarts/components'
+import { use } from 'echarts/core'
+import { CanvasRenderer } from 'echarts/renderers'
+use([LineChart, AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent, CanvasRenderer])
+export { getInstanceByDom, init } from 'echarts/core'`
 
 /** Files of theirs that are replaced, because they load what nobody here uses. */
 const REPLACED = {
@@ -87,7 +92,8 @@ export async function build(modules) {
     write: false,
     logLevel: 'warning',
   }
-  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const { dependencies, optionalDependencies } = manifest
   /** Each by itself: programs that shared their chunks would have more and smaller ones to open. */
   const bundleProgram = (/** @type {string} */ program) =>
     esbuild.build({
@@ -112,61 +118,111 @@ export async function build(modules) {
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
   const page = await bundleConsole(esbuild)
   writeConsole(page)
-  const sources = [...programs, page].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  const guide = await bundleGuide(esbuild)
+  await writeGuide(guide, manifest)
+  const plots = await writePages(esbuild)
+  const sources = [...programs, page, guide, plots].flatMap(({ metafile }) => Object.keys(metafile.inputs))
   writeLicences([...sources, ...PAGE_FILES.map((file) => `node_modules/${file}`)])
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   copyStatements()
-  copyPageFiles()
   removeOrphans()
 }
 
+/** @type {import('esbuild').BuildOptions & { write: false, metafile: true }} */
+const PAGES = {
+  absWorkingDir: ROOT,
+  // The first that know light-dark().
+  target: ['chrome123', 'firefox120', 'safari17.5'],
+  // Names hold a hash of the content, so browsers may keep them.
+  entryNames: '[name]-[hash]',
+  ...{ bundle: true, minify: true, charset: 'utf8' },
+  ...{ metafile: true, write: false, logLevel: 'warning' },
+}
+
 /**
- * Screens are chunks that are loaded when they are opened. Names hold a hash of the content, so browsers may keep them.
+ * Screens are chunks that are loaded when they are opened.
  *
  * @param {typeof import('esbuild')} esbuild
  */
 function bundleConsole(esbuild) {
   return esbuild.build({
-    absWorkingDir: ROOT,
+    ...PAGES,
     outdir: `${OUT}/console`,
     entryPoints: { console: `${CONSOLE_SOURCE}main.tsx`, style: `${CONSOLE_SOURCE}style/console.css` },
     tsconfig: `${CONSOLE_SOURCE}tsconfig.json`,
-    entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    // The first that know light-dark().
-    target: ['chrome123', 'firefox120', 'safari17.5'],
-    ...{ bundle: true, splitting: true, format: 'esm', minify: true, charset: 'utf8' },
-    ...{ metafile: true, write: false, logLevel: 'warning' },
+    splitting: true,
+    format: 'esm',
   })
 }
 
 /**
- * Each file also compressed, and a list of what the page names: the script, the style, and what the script loads at once.
+ * Classic scripts: pages on a disk may load no others.
  *
- * @param {Awaited<ReturnType<typeof bundleConsole>>} bundle
+ * @param {typeof import('esbuild')} esbuild
  */
-function writeConsole({ outputFiles, metafile }) {
-  const names = new Set(['files.json'])
-  for (const { path, contents } of outputFiles) {
-    const name = basename(path)
-    names.add(name).add(`${name}.br`)
-    writeChanged(path, contents)
-    // The name tells the content, so what is there is right.
-    if (!existsSync(`${path}.br`)) writeChanged(`${path}.br`, brotliCompressSync(contents))
-  }
-  const outputs = Object.entries(metafile.outputs)
-  const entry = (/** @type {string} */ source) => outputs.find(([, { entryPoint }]) => entryPoint === source)
-  const [script = '', output] = entry(`${CONSOLE_SOURCE}main.tsx`) ?? []
-  const [style = ''] = entry(`${CONSOLE_SOURCE}style/console.css`) ?? []
-  const atOnce = (output?.imports ?? []).filter(({ kind }) => kind === 'import-statement')
+function bundleGuide(esbuild) {
+  return esbuild.build({
+    ...PAGES,
+    outdir: `${OUT}/guide/assets`,
+    entryPoints: ['page.ts', 'search.ts', 'style/guide.css'].map((name) => GUIDE_SOURCE + name),
+    tsconfig: `${GUIDE_SOURCE}tsconfig.json`,
+    entryNames: '[name]-[hash]',
+    format: 'iife',
+  })
+}
+
+/**
+ * Name of the output of an entry.
+ *
+ * @param {Bundle} bundle
+ * @param {string} source
+ */
+function outputOf({ metafile }, source) {
+  const [path = ''] =
+    Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source) ?? []
+  return basename(path)
+}
+
+/** @typedef {import('esbuild').BuildResult<typeof PAGES>} Bundle */
+
+/**
+ * With a list of what the page names: the script, the style, and what the script loads at once.
+ *
+ * @param {Bundle} bundle
+ */
+function writeConsole(bundle) {
+  const script = outputOf(bundle, `${CONSOLE_SOURCE}main.tsx`)
+  const imports = bundle.metafile.outputs[`${OUT}/console/${script}`]?.imports ?? []
+  const atOnce = imports.filter(({ kind }) => kind === 'import-statement')
   const files = {
-    script: basename(script),
-    style: basename(style),
+    script,
+    style: outputOf(bundle, `${CONSOLE_SOURCE}style/console.css`),
     preloads: atOnce.map(({ path }) => basename(path)),
   }
-  writeChanged(join(CONSOLE, 'files.json'), Buffer.from(JSON.stringify(files)))
-  for (const path of filesUnder(CONSOLE)) if (!names.has(basename(path))) rmSync(path, { force: true })
+  const outputs = bundle.outputFiles.map(
+    ({ path, contents }) => /** @type {const} */ ([basename(path), contents]),
+  )
+  writeFolder(
+    join(ROOT, OUT, 'console'),
+    new Map([...outputs, ['files.json', Buffer.from(JSON.stringify(files))]]),
+  )
+}
+
+/**
+ * @param {Bundle} bundle
+ * @param {{ version: string, description: string }} manifest
+ */
+async function writeGuide(bundle, { version, description }) {
+  const { guideSite } = await import('./guide/site.js')
+  const asset = (/** @type {string} */ name) => `assets/${outputOf(bundle, GUIDE_SOURCE + name)}`
+  const assets = { script: asset('page.ts'), search: asset('search.ts'), style: asset('style/guide.css') }
+  const files = guideSite({ root: ROOT, version, description, assets })
+  for (const { path, contents } of bundle.outputFiles)
+    files.set(`assets/${basename(path)}`, Buffer.from(contents))
+  // Under its version, so that those of several releases can stand in one folder.
+  writeFolder(GUIDE, new Map([...files].map(([path, contents]) => [`${version}/${path}`, contents])))
 }
 
 /**
@@ -229,22 +285,7 @@ function sourcesIn(folder) {
   return filesUnder(join(ROOT, folder))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map((path) => path.slice(ROOT.length))
-    .filter((path) => !path.startsWith(CONSOLE_SOURCE))
-}
-
-/**
- * Whether it was another one.
- *
- * @param {string} path
- * @param {Uint8Array} contents
- */
-function writeChanged(path, contents) {
-  if (contentsOf(path)?.equals(contents)) return false
-  mkdirSync(dirname(path), { recursive: true })
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, contents)
-  renameSync(draft, path)
-  return true
+    .filter((path) => ![CONSOLE_SOURCE, GUIDE_SOURCE].some((folder) => path.startsWith(folder)))
 }
 
 /** Files of SQL are read as they are, from beside the programs. */
@@ -265,10 +306,25 @@ function writeLicences(sources) {
   writeChanged(join(ROOT, OUT, 'bundled.json'), Buffer.from(JSON.stringify(packages)))
 }
 
-function copyPageFiles() {
-  for (const path of PAGE_FILES) {
-    writeChanged(join(ROOT, OUT, 'pages', basename(path)), readFileSync(join(ROOT, 'node_modules', path)))
-  }
+/** What pages of every kind have in common: colours, type, measures. */
+const LOOK = 'src/look/tokens.css'
+
+/** @param {typeof import('esbuild')} esbuild */
+async function writePages(esbuild) {
+  const { outputFiles, metafile } = await esbuild.build({
+    ...PAGES,
+    stdin: { contents: PLOTTING, resolveDir: ROOT },
+    outfile: `${OUT}/pages/echarts.js`,
+    entryNames: '[name]',
+    format: 'iife',
+    globalName: 'echarts',
+  })
+  const bundled = outputFiles.map(({ path, contents }) => /** @type {const} */ ([basename(path), contents]))
+  const copied = [...PAGE_FILES.map((path) => `node_modules/${path}`), LOOK].map(
+    (path) => /** @type {const} */ ([basename(path), readFileSync(join(ROOT, path))]),
+  )
+  writeFolder(join(ROOT, OUT, 'pages'), new Map([...bundled, ...copied]))
+  return { metafile }
 }
 
 /** Deletes outputs whose source is gone. */
@@ -281,36 +337,13 @@ function removeOrphans() {
   }
 }
 
-/** @param {string} path */
-function contentsOf(path) {
-  try {
-    return readFileSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-/**
- * Absolute paths of everything in a folder and the folders in it; nothing where there is no such folder.
- *
- * @param {string} folder
- * @returns {string[]}
- */
-function filesUnder(folder) {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
-  } catch {
-    return []
-  }
-}
-
 if (argv[1] === fileURLToPath(import.meta.url)) {
   await build(argv.includes('--all')).catch((error) => {
     const isMissing = error.code === 'ERR_MODULE_NOT_FOUND'
     // npm ci --omit=dev, to serve what was built elsewhere.
     if (isMissing && (argv.includes('--prepare') || existsSync(join(ROOT, OUT, 'src/main.js')))) return
-    if (isMissing) console.error('the build needs esbuild, which npm ci installs without --omit=dev')
-    // What is wrong with a source esbuild has told itself.
+    if (isMissing) console.error(`the build needs what npm ci installs without --omit=dev: ${error.message}`)
+    // What esbuild finds it has told already.
     else if (error.errors === undefined) console.error(error)
     process.exitCode = 1
   })

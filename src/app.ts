@@ -14,6 +14,7 @@ import { type FleetPorts, fleetEndpoints } from './features/fleet/endpoints.js'
 import { generationEndpoints } from './features/generation/endpoints.js'
 import { generationListEndpoints } from './features/generation/list.js'
 import { usageEndpoints } from './features/generation/usage.js'
+import { guideEndpoints } from './features/guide/endpoints.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
 import { keyEndpoints } from './features/keys/endpoints.js'
@@ -101,6 +102,7 @@ export function appEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoin
   return [
     ...described,
     ...docsEndpoints(() => JSON.stringify(openApiOf(described))),
+    ...guideEndpoints(),
     ...startEndpoints(ports.start, ports.catalog),
     ...(ports.hasConsole ? consoleEndpoints() : []),
   ]

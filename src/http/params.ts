@@ -122,6 +122,14 @@ export function parsedParam<T, F>(
   )
 }
 
+/** A part of a path whose handler tells what it stands for. */
+export const anyText: TextField<string> = parsedParam(
+  { type: 'string' },
+  '',
+  'is a part of a path',
+  (text) => text,
+)
+
 /** A UUID that may be absent, in lower case. */
 export function optionalUuidParam(description: string): TextField<string | null> {
   const schema = { type: 'string', format: 'uuid', description }

@@ -320,6 +320,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'the console, a page that runs in browsers: its frame, and a folder for each screen',
     '',
   ),
+  rule('src/guide/', 'what pages of the documentation do in browsers: search, themes, copying', ''),
   rule(
     'src/app.ts',
     'ports in, endpoints out: the list of all operations',
@@ -449,6 +450,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   yaml: { owners: ['src/config/'] },
   // They run in browsers, and the build puts them into the console's files.
   ...owned(['preact', '@preact/signals'], 'src/console/'),
+  ...owned(['minisearch'], 'src/guide/'),
   // The build takes files of theirs along, which are served to browsers; nothing of them runs here.
   ...owned(['swagger-ui-dist', 'echarts'], '.tools/build.js'),
   'wasm-media-encoders': { owners: ['src/simulator/audio/synthesis.ts'] },

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { brotliDecompressSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { freePort } from '../../src/drill/fleet/free-port.js'
 import { KEYS, MANAGEMENT_KEY, ServerProcess, serve } from '../support/servers/server-process.js'
@@ -55,7 +55,6 @@ test('a file is kept for good, is the same compressed, and what is no file of th
   const packed = await fetch(`${url}/console/assets/${name}`, { headers: { 'Accept-Encoding': 'gzip, br' } })
   t.equal(packed.headers.get('Content-Encoding'), 'br')
   t.equal(await packed.text(), readFileSync(BUILT + name, 'utf8'))
-  t.same(brotliDecompressSync(readFileSync(`${BUILT}${name}.br`)), readFileSync(BUILT + name))
   for (const other of ['files.json', '..%2fsrc%2fmain.js', `${name}.br`, '__proto__']) {
     t.equal((await fetch(`${url}/console/assets/${other}`)).status, 404, other)
   }

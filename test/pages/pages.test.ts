@@ -1,4 +1,4 @@
-/** Every block of the README and the guide does what a reader expects of it, in the order of its page. */
+/** Every block of the documentation does what a reader expects of it, in the order of its page. */
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,10 +12,14 @@ import { API_KEY, MANAGEMENT_KEY } from '../support/servers/server-process.js'
 import { blocksOf, commandsOf, idsPrinted, isShownRefused, type PageBlock } from './page-blocks.js'
 import { PageShell } from './page-shell.js'
 
-const GUIDE = readdirSync('docs/guide', { recursive: true, encoding: 'utf8' }).sort()
-const PAGES = ['README.md', ...GUIDE.map((name) => `docs/guide/${name}`)].filter((path) =>
-  path.endsWith('.md'),
-)
+const AT_ROOT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const DOCS = readdirSync('docs', { recursive: true, encoding: 'utf8' }).sort()
+const PAGES = [
+  ...AT_ROOT,
+  'bench/RESULTS.md',
+  'examples/README.md',
+  ...DOCS.map((name) => `docs/${name}`).filter((path) => path.endsWith('.md')),
+]
 const CLONE = { root: resolve('.'), main: fileURLToPath(new URL('../../src/main.js', import.meta.url)) }
 const COMMAND_LIMIT_MS = 90_000
 /** What a reader types; it belongs into a block that is run. */

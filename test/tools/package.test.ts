@@ -58,7 +58,9 @@ test('the package is small, holds programs and no sources or tests, and no scrip
   t.same(
     files.filter(
       (path) =>
-        !/^(dist\/.*\.(js|sql|css|json|br)|dist\/licences\.txt|[A-Z]+(\.md)?|package\.json)$/.test(path),
+        !/^(dist\/.*\.(js|sql|css|json|html|webp)|dist\/licences\.txt|[A-Z]+(\.md)?|package\.json)$/.test(
+          path,
+        ),
     ),
     [],
   )

@@ -3,18 +3,20 @@
  * reader's system is dark. So no two roles may share a light colour.
  */
 
+import { tokenColour } from './tokens.js'
+
 interface ThemeColour {
   readonly light: string
   readonly dark: string
 }
 
 const THEME_COLOURS = {
-  paper: { light: '#fdfdfc', dark: '#15181d' },
-  ink: { light: '#1d2530', dark: '#e4e8ee' },
-  muted: { light: '#5f6b7a', dark: '#98a3b3' },
-  grid: { light: '#e4e7eb', dark: '#2b313a' },
+  paper: tokenColour('surface'),
+  ink: tokenColour('text'),
+  muted: tokenColour('soft'),
+  grid: tokenColour('line'),
   client: { light: '#d9480f', dark: '#ff8a4c' },
-  server: { light: '#1c6cb4', dark: '#62b0f5' },
+  server: tokenColour('accent'),
   theory: { light: '#2f8f4e', dark: '#5fce83' },
   error: { light: '#c2255c', dark: '#f7739f' },
   stall: { light: '#e8a317', dark: '#e9b44c' },

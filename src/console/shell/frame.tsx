@@ -132,7 +132,8 @@ function Account() {
           </label>
         ))}
       </fieldset>
-      <a href={`${ROOT}docs`}>API documentation</a>
+      <a href={`${ROOT}docs/guide`}>Documentation</a>
+      <a href={`${ROOT}docs`}>API operations</a>
       <button type="button" class="plain" onClick={() => void signOut()}>
         Sign out
       </button>

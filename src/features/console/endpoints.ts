@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { BUILT } from '../../base/built-files.js'
 import { throwFault } from '../../base/fault.js'
+import { ASK_AGAIN, BuiltFile, FILE_HEADERS, KEEP, once, strictPolicy } from '../../http/built-file.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HeaderList } from '../../http/endpoint.js'
-import { parsedParam } from '../../http/params.js'
-import { bytesReply, keptBytes } from '../../http/reply.js'
+import { anyText } from '../../http/params.js'
 
 /** What the build says of its files. */
 interface ConsoleFiles {
@@ -35,80 +35,38 @@ export function consoleEndpoints(): Endpoint[] {
     operation('console', 'GET /console/assets/{file}', {
       summary: 'A file of the console',
       hidden: true,
-      headers: ['accept-encoding'],
+      headers: FILE_HEADERS,
       params: { file: anyText },
       replies: { 200: { description: 'The file', mediaType: 'application/octet-stream' } },
       faults: ['item-not-found'],
-      handle: ({ params }, call) => {
-        const file = built().assets.get(params.file) ?? throwFault('item-not-found')
-        return (acceptsBrotli(call.header('accept-encoding')) ? file.brotli : file.plain)()
-      },
+      handle: ({ params }, call) =>
+        (built().assets.get(params.file) ?? throwFault('item-not-found'))().reply(call),
     }),
   ]
 }
-
-/** A part of a path; the page itself tells what it stands for. */
-const anyText = parsedParam({ type: 'string' }, '', 'is a part of a path', (text) => text)
 
 function pageEndpoint(
   path: `/${string}`,
   assets: string,
   built: () => ReturnType<typeof readBuilt>,
 ): Endpoint {
-  const reply = once(() =>
-    bytesReply(
-      200,
-      'text/html; charset=utf-8',
-      keptBytes(Buffer.from(markup(built().files, assets))),
-      PAGE_HEADERS,
-    ),
-  )
+  const page = once(() => new BuiltFile('.html', Buffer.from(markup(built().files, assets)), PAGE_HEADERS))
   const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name!, anyText]))
   return operation('console', `GET ${path}`, {
     summary: 'The console',
     hidden: true,
+    headers: FILE_HEADERS,
     params,
     replies: { 200: { description: 'Its page', mediaType: 'text/html; charset=utf-8' } },
-    handle: reply,
+    handle: (_, call) => page().reply(call),
   })
 }
 
-/**
- * Nothing from elsewhere, no inline script or style, and with trusted types no text that becomes markup: words of
- * models and of strangers stay words.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "media-src 'self' data: blob:",
-  "connect-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-const SHARED_HEADERS: HeaderList = [
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
-]
+/** Words of models and of strangers stay words. */
 const PAGE_HEADERS: HeaderList = [
-  ...SHARED_HEADERS,
-  ['Content-Security-Policy', POLICY],
-  ['Cross-Origin-Opener-Policy', 'same-origin'],
+  ...strictPolicy(["img-src 'self' data: blob:", "media-src 'self' data: blob:", "connect-src 'self'"]),
   ['Permissions-Policy', 'camera=(), geolocation=(), microphone=(self)'],
-  ['Referrer-Policy', 'same-origin'],
-  // It names files of one build.
-  ['Cache-Control', 'no-cache'],
-]
-const ASSET_HEADERS: HeaderList = [
-  ...SHARED_HEADERS,
-  // Names hold a hash of the content.
-  ['Cache-Control', 'public, max-age=31536000, immutable'],
-  ['Vary', 'Accept-Encoding'],
+  ...ASK_AGAIN,
 ]
 
 function readBuilt() {
@@ -117,30 +75,8 @@ function readBuilt() {
   const names = readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))
   return {
     files: JSON.parse(read('files.json').toString()) as ConsoleFiles,
-    assets: new Map(
-      names.map((name) => {
-        const type = `text/${name.endsWith('.css') ? 'css' : 'javascript'}; charset=utf-8`
-        const brotli: HeaderList = [...ASSET_HEADERS, ['Content-Encoding', 'br']]
-        return [
-          name,
-          {
-            plain: once(() => bytesReply(200, type, keptBytes(read(name)), ASSET_HEADERS)),
-            brotli: once(() => bytesReply(200, type, keptBytes(read(`${name}.br`)), brotli)),
-          },
-        ] as const
-      }),
-    ),
+    assets: new Map(names.map((name) => [name, once(() => new BuiltFile(name, read(name), KEEP))])),
   }
-}
-
-/** Browsers name it without a quality; where one is given, the plain file is right in any case. */
-function acceptsBrotli(accepted: string): boolean {
-  return accepted.split(',').some((coding) => coding.trim() === 'br')
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null
-  return () => (made ??= { value: make() }).value
 }
 
 const ICON =
@@ -162,7 +98,7 @@ ${preloaded.join('')}<script type="module" blocking="render" src="${assets}${scr
 </head>
 <body>
 <div id="console"></div>
-<noscript>The console needs JavaScript. Everything it does the API does as well: see <a href="/docs">/docs</a>.</noscript>
+<noscript>The console needs JavaScript. Everything it does the API does as well: see <a href="/docs/guide">/docs/guide</a>.</noscript>
 </body>
 </html>
 `

@@ -17,7 +17,8 @@ export function documentIntroduction(interfaceVersion: string): DocumentIntroduc
 }
 
 const DESCRIPTION = `Two faces on one port. The **model gateway** is one API in front of many model providers. The \
-**practice API** is a target for load tests: each operation has a load profile of its own.
+**practice API** is a target for load tests: each operation has a load profile of its own. The [guide](/docs/guide) has \
+a page for every task.
 
 - **Credential.** Press *Authorize* and enter a key. The first start of the server prints a workspace key, which calls \
 models, and a management key, which also manages; \`npx sluice keys create --name NAME\` makes another one. The \

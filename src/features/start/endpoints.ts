@@ -90,6 +90,7 @@ function startBody(ports: StartPorts): object {
     openai_base_url: `${baseUrl}/api/v1`,
     anthropic_base_url: `${baseUrl}/api`,
     console: hasConsole ? `${baseUrl}/console` : null,
+    guide: `${baseUrl}/docs/guide`,
     documentation: `${baseUrl}/docs`,
     openapi: `${baseUrl}/api/v1/openapi.json`,
     models: `${baseUrl}/api/v1/models`,
@@ -108,7 +109,8 @@ function startMarkup(ports: StartPorts, model: string): string {
   -d ${quoteForShell(body)}`
   const links: readonly (readonly [what: string, where: string | null, about: string])[] = [
     ['Console', hasConsole ? '/console' : null, 'what happens now, keys, usage, the playground'],
-    ['Documentation', '/docs', 'all operations, to try out'],
+    ['Documentation', '/docs/guide', 'every task, the contract, what has changed'],
+    ['Operations', '/docs', 'all of the API, to try out'],
     ['OpenAPI', '/api/v1/openapi.json', 'the same as a document'],
     ['Models', '/api/v1/models', 'what can be named in <code>model</code>'],
     ['Health', '/api/v1/health', 'of the worker that answers'],
@@ -169,7 +171,7 @@ ${call('credits', 'SLUICE_MANAGEMENT_KEY')}
 ${call('credits', 'SLUICE_MANAGEMENT_KEY', json({ amount: 10 }))}
 <p>A management key changes the limit of a key of its organization, by its hash (<code>GET /api/v1/keys</code> lists them); <code>null</code> takes the limit away.</p>
 ${call('keys/$HASH', 'SLUICE_MANAGEMENT_KEY', ` \\\n  -X PATCH${json({ limit: 20 })}`)}
-<p><a href="/">Start page</a> · <a href="/docs">Documentation</a></p>
+<p><a href="/">Start page</a> · <a href="/docs/guide/credits-limits-ledger.html">Credits, limits and the ledger</a></p>
 `,
   )
 }

@@ -40,6 +40,7 @@ const ADVICE_AT_ROOT: typeof ADVICE = [
   ],
   [/^\/metrics$/, 'the metrics are off or at an address of their own: the setting SLUICE_METRICS'],
   [/^\/console\b/, 'the console is at /console, unless the setting SLUICE_CONSOLE says off'],
+  [/^\/docs\/guide\b/, 'the documentation begins at /docs/guide'],
   [/^\/lab\b/, 'the lab is off or at an address of its own: the setting SLUICE_LAB'],
 ]
 

@@ -7,20 +7,29 @@ var labCharts = (function () {
   var palette = {}
 
   function readPalette() {
-    var style = getComputedStyle(document.documentElement)
-    ;['ink', 'muted', 'line', 'panel', 'client', 'server', 'theory', 'error', 'stall', 'violet', 'slate', 'teal', 'brown', 'olive'].forEach(
-      function (name) { palette[name] = style.getPropertyValue('--' + name).trim() },
+    // A canvas needs colours as they are at this moment: a variable may hold one for light and one for dark.
+    var probe = document.body.appendChild(document.createElement('i'))
+    ;['text', 'soft', 'line', 'surface', 'client', 'server', 'theory', 'error', 'stall', 'violet', 'slate', 'teal', 'brown', 'olive'].forEach(
+      function (name) {
+        probe.style.color = 'var(--' + name + ')'
+        palette[name] = getComputedStyle(probe).color
+      },
     )
+    probe.remove()
     palette.font = getComputedStyle(document.body).fontFamily
   }
 
-  function start() {
+  /** Draws nothing by itself; redraw is called when the theme has changed. */
+  function start(redraw) {
     readPalette()
     ;['series', 'percentiles', 'latency'].forEach(function (id) {
       charts[id] = echarts.init(document.getElementById(id), null, { renderer: 'canvas' })
     })
     window.addEventListener('resize', resize)
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', readPalette)
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', function () {
+      readPalette()
+      redraw()
+    })
   }
 
   function resize() {
@@ -39,8 +48,8 @@ var labCharts = (function () {
   function axis(name, more) {
     return Object.assign({
       type: 'value', name: name, nameLocation: 'middle', nameGap: 46,
-      nameTextStyle: { color: palette.muted, fontSize: 12 },
-      axisLabel: { color: palette.muted, fontSize: 11, formatter: figure, hideOverlap: true },
+      nameTextStyle: { color: palette.soft, fontSize: 12 },
+      axisLabel: { color: palette.soft, fontSize: 11, formatter: figure, hideOverlap: true },
       axisLine: { show: true, lineStyle: { color: palette.line } },
       axisTick: { show: false },
       splitLine: { lineStyle: { color: palette.line } },
@@ -55,14 +64,14 @@ var labCharts = (function () {
   }
 
   function legend(names) {
-    return { data: names, right: 14, top: 6, itemWidth: 16, itemHeight: 6, icon: 'roundRect', textStyle: { color: palette.ink, fontSize: 12 } }
+    return { data: names, right: 14, top: 6, itemWidth: 16, itemHeight: 6, icon: 'roundRect', textStyle: { color: palette.text, fontSize: 12 } }
   }
 
   /** Rich text: the library's other tooltips are markup with styles, which the page's policy forbids. */
   function tooltip(more) {
     return Object.assign({
-      trigger: 'axis', renderMode: 'richText', confine: true, backgroundColor: palette.panel,
-      borderColor: palette.line, textStyle: { color: palette.ink, fontSize: 12 }, valueFormatter: figure,
+      trigger: 'axis', renderMode: 'richText', confine: true, backgroundColor: palette.surface,
+      borderColor: palette.line, textStyle: { color: palette.text, fontSize: 12 }, valueFormatter: figure,
     }, more)
   }
 
@@ -81,16 +90,16 @@ var labCharts = (function () {
     })
     if (run.warmupMs > 0) {
       areas.push([
-        { name: named ? 'warm-up' : '', xAxis: 0, itemStyle: { color: palette.muted, opacity: 0.1 } },
+        { name: named ? 'warm-up' : '', xAxis: 0, itemStyle: { color: palette.soft, opacity: 0.1 } },
         { xAxis: Math.min(run.warmupMs, run.elapsedMs) / 1000 },
       ])
     }
-    return { silent: true, animation: false, data: areas, label: { color: palette.muted, fontSize: 11, position: 'insideTop' } }
+    return { silent: true, animation: false, data: areas, label: { color: palette.soft, fontSize: 11, position: 'insideTop' } }
   }
 
   function seconds(run, more) {
     return axis('', Object.assign({ min: 0, max: Math.max(1, run.elapsedMs / 1000), splitLine: { show: false }, axisLabel: {
-      color: palette.muted, fontSize: 11, hideOverlap: true, showMaxLabel: false, formatter: function (at) { return figure(at) + ' s' },
+      color: palette.soft, fontSize: 11, hideOverlap: true, showMaxLabel: false, formatter: function (at) { return figure(at) + ' s' },
     } }, more))
   }
 
@@ -107,7 +116,7 @@ var labCharts = (function () {
     charts.series.setOption({
       animation: false, textStyle: { fontFamily: palette.font },
       tooltip: tooltip(),
-      axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: palette.muted } },
+      axisPointer: { link: [{ xAxisIndex: 'all' }], lineStyle: { color: palette.soft } },
       legend: legend(['arrivals', 'completions', 'errors', 'in flight', 'loop lag']),
       grid: panels.map(function (panel) { return Object.assign({ left: 66, right: 20 }, panel) }),
       xAxis: panels.map(function (_, index) {
@@ -153,7 +162,7 @@ var labCharts = (function () {
       legend: legend(names),
       grid: { left: 66, right: 28, top: 34, bottom: 34 },
       xAxis: axis('', { min: 0, max: reach, interval: 1, axisLabel: {
-        customValues: ticks, color: palette.muted, fontSize: 11,
+        customValues: ticks, color: palette.soft, fontSize: 11,
         formatter: function (at) { return Number((100 - 100 * Math.pow(10, -at)).toFixed(2)) + ' %' },
       } }),
       yAxis: axis('ms', { type: 'log', splitNumber: 4 }),

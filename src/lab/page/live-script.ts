@@ -70,7 +70,9 @@ export const LIVE = `'use strict'
     $('progress').style.width = '0'
   }
 
+  /** The head is whole from the first word about the state on: nothing in it moves when that comes. */
   function state(text, tone) {
+    document.body.classList.add('told')
     $('state').textContent = text
     $('state').className = 'chip ' + tone
   }
@@ -85,7 +87,9 @@ export const LIVE = `'use strict'
     fill('run', [document.createTextNode(run.label || run.id), element('small', [run.id, asked, run.delays + ' delays, seed ' + run.seed].filter(Boolean).join(' · '))])
     state(run.state, run.state === 'measuring' ? 'good' : run.state === 'warm-up' ? 'some' : '')
     var whole = run.warmupMs + run.measureMs
-    $('time').textContent = (run.elapsedMs / 1000).toFixed(1) + (run.measureMs > 0 ? ' of ' + (whole / 1000).toFixed(0) : '') + ' s'
+    // As wide at its beginning as at its end.
+    var elapsed = (run.elapsedMs / 1000).toFixed(1).padStart((whole / 1000).toFixed(1).length, '\\u2007')
+    $('time').textContent = elapsed + (run.measureMs > 0 ? ' of ' + (whole / 1000).toFixed(0) : '') + ' s'
     $('progress').style.width = run.measureMs > 0 ? Math.min(100, (100 * run.elapsedMs) / whole) + '%' : '100%'
   }
 
@@ -104,7 +108,7 @@ export const LIVE = `'use strict'
     var busiest = run.workers.reduce(function (most, worker) { return Math.max(most, worker.cpuShare) }, 0)
     var lag = run.workers.reduce(function (most, worker) { return Math.max(most, worker.lag.percentiles.p99 || 0) }, 0)
     fill('tiles', [
-      tile('arrivals, last second', last.length === 0 ? '–' : figure((recent * 1000) / (last.length * stepMs)) + '/s', 'mean ' + figure(totals.rate) + '/s'),
+      tile('arrivals', last.length === 0 ? '–' : figure((recent * 1000) / (last.length * stepMs)) + '/s', 'in the last second, mean ' + figure(totals.rate) + '/s'),
       tile('completed', figure(totals.completed)),
       tile('in flight', figure(totals.inFlight)),
       tile('errors', figure(totals.errors), 'answers of 400 and above', totals.errors > 0),
@@ -130,7 +134,8 @@ export const LIVE = `'use strict'
     var made = element('table')
     var line = function (tag, cells) {
       var row = element('tr')
-      cells.forEach(function (cell) { row.append(element(tag, cell)) })
+      // An empty cell is the head of nothing.
+      cells.forEach(function (cell) { row.append(element(cell === '' ? 'td' : tag, cell)) })
       return row
     }
     made.append(line('th', head))
@@ -173,7 +178,7 @@ export const LIVE = `'use strict'
 
   $('compare').textContent += location.origin
   $('example').textContent = "curl -X POST " + location.origin + "/lab/v1/runs \\\\\\n  -d '{\\"label\\":\\"first\\",\\"warmupS\\":1,\\"measureS\\":30,\\"seed\\":1,\\"delays\\":\\"quasi\\"}'"
-  labCharts.start()
+  labCharts.start(function () { if (latest !== null) show() })
   var source = new EventSource('/lab/v1/live')
   source.onmessage = function (message) { take(JSON.parse(message.data)) }
   source.onerror = function () { state('connection lost', 'bad') }

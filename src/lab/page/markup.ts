@@ -16,7 +16,7 @@ export const MARKUP = `<!doctype html>
 <header>
 <h1>Sluice lab</h1>
 <p id="run" class="run"></p>
-<span id="state" class="chip">connecting</span>
+<span id="state" class="chip"></span>
 <p id="time" class="time"></p>
 <div class="track"><div id="progress"></div></div>
 </header>

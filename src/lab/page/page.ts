@@ -18,7 +18,7 @@ const CSS = 'text/css; charset=utf-8'
 
 const ASSETS: Readonly<Record<string, (target: string) => PageAsset>> = {
   '': (target) => ({ type: HTML, body: MARKUP.replace('{target}', () => target) }),
-  'live.css': () => ({ type: CSS, body: STYLE }),
+  'live.css': () => ({ type: CSS, body: readTokens() + STYLE }),
   'charts.js': () => ({ type: SCRIPT, body: CHARTS }),
   'live.js': () => ({ type: SCRIPT, body: LIVE }),
   'echarts.js': () => ({ type: SCRIPT, body: readPlottingLibrary() }),
@@ -32,11 +32,19 @@ export function findPageAsset(path: string, target: string): PageAsset | null {
   return Object.hasOwn(ASSETS, path) ? ASSETS[path]!(target) : null
 }
 
+let tokens: string | null = null
+
+/** Colours and type of the product, as the console has them. */
+function readTokens(): string {
+  tokens ??= readFileSync(new URL('pages/tokens.css', BUILT), 'utf8')
+  return tokens
+}
+
 let library: Uint8Array | null = null
 
 /** Read at the first call and kept. */
 function readPlottingLibrary(): Uint8Array {
-  library ??= readFileSync(new URL('pages/echarts.min.js', BUILT))
+  library ??= readFileSync(new URL('pages/echarts.js', BUILT))
   return library
 }
 

@@ -47,7 +47,7 @@ test('a program that asks for the root is told where everything is, as JSON', as
     t.equal(reply.headers.get('content-type'), 'application/json')
     const body = (await reply.json()) as Json
     t.match(body, { name: 'Sluice', version: VERSION, interface_version: '2.0' })
-    for (const place of ['documentation', 'openapi', 'models', 'health', 'metrics'])
+    for (const place of ['guide', 'documentation', 'openapi', 'models', 'health', 'metrics'])
       t.equal((await fetch(body[place])).status, 200, place)
     t.equal(body.lab, null, 'nobody can know the port that the system chose')
     t.equal(body.console, null, 'it is off')

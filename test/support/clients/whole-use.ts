@@ -38,7 +38,14 @@ export async function useEverything(t: Test, url: string): Promise<void> {
   const access = await exchangeToken(t, url)
   await call('/chat/completions', { model: MODEL, messages }, access)
 
-  for (const page of ['/console', '/docs', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/']) {
+  for (const page of [
+    '/console',
+    '/docs',
+    '/docs/guide',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/swagger-ui.css',
+    '/',
+  ]) {
     t.equal((await fetch(`${url}${page}`)).status, 200, page)
   }
   const [, script = ''] = /src="([^"]+\.js)"/.exec(await (await fetch(`${url}/console`)).text()) ?? []
