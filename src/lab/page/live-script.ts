@@ -108,7 +108,7 @@ export const LIVE = `'use strict'
     var busiest = run.workers.reduce(function (most, worker) { return Math.max(most, worker.cpuShare) }, 0)
     var lag = run.workers.reduce(function (most, worker) { return Math.max(most, worker.lag.percentiles.p99 || 0) }, 0)
     fill('tiles', [
-      tile('arrivals', last.length === 0 ? '–' : figure((recent * 1000) / (last.length * stepMs)) + '/s', 'in the last second, mean ' + figure(totals.rate) + '/s'),
+      tile('arrival rate', last.length === 0 ? '–' : figure((recent * 1000) / (last.length * stepMs)) + '/s', 'mean ' + figure(totals.rate) + '/s'),
       tile('completed', figure(totals.completed)),
       tile('in flight', figure(totals.inFlight)),
       tile('errors', figure(totals.errors), 'answers of 400 and above', totals.errors > 0),
