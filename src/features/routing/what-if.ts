@@ -43,7 +43,8 @@ export interface WhatIfPorts {
 
 const WhatIfIn = nameSchema(
   'WhatIfIn',
-  z.object({
+  // A slip in a name would answer another question.
+  z.strictObject({
     since: timeString(),
     ...optional({
       until: timeString(),

@@ -1,9 +1,6 @@
 /** `POST /routing/explain` and `sluice explain`: the plan of a request, without a call. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import tap, { test } from 'tap'
 import { makeFolder } from '../../support/data/temp-folder.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
@@ -15,6 +12,7 @@ import {
   MANAGEMENT_KEY,
   startGateway,
 } from '../../support/servers/gateway-server.js'
+import { runMain } from '../../support/servers/main-command.js'
 
 const upstream = await mockUpstream(tap)
 const CONFIG = {
@@ -181,8 +179,8 @@ test('an ordinary key may not ask', async (t) => {
   t.equal((await explained({ model: 'acme/both' }, API_KEY)).status, 403)
 })
 
-/** The loop goes on while the command runs: a kept connection that the server ends meanwhile is known to be ended. */
-async function command(
+/** `sluice explain` with the configuration in a file. */
+function command(
   args: readonly string[],
   input: string,
   env: Record<string, string> = {},
@@ -190,17 +188,7 @@ async function command(
   const folder = makeFolder()
   const path = join(folder, 'sluice.json')
   writeFileSync(path, JSON.stringify(CONFIG))
-  const main = new URL('../../../src/main.js', import.meta.url).pathname
-  const child = spawn(process.execPath, [main, 'explain', ...args], {
-    env: { PATH: process.env.PATH, SLUICE_CONFIG: path, SLUICE_DATA_DIR: folder, ...env },
-  })
-  child.stdin.end(input)
-  const [stdout, stderr, [status]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<[number | null]>,
-  ])
-  return [status, stdout, stderr]
+  return runMain(['explain', ...args], { SLUICE_CONFIG: path, SLUICE_DATA_DIR: folder, ...env }, input)
 }
 
 test('the command plans from the configuration alone', async (t) => {
