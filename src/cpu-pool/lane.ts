@@ -1,5 +1,6 @@
 /** One lane of the CPU pool: a queue, its threads, and the tasks that a thread has in its hands. */
 import { createRequire } from 'node:module'
+import { getPriority, setPriority } from 'node:os'
 import type { Piscina } from 'piscina'
 import {
   JobFlag,
@@ -130,7 +131,7 @@ export class Lane {
       maxThreads: threads,
       concurrentTasksPerWorker: messagesPerThread(this.#options),
       maxQueue: threads * messagesPerThread(this.#options),
-      niceIncrement: nice,
+      niceIncrement: mayChangePriority() ? nice : 0,
       recordTiming: false,
       workerData: { flags: this.#flags } satisfies PoolThreadData,
       ...(bounds && { resourceLimits: { maxOldGenerationSizeMb: bounds.heapMb } }),
@@ -335,5 +336,15 @@ export class Lane {
   #rejectLost(entry: QueuedTask, cause: unknown): void {
     if (this.#closed) entry.reject(POOL_CLOSED)
     else entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
+  }
+}
+
+/** A thread that wants to be nice where a filter of system calls forbids it would end its process. */
+function mayChangePriority(): boolean {
+  try {
+    setPriority(getPriority())
+    return true
+  } catch {
+    return false
   }
 }

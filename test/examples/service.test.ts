@@ -36,3 +36,11 @@ test('a drain has its time before systemd kills, and it is the server that gets 
   const [, folder] = /^StateDirectory=(\w+)$/m.exec(unit) ?? []
   t.equal(settings.SLUICE_DATA_DIR, `/var/lib/${folder}`)
 })
+
+test('threads of the pool may stand behind those that answer', async (t) => {
+  const filters = [...readFileSync(FILE, 'utf8').matchAll(/^SystemCallFilter=(.*)$/gm)].map(
+    ([, value]) => value,
+  )
+  t.match(filters.at(-2), /^~.*@resources/)
+  t.equal(filters.at(-1), 'setpriority', 'it is one of @resources, and what comes later counts')
+})
