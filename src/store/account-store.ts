@@ -12,10 +12,21 @@ export interface Organization {
   readonly plan: OrganizationPlan
   /** Nano-dollars that its calls may cost in all; absent or null when there is no end to them. */
   readonly credits?: number | null
+  /** The last changes of its credits, the latest last; absent where there was none since they are kept. */
+  readonly creditsHistory?: readonly CreditsChange[]
   /** It has keys with providers, so that they are looked for. The store of them keeps this; absent where it has none. */
   readonly ownKeys?: true
   readonly createdAt: number
   readonly updatedAt: number | null
+}
+
+export interface CreditsChange {
+  /** Unix milliseconds. */
+  readonly at: number
+  /** What the credits are since then. */
+  readonly credits: number | null
+  /** Hash of the management key that changed them. */
+  readonly by: string
 }
 
 export interface Workspace {

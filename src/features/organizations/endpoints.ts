@@ -15,10 +15,12 @@ import { idParam } from '../../http/params.js'
 import { deletedReply, jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
+import { withCredits } from '../../identity/credits-history.js'
 import type { People } from '../../identity/people.js'
 import { reachOf, roleIn } from '../../identity/reach.js'
 import {
   type AccountStore,
+  type CreditsChange,
   ORGANIZATION_PLANS,
   type Organization,
   type OrganizationPlan,
@@ -99,10 +101,14 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
     examples: { limited: { name: 'Acme', credits: 10 } },
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
     faults: ['unavailable'],
-    handle: async ({ body }) => {
+    handle: async ({ caller, body }) => {
       const now = unixMs(clock)
       const built = buildOrganization(body.name, body.plan ?? PLAN_OF_NEW, now)
-      const organization = { ...built.organization, credits: dollarsToNanos(body.credits ?? null) }
+      const credits = dollarsToNanos(body.credits ?? null)
+      const organization =
+        credits === null
+          ? { ...built.organization, credits }
+          : withCredits(built.organization, { at: now, credits, by: caller.keyHash })
       const key = generateKey('management')
       const organizationId = organization.id
       const spec = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
@@ -128,9 +134,9 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
       200: { description: 'The organization as it is now, on disk', schema: dataAnswer(OrganizationOut) },
     },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ params, body }) => {
+    handle: async ({ caller, params, body }) => {
       const change = (current: Organization): Organization =>
-        applyOrganizationChanges(current, body, unixMs(clock))
+        applyOrganizationChanges(current, body, { at: unixMs(clock), by: caller.keyHash })
       return resourceReply(await accounts.changeOrganization(params.id, change), encodeOrganization)
     },
   }),
@@ -221,9 +227,9 @@ function ownWorkspace(
 function applyOrganizationChanges(
   current: Organization,
   { name, plan, credits }: z.infer<typeof OrganizationChanges>,
-  now: number,
+  { at, by }: Omit<CreditsChange, 'credits'>,
 ): Organization {
   if (name === undefined && plan === undefined && credits === undefined) return current
-  const nanos = credits === undefined ? undefined : dollarsToNanos(credits)
-  return applyChanges(current, { name, plan, credits: nanos, updatedAt: now })
+  const changed = applyChanges(current, { name, plan, updatedAt: at })
+  return credits === undefined ? changed : withCredits(changed, { at, credits: dollarsToNanos(credits), by })
 }

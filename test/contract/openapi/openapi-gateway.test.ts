@@ -120,6 +120,7 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
     return { ...get(`/workspaces/${data.id}`), method: 'DELETE' }
   },
   read_credits: () => get('/credits'),
+  list_credits_changes: () => get('/credits/history'),
   add_credits: () => post('/credits', { amount: 1, organization_id: other }),
   list_generations: () => get('/generations?limit=5'),
   read_usage: () => get('/usage?by=day,key'),

@@ -3,14 +3,38 @@ import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
 import { Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code, Meter, Money, moneyText } from '../../kit/values.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Code, Id, Meter, Money, moneyText, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
-import { CREDITS, type CreditsAnswer } from './wire.ts'
+import { CREDITS, type CreditsAnswer, type CreditsChange, HISTORY } from './wire.ts'
+
+const COLUMNS: readonly Column<CreditsChange>[] = [
+  {
+    title: 'Time',
+    cell: ({ changed_at }) => (
+      <span class="when">
+        <Time at={changed_at} />
+      </span>
+    ),
+  },
+  { title: 'Change', align: 'end', cell: ({ change }) => <Money dollars={change} /> },
+  {
+    title: 'Credits since then',
+    align: 'end',
+    cell: ({ total_credits }) => (total_credits === null ? 'Unlimited' : <Money dollars={total_credits} />),
+  },
+  { title: 'By', from: 'medium', cell: ({ changed_by }) => <Id id={changed_by} /> },
+]
 
 export function Screen() {
   const { data, problem, reload } = useResource<CreditsAnswer>(CREDITS)
+  const history = useResource<{ readonly data: readonly CreditsChange[] }>(HISTORY)
+  const added = () => {
+    reload()
+    history.reload()
+  }
   return (
     <Page
       title="Credits"
@@ -18,7 +42,17 @@ export function Screen() {
     >
       {problem && <ProblemNote problem={problem} retry={reload} />}
       <Balance of={data} />
-      {may('operator') ? <AddCredits added={reload} /> : <HowToAdd />}
+      {may('operator') ? <AddCredits added={added} /> : <HowToAdd />}
+      <Section title="History" lead="The last 50 changes of the credits; what was spent is in the usage.">
+        {history.problem && <ProblemNote problem={history.problem} retry={history.reload} />}
+        <Table
+          caption="History"
+          columns={COLUMNS}
+          rows={history.data?.data}
+          keyOf={({ changed_at, total_credits }) => `${changed_at} ${total_credits}`}
+          empty={<p class="soft">The credits have not been changed.</p>}
+        />
+      </Section>
     </Page>
   )
 }

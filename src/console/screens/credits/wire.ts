@@ -9,3 +9,12 @@ export interface CreditsAnswer {
 }
 
 export const CREDITS = 'api/v1/credits'
+
+export interface CreditsChange {
+  readonly changed_at: string
+  readonly total_credits: number | null
+  readonly change: number | null
+  readonly changed_by: string
+}
+
+export const HISTORY = `${CREDITS}/history`
