@@ -82,20 +82,7 @@ export const cpuMs = (pids: readonly number[]): number => sumOver(pids, ({ ticks
 export const residentBytes = (pids: readonly number[]): number =>
   sumOver(pids, ({ pages }) => pages * PAGE_BYTES)
 
-/** The same, but a page that several processes have counts in parts (`Pss`). 0 where the system does not tell. */
-export function proportionalBytes(pids: readonly number[]): number {
-  const shareOf = (pid: number): number => {
-    try {
-      const told = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
-      return Number(told?.[1] ?? 0) * 1024
-    } catch {
-      return 0
-    }
-  }
-  return pids.reduce((sum, pid) => sum + shareOf(pid), 0)
-}
-
-/** Reads what is resident every `everyMs`, of whoever `pids` names then; the returned function ends that and gives the readings. */
+/** Reads it every `everyMs`, of whoever `pids` names then; the returned function ends that and gives the readings. */
 export function sampleResident(pids: () => readonly number[], everyMs: number): () => number[] {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(pids())), everyMs)

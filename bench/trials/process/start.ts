@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuMs, proportionalBytes, residentBytes } from '../../harness/machine/proc.js'
+import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
+import { proportionalBytes } from '../../harness/machine/proportional-memory.js'
 import { atMost, figure, over, playRounds, type Trial, type TrialContext } from '../trial.js'
 
 /** What is done once a server listens, and the first collection after it, is over by then. */
