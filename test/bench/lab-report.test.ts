@@ -111,7 +111,7 @@ test('every plot is a well-formed picture with a title, for light and dark', asy
 test('the page needs nothing from outside, runs no script, and no two things on it have one name', async (t) => {
   const { read } = whole
   const page = read('report.html')
-  t.notMatch(page, /<script|<link(?! rel="icon" href="data:)|<img|<iframe|@import/)
+  t.notMatch(page, /<script|<link(?! rel="icon" href="data:| rel="expect" href="#)|<img|<iframe|@import/)
   const found = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, what]) => what!)
   const addresses = found(/(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)/g)
   t.notOk(addresses.find((address) => !/^(#|data:)/.test(address)))

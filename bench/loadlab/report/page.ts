@@ -23,6 +23,7 @@ import {
   voteCounts,
 } from './wording.js'
 
+/** Painted when all of it has been read, in browsers that know `expect`: columns of half a table move. */
 export function renderPage(
   run: ComparisonRun,
   { scenarios, discarded }: RunSummaries,
@@ -37,6 +38,7 @@ export function renderPage(
 <title>Which load tools to believe</title>
 <link rel="icon" href="data:,">
 <style>${PAGE_STYLE}${darkModeCss('figure')}</style>
+<link rel="expect" href="#whole" blocking="render">
 </head>
 <body>
 <main>
@@ -57,6 +59,7 @@ ${discarded.length === 0 ? '<p>None.</p>' : `<ul class="facts">${discarded.map((
 <h2 id="limits">What this does not show</h2>
 <p>${escapeXml(LIMITS)}</p>
 </main>
+<span id="whole"></span>
 </body>
 </html>
 `
