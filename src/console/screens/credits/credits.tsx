@@ -19,9 +19,13 @@ const COLUMNS: readonly Column<CreditsChange>[] = [
       </span>
     ),
   },
-  { title: 'Change', align: 'end', cell: ({ change }) => <Money dollars={change} /> },
   {
-    title: 'Credits since then',
+    title: 'Change',
+    align: 'end',
+    cell: ({ change }) => (change === null ? 'Set' : <Money dollars={change} />),
+  },
+  {
+    title: 'Total',
     align: 'end',
     cell: ({ total_credits }) => (total_credits === null ? 'Unlimited' : <Money dollars={total_credits} />),
   },
