@@ -140,6 +140,16 @@ export class ConsolePage {
     await this.page.screenshot({ path: `${ARTEFACTS}${name}.png`, animations: 'disabled' })
   }
 
+  /** Keeps and judges the page as it is in each theme, which costs less than to load it in each. */
+  async judgeThemes(t: Test, name: string): Promise<void> {
+    for (const theme of THEMES) {
+      await this.page.emulateMedia({ colorScheme: theme })
+      await this.picture(`${name}-${theme}`)
+      await this.judge(t, `${name}, ${theme}`)
+    }
+    await this.page.emulateMedia({ colorScheme: THEMES[0] })
+  }
+
   /** What must hold of the page as it is. */
   async judge(t: Test, name: string): Promise<void> {
     const seen = await this.page.evaluate(JUDGE)

@@ -3,7 +3,7 @@ import tap, { test } from 'tap'
 import { DRILL_ENVIRONMENT } from '../../src/drill/fleet/fleet-scenario.js'
 import { EXACT_MODEL, FleetStage } from '../../src/drill/fleet/stage.js'
 import { WITHOUT_POSTGRES } from '../support/servers/postgres-cluster.js'
-import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from './console-browser.js'
+import { ConsoleBrowser, SKIP, WIDTHS } from './console-browser.js'
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const browser = new ConsoleBrowser()
@@ -28,29 +28,26 @@ test('machines are shown with what they hold, and of one that was killed what is
     await answer.text()
   }
   const pages = []
-  for (const theme of THEMES) {
-    for (const width of WIDTHS) {
-      const page = await browser.page(t, first!.url, { theme, width })
-      await page.open('fleet')
-      await page.signIn(stage.managementKey)
-      await page.page.getByRole('row', { name: /^machine-2 .* live/ }).waitFor()
-      t.equal(await page.page.getByText('live', { exact: true }).count(), 2)
-      pages.push({ page, name: `${theme}-${width}` })
-    }
+  for (const width of WIDTHS) {
+    const page = await browser.page(t, first!.url, { width })
+    await page.open('fleet')
+    await page.signIn(stage.managementKey)
+    await page.page.getByRole('row', { name: /^machine-2 .* live/ }).waitFor()
+    t.equal(await page.page.getByText('live', { exact: true }).count(), 2)
+    pages.push({ page, width })
   }
   await second!.kill()
-  for (const { page, name } of pages) {
+  for (const { page, width } of pages) {
     const whatToDo = page.page.getByRole('button', { name: /expired\s*What to do/ })
     await whatToDo.waitFor()
-    await page.picture(`fleet-many-${name}`)
-    await page.judge(t, `a machine that is gone, at ${name}`)
+    await page.judgeThemes(t, `fleet-many-${width}`)
     await whatToDo.click()
     await page.page.getByRole('heading', { name: 'machine-2 is not heard any more' }).waitFor()
     await page.page.getByText('npx sluice fleet forget machine-2').waitFor()
-    await page.picture(`fleet-gone-${name}`)
+    await page.picture(`fleet-gone-${width}`)
     await page.page.keyboard.press('Escape')
     await page.page.getByText('One machine killed').click()
     await page.page.getByText('its leases stay counted').first().waitFor()
-    await page.judge(t, `what happens when something fails, at ${name}`)
+    await page.judgeThemes(t, `fleet-failures-${width}`)
   }
 })

@@ -1,6 +1,6 @@
 import tap, { test } from 'tap'
 import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
-import { ConsoleBrowser, SKIP, type THEMES, WIDTHS } from './console-browser.js'
+import { ConsoleBrowser, SKIP, type WIDTHS } from './console-browser.js'
 
 /** Each place with the title that tells that it is there; a new screen is a line. */
 const PLACES: readonly (readonly [place: string, title: string])[] = [
@@ -33,12 +33,12 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['fleet', 'Fleet'],
 ]
 
-/** Every screen in one theme and at each width: a test file a theme, because either takes its minutes. */
-export function judgeScreens(theme: (typeof THEMES)[number]): void {
+/** Every screen at these widths, loaded once and judged in both themes. A few widths a test file: each takes a minute. */
+export function judgeScreens(widths: readonly (typeof WIDTHS)[number][]): void {
   const browser = new ConsoleBrowser()
   tap.teardown(() => browser.close())
 
-  test(`every screen is whole in the ${theme} theme, from narrow to wide`, SKIP, async (t) => {
+  test(`every screen is whole in both themes at ${widths.join(' and ')} pixels`, SKIP, async (t) => {
     const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
     const make = async (path: string, body: object): Promise<string> => {
       const made = await fetch(`${url}/api/v1/${path}`, {
@@ -60,17 +60,14 @@ export function judgeScreens(theme: (typeof THEMES)[number]): void {
       ...PLACES.map(([place, title]) => [place, title, place] as const),
       ...records.map(([screen, id, title]) => [`${screen}/${id}`, title, `${screen}-one`] as const),
     ]
-    for (const width of WIDTHS) {
-      const page = await browser.page(t, url, { theme, width })
+    for (const width of widths) {
+      const page = await browser.page(t, url, { width })
       await page.settle('', 'Sign in')
-      await page.judge(t, `sign-in at ${width}`)
-      await page.picture(`sign-in-${theme}-${width}`)
+      await page.judgeThemes(t, `sign-in-${width}`)
       await page.signIn()
       for (const [place, title, picture] of places) {
-        const name = `${picture.replace(/[^a-z]+/g, '-')}-${theme}-${width}`
         await page.settle(place, title)
-        await page.picture(name)
-        await page.judge(t, name)
+        await page.judgeThemes(t, `${picture.replace(/[^a-z]+/g, '-')}-${width}`)
       }
     }
   })

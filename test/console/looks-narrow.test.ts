@@ -1,3 +1,3 @@
 import { judgeScreens } from './looks.js'
 
-judgeScreens('light')
+judgeScreens([360, 1280])

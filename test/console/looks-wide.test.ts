@@ -1,3 +1,3 @@
 import { judgeScreens } from './looks.js'
 
-judgeScreens('dark')
+judgeScreens([2560])
