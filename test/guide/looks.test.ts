@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import tap, { test } from 'tap'
 import { VERSION } from '../../src/base/version.js'
-import { ConsoleBrowser, SKIP, THEMES, WIDTHS } from '../console/console-browser.js'
+import { ConsoleBrowser, SKIP, WIDTHS } from '../console/console-browser.js'
 import { listen } from '../support/servers/listen.js'
 import { serve } from '../support/servers/server-process.js'
 
@@ -35,12 +35,7 @@ for (const width of WIDTHS) {
       await shown.page.goto(`${url}/docs/guide/${VERSION}/${place}`)
       // The one that is not there is told by its status, of which the browser complains.
       if (place === 'no-such-page.html') shown.problems.length = 0
-      for (const theme of THEMES) {
-        await shown.page.emulateMedia({ colorScheme: theme })
-        const name = `guide-${place.replace(/\W+/g, '-')}-${theme}-${width}`
-        await shown.picture(name)
-        await shown.judge(t, name)
-      }
+      await shown.judgeThemes(t, `guide-${place.replace(/\W+/g, '-')}-${width}`)
     }
   })
 }
