@@ -140,6 +140,11 @@ export class ConsolePage {
     await this.page.screenshot({ path: `${ARTEFACTS}${name}.png`, animations: 'disabled' })
   }
 
+  /** What somebody has set off may move things: a slow machine does it later than the half second browsers allow. */
+  async forgiveMoves(): Promise<void> {
+    await this.page.evaluate('gathered.moved.length = 0')
+  }
+
   /** Keeps and judges the page as it is in each theme, which costs less than to load it in each. */
   async judgeThemes(t: Test, name: string): Promise<void> {
     for (const theme of THEMES) {

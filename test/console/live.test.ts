@@ -46,8 +46,7 @@ test(
     await page.getByLabel('Model', { exact: true }).selectOption('sim/fast')
     await page.getByLabel('Paid by').selectOption('key')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
-    // The choice of who pays opened a field: a script's choice is no input that excuses what moves.
-    await page.evaluate('gathered.moved.length = 0')
+    await console.forgiveMoves()
     await page.getByLabel('Your message').fill(HOSTILE)
     await page.keyboard.press('Enter')
     const answer = page.locator('.turn.assistant')

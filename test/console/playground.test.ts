@@ -16,8 +16,7 @@ test(
     await console.signIn()
     await page.getByLabel('Paid by').selectOption('key')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
-    // The choice of who pays opened a field: a script's choice is no input that excuses what moves.
-    await page.evaluate('gathered.moved.length = 0')
+    await console.forgiveMoves()
     await page.getByLabel('Thinking').selectOption('low')
     await page.getByText('Tools and plugins').last().click()
     await page.getByLabel('datetime').check()
@@ -36,8 +35,7 @@ test(
       const wanted = format === 'chat' ? '"service_tool"' : '"type":"server_tool_use"'
       t.match(await answer.getByRole('region', { name: 'Events' }).innerText(), wanted)
     }
-    // What a click opens moves what stands below; a slow machine opens it later than browsers forgive.
-    await page.evaluate('gathered.moved.length = 0')
+    await console.forgiveMoves()
     await console.judge(t, 'two answers')
     await page.locator('.events summary').last().click()
     await page.locator('.turn').first().scrollIntoViewIfNeeded()
@@ -67,7 +65,7 @@ test(
     await page.getByRole('button', { name: 'Begin anew' }).click()
     await page.getByLabel('Model', { exact: true }).selectOption('sim/filemaker')
     await page.getByText('They go with your message.').waitFor()
-    await page.evaluate('gathered.moved.length = 0')
+    await console.forgiveMoves()
     const buffer = Buffer.from('the gate opens at nine')
     await page
       .getByLabel('Files', { exact: true })

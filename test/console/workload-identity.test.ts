@@ -138,6 +138,7 @@ test('an issuer is trusted, and whether its keys can be had is told at once', SK
   const found = page.getByRole('dialog', { name: 'Keys of Local' })
   await found.getByText('Its key set was found').waitFor()
   await found.getByText('k1', { exact: true }).waitFor()
+  await console.forgiveMoves()
   await console.picture('issuer-check-light-360')
   await console.judge(t, 'a checked issuer')
   await page.keyboard.press('Escape')
