@@ -69,7 +69,8 @@ export class ConsoleBrowser {
   async page(t: Test, url: string, { theme = 'light', width = 1280 }: Look = {}): Promise<ConsolePage> {
     this.#browser ??= chromium.launch({
       executablePath: CHROMIUM!,
-      args: ['--no-sandbox', '--host-resolver-rules=MAP console.test 127.0.0.1'],
+      // A graphics processor that software plays draws nothing better, and slower.
+      args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP console.test 127.0.0.1'],
       timeout: PATIENCE_MS,
     })
     const context = await (await this.#browser).newContext({

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'headless-shell']
+/** The one without the parts of a window first: it takes half the time. */
+const NAMES = [
+  'chromium-headless-shell',
+  'headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
 
 /** The program's path; null when none is installed. */
 export function findChromium(): string | null {
