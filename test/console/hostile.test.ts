@@ -6,6 +6,7 @@ import { tempFolder } from '../support/data/temp-folder.js'
 import { FederationServer } from '../support/servers/federation-server.js'
 import type { Json } from '../support/servers/gateway-server.js'
 import { MANAGEMENT_KEY } from '../support/servers/server-process.js'
+import { eventually } from '../support/timing/eventually.js'
 import { ConsoleBrowser, type ConsolePage, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
@@ -187,7 +188,10 @@ test(
       await page.locator('#content h1, #content h2').first().waitFor()
       await page.locator('[aria-busy="true"], .skeleton').first().waitFor({ state: 'detached' })
       // The whole of a text may be an attribute that is shown on hover, where its middle is left out.
-      if (shows) t.match(await page.content(), 'onerror', `${place}: it is shown`)
+      if (shows) {
+        const isShown = async (): Promise<boolean> => (await page.content()).includes('onerror')
+        t.ok(await eventually(isShown), `${place}: it is shown`)
+      }
       await harmless(place)
     }
     await interact(console, ids, harmless)
