@@ -194,7 +194,7 @@ t.test('a machine that must not start', { skip: WITHOUT_POSTGRES }, async (t) =>
       return way.close()
     })
     url.port = String(way.port)
-    const one = await machinesOf(t, url.href).machine('a', { SLUICE_DRAIN_DEADLINE_MS: '1000' })
+    const one = await machinesOf(t, url.href).machine('a', { SLUICE_DRAIN_DEADLINE_MS: '5000' })
     for (const kind of ['refuse', 'freeze'] as const) {
       await one.start()
       way.fault = { kind }
