@@ -1,6 +1,6 @@
 /** Brings the journals of this machine's workers into the ledger: the only process that does. Runs beside the workers. */
 import { mkdirSync } from 'node:fs'
-import type { Clock } from '../base/clock.js'
+import { type Clock, unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
@@ -315,7 +315,7 @@ export class JournalIngest {
     reader.close()
     const segments = listJournals(this.#ports.journals).get(name) ?? []
     removeSegments(this.#ports.journals, name, segments[0] ?? 0, (segments.at(-1) ?? -1) + 1)
-    await this.ledger.forgetJournal(name, this.#ports.clock.unixSeconds() * 1000)
+    await this.ledger.forgetJournal(name, unixMs(this.#ports.clock))
     this.#roster.remove(name)
     this.#ports.onFinished(name)
   }
@@ -323,7 +323,7 @@ export class JournalIngest {
   async #prune(now: number): Promise<void> {
     const { days, clock } = this.#ports
     try {
-      if (await this.ledger.prune({ days, now: clock.unixSeconds() * 1000 })) return
+      if (await this.ledger.prune({ days, now: unixMs(clock) })) return
     } catch {
       // What could not be removed now is removed with the next round.
     }

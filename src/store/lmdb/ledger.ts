@@ -146,11 +146,13 @@ export function openLmdbLedger(folder: string): WritableLedger {
       // Of a ledger into which nothing comes they are made here.
       await rebuild.complete()
       return env.write(() => {
-        pruneJournalMarks(books, now - REMOVED_JOURNAL_MS)
         const before = now - days * DAY_MS
         const hasOlderRows = removeSomeRecords(rows, null, timeSlotPrefix(timeSlotAt(before)))
         const hasOlderHours = hours.prune(hourAt(before))
-        return hasOlderRows || hasOlderHours
+        const hasMore = hasOlderRows || hasOlderHours
+        // All marks are looked at: once when the rest is done, not with each part of it.
+        if (!hasMore) pruneJournalMarks(books, now - REMOVED_JOURNAL_MS)
+        return hasMore
       }).committed
     },
     isWriting: () => env.isWriting,
