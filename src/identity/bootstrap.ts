@@ -7,6 +7,7 @@ import type {
   KeySettingName,
   NewOrganization,
   OrganizationPlan,
+  Workspace,
 } from '../store/account-store.js'
 import {
   type ApiKeySpec,
@@ -21,6 +22,7 @@ import {
 /** The first organization may try everything; the operator can set another plan at any time. */
 const FIRST_PLAN: OrganizationPlan = 'enterprise'
 const DEFAULT_NAME = 'default'
+const MOST_TRIES = 100
 
 /** Keys the operator has chosen; `''` where there is none. */
 export interface ConfiguredKeys {
@@ -58,13 +60,9 @@ export async function bootstrapAccounts(
   configured: ConfiguredKeys,
 ): Promise<BootstrapResult> {
   const now = unixMs(clock)
-  const isFirstStart = accounts.organizations().length === 0
-  const [apiKey = null, firstOperatorKey = null] = isFirstStart
-    ? await createFirstAccounts(accounts, configured, now)
-    : []
-  const [organization] = accounts.organizations()
-  const [workspace] = accounts.workspacesOf(organization!.id)
-  const slots = buildKeySlots(configured, organization!.id, workspace!.id)
+  const { workspace, generated } = await ensureFirstAccounts(accounts, configured, now)
+  const [apiKey = null, firstOperatorKey = null] = generated
+  const slots = buildKeySlots(configured, workspace.organizationId, workspace.id)
   const hints = []
   for (const slot of slots) hints.push(await ensureConfiguredKey(accounts, slot, now))
   const withdrawn = await withdrawFormerKeys(accounts, slots, now)
@@ -109,17 +107,40 @@ export function buildOrganization(
   }
 }
 
-/** For each slot the key that was generated, null where one is chosen; nothing when another process was first. */
+/**
+ * The workspace of the first organization, both made where there are none, and for each slot the key that was generated:
+ * null where one is chosen, nothing at all where the accounts were there or another process was first.
+ */
+async function ensureFirstAccounts(
+  accounts: AccountStore,
+  configured: ConfiguredKeys,
+  now: number,
+): Promise<{ readonly workspace: Workspace; readonly generated: readonly (string | null)[] }> {
+  let generated: readonly (string | null)[] = []
+  // A process that opens the embedded store can hide the newest change from readers for a moment, though not from the
+  // next change, which puts that right (store/lmdb/last-transaction.ts). So what another process has just made may not
+  // be seen at once.
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const [organization] = accounts.organizations()
+    const [workspace] = organization === undefined ? [] : accounts.workspacesOf(organization.id)
+    if (workspace !== undefined) return { workspace, generated }
+    const created = await createFirstAccounts(accounts, configured, now)
+    if (created !== null) generated = created
+  }
+  throw new Error('the store has a first organization and does not show it')
+}
+
+/** For each slot the key that was generated, null where one is chosen; null when another process was first. */
 async function createFirstAccounts(
   accounts: AccountStore,
   configured: ConfiguredKeys,
   now: number,
-): Promise<(string | null)[]> {
+): Promise<readonly (string | null)[] | null> {
   const first = buildOrganization(DEFAULT_NAME, FIRST_PLAN, now)
   const slots = buildKeySlots(configured, first.organization.id, first.workspaces[0]!.id)
   const generated = slots.map(({ key, spec }) => (key === '' ? generateKey(spec.kind) : null))
   const keys = slots.map((slot, at) => createSlotRecord(slot, generated[at] ?? null, now))
-  return (await accounts.bootstrap({ ...first, keys })) ? generated : []
+  return (await accounts.bootstrap({ ...first, keys })) ? generated : null
 }
 
 function createSlotRecord({ setting, key, spec }: KeySlot, generated: string | null, now: number): ApiKey {
@@ -135,7 +156,9 @@ async function ensureConfiguredKey(
 ): Promise<string | null> {
   const { setting, key, spec } = slot
   if (key === '' || (await accounts.addKey(createSlotRecord(slot, null, now)))) return null
-  const known = accounts.key(hashKey(key))!
+  // A change sees what readers may miss for a moment.
+  const known = accounts.key(hashKey(key)) ?? (await accounts.changeKey(hashKey(key), (same) => same))
+  if (known === null) return null
   if ((known.kind === 'management') !== (spec.kind === 'management')) {
     return `the key of ${setting} is known already, as a ${known.kind} key`
   }

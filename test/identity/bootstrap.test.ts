@@ -43,6 +43,24 @@ test('the first start makes an organization, a workspace and two keys, and tells
   t.equal(accounts.keys().length, 2)
 })
 
+test('what another process has just made is used also where readers do not see it at once', async (t) => {
+  /** Whoever was not the first does not see what the first has made, when it looks for the first time. */
+  class Late extends AccountModel {
+    readonly #hides = { organizations: 1, key: 1 }
+    override organizations() {
+      const isSeen = super.organizations().length === 0 || this.#hides.organizations-- <= 0
+      return isSeen ? super.organizations() : []
+    }
+    override key(hash: string) {
+      return this.#hides.key-- > 0 ? null : super.key(hash)
+    }
+  }
+  const accounts = new Late()
+  const told = await Promise.all([1, 2].map(() => start(accounts, FIXED)))
+  t.strictSame(told, [NO_NEWS, NO_NEWS])
+  t.equal(accounts.keys().length, 2)
+})
+
 test('later starts make nothing and tell nothing', async (t) => {
   const accounts = await started()
   const before = accounts.keys()

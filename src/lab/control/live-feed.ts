@@ -95,7 +95,7 @@ export class LiveFeed {
     if (run === null) return EMPTY_UPDATE
     const window = this.#runs.window(run, 'measure')
     const summary = await this.#runs.summary(run, window)
-    const { parts } = await this.#runs.parts(run, window)
+    const parts = await this.#runs.parts(run, window)
     return {
       run: this.#liveRun(run, summary, parts),
       from,

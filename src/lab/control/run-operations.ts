@@ -67,7 +67,7 @@ export async function readHistogram(
 ): Promise<LabResponse> {
   const operation = query.get('op') ?? '*'
   const metric = query.get('metric') ?? 'service'
-  const { parts } = await runs.parts(run, runs.window(run, query.get('window') ?? 'measure'))
+  const parts = await runs.parts(run, runs.window(run, query.get('window') ?? 'measure'))
   const [histograms, unit] = histogramsOf(parts, operation, metric)
   const snapshot = mergeHistograms(histograms).snapshot()
   return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, unit)

@@ -23,6 +23,12 @@ const STEPS_AT_ONCE = 300
 const LAST_STEP_TRIES = 20
 const STEP_MARGIN_MS = 5
 
+/** What the workers have counted in a window, by worker, and those that did not answer. */
+interface CollectedSnapshots {
+  readonly snapshots: ReadonlyMap<number, WorkerWindowSnapshot>
+  readonly stale: readonly number[]
+}
+
 type RunPorts = Pick<LabPorts, 'fleet' | 'now' | 'machineCpuMs' | 'environment'>
 
 /**
@@ -100,7 +106,12 @@ export class LabRuns {
   }
 
   async summary(run: LabRun, window: RunWindow): Promise<RunSummary> {
-    const [{ parts, stale }] = await Promise.all([this.parts(run, window), this.catchUp(run, QUICK_READ_MS)])
+    const [{ snapshots, stale }] = await Promise.all([
+      this.#snapshots(run, window),
+      this.catchUp(run, QUICK_READ_MS),
+    ])
+    // Taken as late as the marks: who died in between is gone from them.
+    const parts = [...snapshots.values()]
     const alone = parts.length < 2
     const merged = window.key === 'measure' && run.gaps !== null
     return summarizeRun(
@@ -128,17 +139,18 @@ export class LabRuns {
     )
   }
 
-  async parts(
-    run: LabRun,
-    window: RunWindow,
-  ): Promise<{ readonly parts: readonly WorkerWindowSnapshot[]; readonly stale: readonly number[] }> {
+  async parts(run: LabRun, window: RunWindow): Promise<readonly WorkerWindowSnapshot[]> {
+    return [...(await this.#snapshots(run, window)).snapshots.values()]
+  }
+
+  /** What each worker has counted in the window, and which of them did not answer now. A worker that dies leaves the map. */
+  async #snapshots(run: LabRun, window: RunWindow): Promise<CollectedSnapshots> {
     const snapshots = run.lastSnapshots.get(window.key)
     const whole = this.#ports.fleet.workers().every((worker) => snapshots?.has(worker))
     if (run.stoppedMs !== null && whole && allCallsSettled(snapshots!))
-      return { parts: [...snapshots!.values()], stale: [] }
+      return { snapshots: snapshots!, stale: [] }
     const patience = run.stoppedMs === null || whole ? QUICK_READ_MS : FIRST_READ_MS
-    const stale = await this.#collectSnapshots(run, window, patience)
-    return { parts: [...(run.lastSnapshots.get(window.key)?.values() ?? [])], stale }
+    return this.#collectSnapshots(run, window, patience)
   }
 
   /** Steps of the whole run as far as all workers have reported them. */
@@ -209,8 +221,7 @@ export class LabRuns {
     if (known.length === fleet.workers().length) run.gaps = mergeGaps(known)
   }
 
-  /** Workers that did not answer. */
-  async #collectSnapshots(run: LabRun, window: RunWindow, deadlineMs: number): Promise<readonly number[]> {
+  async #collectSnapshots(run: LabRun, window: RunWindow, deadlineMs: number): Promise<CollectedSnapshots> {
     const { fleet } = this.#ports
     const replies = await fleet.ask({ do: 'read-window', run: run.id, choice: window.choice }, deadlineMs)
     const snapshots = run.lastSnapshots.get(window.key) ?? new Map<number, WorkerWindowSnapshot>()
@@ -222,7 +233,7 @@ export class LabRuns {
     run.lastSnapshots.set(window.key, snapshots)
     const others = [...run.lastSnapshots.keys()].filter((key) => key !== 'measure' && key !== 'all')
     if (others.length > WINDOWS_KEPT) run.lastSnapshots.delete(others[0]!)
-    return findSilentWorkers(fleet.workers(), replies)
+    return { snapshots, stale: findSilentWorkers(fleet.workers(), replies) }
   }
 }
 

@@ -3,6 +3,7 @@
  * workers.
  */
 import { after, type Test, test } from 'tap'
+import { askPatiently } from '../../support/clients/ask-again.js'
 import {
   API_KEY,
   type Asked,
@@ -51,7 +52,7 @@ async function api(
 
 function chat(key: string, model = EXACT, more: object = {}): Promise<Asked> {
   const body = { model, max_tokens: 4, messages: [{ role: 'user', content: 'hi' }], ...more }
-  return askChat(server, body, { Authorization: `Bearer ${key}`, Connection: 'close' })
+  return askPatiently(() => askChat(server, body, { Authorization: `Bearer ${key}`, Connection: 'close' }))
 }
 
 interface Made {

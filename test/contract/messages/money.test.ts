@@ -1,5 +1,6 @@
 /** contract/gateway 1.6, 5.6 and 11.4: what a message costs, where that is told, and the limits it meets, as on chat. */
 import { after, test } from 'tap'
+import { askPatiently } from '../../support/clients/ask-again.js'
 import { askMessages, message } from '../../support/clients/messages-calls.js'
 import {
   API_KEY,
@@ -39,10 +40,8 @@ async function keyWith(limits: object): Promise<string> {
 
 function ask(key: string, more: object = {}): Promise<Asked> {
   // The limit of the answer is what is reserved: a larger one would not fit the keys below.
-  return askMessages(server, message({ model: PRICED, max_tokens: 4, ...more }), {
-    'x-api-key': key,
-    Connection: 'close',
-  })
+  const body = message({ model: PRICED, max_tokens: 4, ...more })
+  return askPatiently(() => askMessages(server, body, { 'x-api-key': key, Connection: 'close' }))
 }
 
 test('an answer costs the same in either format, whole and streamed, and the cost is its tokens', async (t) => {

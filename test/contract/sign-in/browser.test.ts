@@ -1,6 +1,7 @@
 /** Sign-in in a real browser: the cookies it takes, and when it sends them. */
 import tap from 'tap'
-import { findChromium, HeadlessBrowser } from '../../lab/headless-browser.js'
+import { findChromium } from '../../../bench/harness/machine/chromium.js'
+import { HeadlessBrowser } from '../../lab/headless-browser.js'
 import { startPeopleProvider } from '../../support/providers/people-provider.js'
 import { MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
 import { SignInBench } from '../../support/servers/sign-in-bench.js'
