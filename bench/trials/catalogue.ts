@@ -2,6 +2,7 @@ import { attackTrial } from './attacks/attack-trial.js'
 import { ATTACKS } from './attacks/attacks.js'
 import { rawRequests } from './attacks/raw-requests/raw-requests.js'
 import { consoleFeed } from './console/console-feed.js'
+import { consoleScreens } from './console/console-screens.js'
 import { directoryDeactivation } from './directory/directory-deactivation.js'
 import { directoryKill } from './directory/directory-kill.js'
 import { directorySync } from './directory/directory-sync.js'
@@ -109,7 +110,7 @@ export const SUBJECTS: Readonly<Record<string, readonly Trial[]>> = {
     fleetOverhead,
     ledgerIntake,
   ],
-  console: [consoleFeed],
+  console: [consoleFeed, consoleScreens],
   attacks: [...ATTACKS.map(attackTrial), rawRequests],
 }
 

@@ -31,6 +31,7 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['settings/provider', 'Connect a provider'],
   ['tools', 'Tools and plugins'],
   ['fleet', 'Fleet'],
+  ['lab', 'Lab and drill'],
 ]
 
 /** Every screen at these widths, loaded once and judged in both themes. A few widths a test file: each takes a minute. */

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import tap, { test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { freePort } from '../support/servers/listen.js'
 import { KEYS, serve } from '../support/servers/server-process.js'
-import { ConsoleBrowser, SKIP } from './console-browser.js'
+import { ConsoleBrowser, type ConsolePage, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
 tap.teardown(() => browser.close())
@@ -39,3 +40,29 @@ test(
     await page.getByText('tools.max_calls').waitFor()
   },
 )
+
+test(
+  'the lab is reached from the console where it listens, and where it does not a command begins it',
+  SKIP,
+  async (t) => {
+    const listensAt = `127.0.0.1:${await freePort()}`
+    const asked = { ...KEYS, SLUICE_WORKERS: '1' }
+    const [on, off] = await Promise.all([serve(t, { ...asked, SLUICE_LAB: listensAt }), serve(t, asked)])
+    const { page } = await signedInAt(t, on.url)
+    await page.getByText('not allowed', { exact: true }).waitFor()
+    const link = page.getByRole('link', { name: `http://${listensAt}/lab` })
+    const [lab] = await Promise.all([page.waitForEvent('framenavigated'), link.click()])
+    t.equal(lab.url(), `http://${listensAt}/lab`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    const without = await signedInAt(t, off.url)
+    await without.page.getByText('npx sluice serve --lab').waitFor()
+    t.same(without.problems, [])
+  },
+)
+
+async function signedInAt(t: Test, url: string): Promise<ConsolePage> {
+  const opened = await browser.page(t, url)
+  await opened.open('lab')
+  await opened.signIn()
+  return opened
+}

@@ -1,36 +1,9 @@
 /** A Chromium without a window, spoken to over pipes: what a page logs and what it holds. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-
-/** The one without the parts of a window first: it takes half the time. */
-const NAMES = [
-  'chromium-headless-shell',
-  'headless-shell',
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-]
-
-/** The program's path; null when none is installed. */
-export function findChromium(): string | null {
-  const candidates = (process.env.PATH ?? '')
-    .split(delimiter)
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  return candidates.find(isExecutable) ?? null
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
 
 export interface BrowserTab {
   /** The value of an expression in the page, as JSON has it. */

@@ -1,7 +1,8 @@
 import { Script } from 'node:vm'
 import tap, { type Test, test } from 'tap'
+import { findChromium } from '../../bench/harness/machine/chromium.js'
 import { findPageAsset } from '../../src/lab/page/page.js'
-import { type BrowserTab, findChromium, HeadlessBrowser } from './headless-browser.js'
+import { type BrowserTab, HeadlessBrowser } from './headless-browser.js'
 import { EMPTY_EVENT, type LiveServer, liveEvent, startLiveServer } from './live-server.js'
 
 const CHROMIUM = findChromium()

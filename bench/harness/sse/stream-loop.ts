@@ -6,12 +6,20 @@ import type { Destination } from '../http/raw-connection.js'
 import { RawStreamConnection, type RawStreamEvents } from './raw-stream-connection.js'
 import type { AbortRule, StreamObserver } from './timed-stream.js'
 
+/** Spare connections for the arrivals of a trace, which come in bursts. */
+export const SPARE_FOR_BURSTS = 16
+
 export interface StreamLoopPlan {
   readonly to: Destination
   /** Null: `streams` at a time, each followed by the next. */
   readonly schedule: ArrivalSchedule | null
   readonly seconds: number
   readonly streams: number
+  /**
+   * Connections that are open before the first stream is due, and for as many more of those to come: none that is due
+   * waits for one to open. Without it each opens its own where none is free.
+   */
+  readonly spare?: number
   /** The first ones begin spread over this time, so that streams of one length do not march in step. */
   readonly spreadMs?: number
   /** The whole request with this number. */
@@ -58,6 +66,8 @@ export class StreamLoop<Outcome> {
   readonly #busy = new Set<RawStreamConnection<Outcome>>()
   #idle: RawStreamConnection<Outcome>[] = []
   #opening = 0
+  /** Of them those that no stream waits for. */
+  #openingSpare = 0
   #startedAt = performance.now()
   #nextDue = Number.POSITIVE_INFINITY
   #endsAt = Number.POSITIVE_INFINITY
@@ -77,7 +87,7 @@ export class StreamLoop<Outcome> {
   }
 
   get underWay(): number {
-    return this.#busy.size + this.#opening
+    return this.#busy.size + this.#opening - this.#openingSpare
   }
 
   /** Ends the run now; what is under way is cut. */
@@ -88,6 +98,7 @@ export class StreamLoop<Outcome> {
   /** Runs to the end of the schedule and waits for the streams under way. */
   async run(): Promise<StreamLoopResult> {
     const { schedule, seconds } = this.#plan
+    await this.#openSpares()
     const startNs = process.hrtime.bigint()
     const began = performance.now()
     this.#startedAt = began
@@ -146,10 +157,38 @@ export class StreamLoop<Outcome> {
     // A slow reader's connection stays slow, so it is never shared.
     const lane = bytesPerS === null ? this.#idleConnection() : undefined
     if (lane !== undefined) this.#start(lane, index, dueAt)
-    else this.#open(index, dueAt, bytesPerS)
+    else this.#open(bytesPerS, (fresh) => (fresh ? this.#start(fresh, index, dueAt) : this.#refuse(index)))
+    if (this.#missingSpares > 0) void this.#openSpares()
   }
 
-  #open(index: number, dueAt: number, bytesPerS: number | null): void {
+  #refuse(index: number): void {
+    this.#events.refused(index)
+    this.#next(false)
+  }
+
+  get #missingSpares(): number {
+    return (this.#plan.spare ?? 0) - this.#idle.length - this.#openingSpare
+  }
+
+  /** Resolves when as many connections as the plan wants are open, or could not be. */
+  async #openSpares(): Promise<void> {
+    const missing = Math.max(0, this.#missingSpares)
+    await Promise.all(Array.from({ length: missing }, () => this.#openSpare()))
+  }
+
+  #openSpare(): Promise<void> {
+    this.#openingSpare++
+    return new Promise((resolve) =>
+      this.#open(null, (fresh) => {
+        this.#openingSpare--
+        if (fresh !== null) this.#idle.push(fresh)
+        resolve()
+      }),
+    )
+  }
+
+  /** `then` gets the connection, or null where none could be opened. */
+  #open(bytesPerS: number | null, then: (fresh: RawStreamConnection<Outcome> | null) => void): void {
     this.#opening++
     let opened = false
     // One connection may carry many streams: what it tells is of the one it carries now.
@@ -158,15 +197,14 @@ export class StreamLoop<Outcome> {
         opened = true
         this.#opening--
         this.#events.opened?.()
-        this.#start(fresh, index, dueAt)
+        then(fresh)
       },
       ended: (ended, outcome) => this.#ended(ended, outcome, bytesPerS === null),
       gone: (gone) => {
         this.#idle = this.#idle.filter((one) => one !== gone)
         if (opened) return
         this.#opening--
-        this.#events.refused(index)
-        this.#next(false)
+        then(null)
       },
     }
     new RawStreamConnection(this.#plan.to, bytesPerS, events)

@@ -11,6 +11,7 @@ import {
 } from '../../harness/http/requests.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
 import { StreamLoad, type StreamPlan } from '../../harness/sse/stream-load.js'
+import { SPARE_FOR_BURSTS } from '../../harness/sse/stream-loop.js'
 import type { AbortRule } from '../../harness/sse/timed-stream.js'
 import { INTERRUPTED, withProgress } from './running.js'
 import { streamReport, streamText } from './stream-report.js'
@@ -77,6 +78,7 @@ export function readStreamOptions(args: readonly string[]) {
           : listedSchedule(trace.times, seconds * 1000),
       seconds,
       streams: wholeOption('streams', given.streams, 16, 1, 50_000),
+      ...(trace !== null && { spare: SPARE_FOR_BURSTS }),
       request,
       abort: abortsFromFlags(given, seed),
       bytesPerS: slowReadersFromFlags(given, seed),

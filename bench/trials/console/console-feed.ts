@@ -6,6 +6,7 @@ import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { CALM_MS } from '../../performance/gateway/mock-models.js'
 import { expectedStream, stageGateway } from '../gateway/gateway-stage.js'
 import { atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
+import { ConsolePage, launchChromium } from './console-page.js'
 import { FeedReader } from './feed-reader.js'
 
 const STREAMS = 2_000
@@ -16,6 +17,8 @@ const WINDOW_MS = 2_000
 /** After a reader has come or gone, until a window begins. */
 const SETTLE_MS = 500
 const ROUND_LIMIT_S = 60
+/** How long a page is watched. */
+const PAGE_MS = 20_000
 
 /** Streams without an end, so many at a time; resolves when all run. */
 async function beginStreams(port: number) {
@@ -65,6 +68,38 @@ async function measure(port: number, pids: () => readonly number[], reads: boole
   return window
 }
 
+/**
+ * Milliseconds of the main thread of an open overview for each message of the feed, as the thread's own clock has them;
+ * null where no Chromium is installed.
+ */
+async function measurePage(port: number): Promise<number | null> {
+  const browser = await launchChromium()
+  if (browser === null) return null
+  try {
+    const console = await ConsolePage.open(browser, port)
+    await console.load('')
+    await console.signIn()
+    await console.load('overview')
+    await console.settled()
+    const { page, context } = console
+    const devTools = await context.newCDPSession(page)
+    await devTools.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const busyMs = async (): Promise<number> => {
+      const { metrics } = await devTools.send('Performance.getMetrics')
+      return metrics.find(({ name }) => name === 'TaskDuration')!.value * 1_000
+    }
+    const reader = await FeedReader.open(port)
+    const { messages } = reader
+    const begun = await busyMs()
+    await sleep(PAGE_MS)
+    const perMessage = ((await busyMs()) - begun) / (reader.messages - messages)
+    reader.close()
+    return perMessage
+  } finally {
+    await browser.close()
+  }
+}
+
 export const consoleFeed: Trial = {
   name: 'console-feed',
   summary:
@@ -88,6 +123,7 @@ export const consoleFeed: Trial = {
       ({ off, on, more }) =>
         `${off.cpu.toFixed(1)} points of a core without, ${on.cpu.toFixed(1)} with: ${more.toFixed(1)}`,
     )
+    const page = await measurePage(port)
     await streams.end()
     await stage.stop()
     const more = medianInterval(all.map((round) => round.more))!
@@ -101,6 +137,7 @@ export const consoleFeed: Trial = {
           10,
           '/s',
         ),
+        ...(page === null ? [] : [atMost('main thread of an open page for each message', page, 4, 'ms')]),
         exactly('incomplete streams', streams.figures.incomplete, 0),
       ],
       figures: [
@@ -118,7 +155,10 @@ export const consoleFeed: Trial = {
           'KiB/s',
         ),
       ],
-      notes: streams.figures.notes,
+      notes: [
+        ...streams.figures.notes,
+        ...(page === null ? ['no Chromium is installed: no page was opened'] : []),
+      ],
     }
   },
 }

@@ -2,6 +2,7 @@ import { seededRandom } from '../../../src/base/random.js'
 import { formatArrivals, readArrivals } from '../../../src/tape/arrivals.js'
 import { listedSchedule } from '../../harness/http/arrival-schedule.js'
 import { StreamLoad } from '../../harness/sse/stream-load.js'
+import { SPARE_FOR_BURSTS } from '../../harness/sse/stream-loop.js'
 import { ADMIN_ENVIRONMENT, API_KEY } from '../../performance/gateway/calls.js'
 import { apiRequest } from '../requests.js'
 import { atMost, exactly, figure, over, playRounds, type Trial, type TrialContext } from '../trial.js'
@@ -52,7 +53,13 @@ async function playRound({ staging }: TrialContext, number: number) {
     const load = new StreamLoad({
       to: { address: '127.0.0.1', port: server.port },
       schedule: listedSchedule(times, LENGTH_MS / speed + 1),
-      ...{ seconds: LENGTH_MS / speed / 1000, streams: 1, request, silenceMs: 30_000 },
+      ...{
+        seconds: LENGTH_MS / speed / 1000,
+        streams: 1,
+        spare: SPARE_FOR_BURSTS,
+        request,
+        silenceMs: 30_000,
+      },
       ...{ abort: () => null, bytesPerS: () => null, paceMs: null, goal: null },
     })
     const { figures: seen } = await load.run()

@@ -7,6 +7,7 @@ import { Screen as Files } from './files/files.tsx'
 import { Screen as Fleet } from './fleet/fleet.tsx'
 import { Screen as Generations } from './generations/generations.tsx'
 import { Screen as Keys } from './keys/keys.tsx'
+import { Screen as Lab } from './lab/lab.tsx'
 import { Screen as Members } from './members/members.tsx'
 import { Screen as Models } from './models/models.tsx'
 import { Screen as Organizations } from './organizations/organizations.tsx'
@@ -27,6 +28,7 @@ export const VIEWS: Readonly<Record<string, ComponentType<ScreenProps>>> = {
   fleet: Fleet,
   generations: Generations,
   keys: Keys,
+  lab: Lab,
   members: Members,
   models: Models,
   organizations: Organizations,

@@ -110,6 +110,13 @@ export const SCREENS: readonly Screen[] = [
     access: 'operator',
   },
   {
+    path: 'lab',
+    title: 'Lab and drill',
+    group: 'Machine',
+    icon: 'flask',
+    access: 'operator',
+  },
+  {
     path: 'settings',
     title: 'Settings',
     group: 'Machine',

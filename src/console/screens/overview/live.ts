@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Problem, problemIn, send } from '../../api/call.ts'
 import { eventsOf, type ServerEvent } from '../../api/events.ts'
+import { session } from '../../shell/session.ts'
 import { type Call, LIVE, type Sample } from './wire.ts'
 
 /** Seconds that the picture shows. */
@@ -30,12 +31,18 @@ export interface Live {
 }
 
 const NOTHING: Live = { isConnected: false, problem: null, sample: null, beats: [], calls: [] }
+/** What was shown last, and to whom: who comes back sees it at once, and the feed puts the next in its place. */
+let last = { shown: NOTHING, to: session.value }
 
 /** Reads the feed as long as the page is to be seen: a tab behind others costs the server nothing. */
 export function useLive(): Live {
-  const [live, setLive] = useState(NOTHING)
+  const to = session.value
+  const [live, setLive] = useState(last.to === to ? { ...last.shown, isConnected: false } : NOTHING)
   useEffect(() => {
-    const feed = new Feed(setLive)
+    const feed = new Feed(live, (shown) => {
+      last = { shown, to }
+      setLive(shown)
+    })
     const look = (): void => (document.hidden ? feed.stop() : feed.start())
     look()
     document.addEventListener('visibilitychange', look)
@@ -49,13 +56,14 @@ export function useLive(): Live {
 
 class Feed {
   readonly #show: (live: Live) => void
-  #live = NOTHING
+  #live: Live
   #leaving: AbortController | null = null
   #timer = 0
   #frame = 0
   #waitMs = FIRST_WAIT_MS
 
-  constructor(show: (live: Live) => void) {
+  constructor(live: Live, show: (live: Live) => void) {
+    this.#live = live
     this.#show = show
   }
 

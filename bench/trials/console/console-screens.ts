@@ -1,0 +1,149 @@
+import type { Browser } from 'playwright-core'
+import { requestOnce } from '../../harness/http/connection.js'
+import { ADMIN_ENVIRONMENT, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
+import { apiRequest } from '../requests.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  over,
+  playRounds,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+import { ConsolePage, launchChromium } from './console-page.js'
+import { type Caller, fillLedger } from './filled-ledger.js'
+
+const ROWS = 1_000_000
+/** Pages of the list that are gone through, as somebody does who holds the wheel. */
+const PAGES = 30
+const ROUND_LIMIT_S = 300
+const LIST = 'Generations'
+
+interface Round {
+  readonly firstPaint: number
+  readonly signedInPaint: number
+  readonly slowestScreen: number
+  readonly slowestTitle: string
+  readonly screens: number
+  readonly filterMs: number
+  readonly scrollMs: number
+  readonly rowsShown: number
+  readonly longestTask: number
+}
+
+/** The first record of a list. */
+async function firstOf(port: number, list: string): Promise<Record<string, string>> {
+  const answer = await requestOnce(port, apiRequest('GET', list, undefined, MANAGEMENT_KEY), 10_000)
+  if (answer?.status !== 200) throw new Error(`${list} was answered with ${answer?.status ?? 'nothing'}`)
+  return (JSON.parse(answer.body.toString()) as { data: Record<string, string>[] }).data[0]!
+}
+
+/** A server that was started once, and stopped when its first key was known. */
+async function findCaller({ staging }: TrialContext, dataFolder: string): Promise<Caller> {
+  const server = await staging.start({ dataFolder, environment: ADMIN_ENVIRONMENT })
+  const organization = await firstOf(server.port, '/organizations')
+  const key = await firstOf(server.port, '/keys')
+  await server.stop()
+  return { organizationId: organization.id!, workspaceId: key.workspace_id!, keyHash: key.hash! }
+}
+
+/** Every screen is opened twice: what is measured is the second time, when its program is known. */
+async function navigateAll(console: ConsolePage) {
+  const titles = await console.screens()
+  for (const title of titles) await console.navigate(title)
+  const times = []
+  for (const title of titles) times.push({ title, ms: await console.navigate(title) })
+  times.sort((a, b) => b.ms - a.ms)
+  return { screens: titles.length, slowest: times[0]! }
+}
+
+/** The list of a million calls: filtered, and gone through for some pages. */
+async function readList(console: ConsolePage) {
+  const { page } = console
+  await console.navigate(LIST)
+  await console.takeLongestTask()
+  const filterBegun = performance.now()
+  await page.getByLabel('Outcome').selectOption('failed')
+  await page.waitForURL(/outcome=failed/)
+  await console.settled()
+  const filterMs = performance.now() - filterBegun
+  await page.getByLabel('Outcome').selectOption('')
+  await page.waitForURL((url) => !url.search.includes('failed'))
+  await console.settled()
+  const more = page.getByRole('button', { name: 'Show more' })
+  const scrollBegun = performance.now()
+  for (let n = 0; n < PAGES; n++) {
+    await more.click()
+    await page.mouse.wheel(0, 5_000)
+  }
+  await more.waitFor()
+  const scrollMs = performance.now() - scrollBegun
+  const rowsShown = await page.locator('table tbody tr').count()
+  return { filterMs, scrollMs, rowsShown, longestTask: await console.takeLongestTask() }
+}
+
+async function playRound(browser: Browser, port: number): Promise<Round> {
+  const console = await ConsolePage.open(browser, port)
+  // Nothing of it is cached yet.
+  const firstPaint = await console.load('')
+  await console.signIn()
+  const signedInPaint = await console.load('overview')
+  await console.settled()
+  const { screens, slowest } = await navigateAll(console)
+  const list = await readList(console)
+  await console.close()
+  return {
+    ...{ firstPaint, signedInPaint, screens, slowestScreen: slowest.ms, slowestTitle: slowest.title },
+    ...list,
+  }
+}
+
+export const consoleScreens: Trial = {
+  name: 'console-screens',
+  summary:
+    'the console in Chromium over a ledger of 1,000,000 calls: first paint, every screen, the list filtered and scrolled',
+  rounds: 12,
+  roundLimitS: ROUND_LIMIT_S,
+  run: async (context) => {
+    const browser = await launchChromium()
+    if (browser === null) throw new Error('no Chromium is installed')
+    try {
+      const dataFolder = context.staging.freshFolder()
+      const caller = await findCaller(context, dataFolder)
+      context.progress(`writing ${ROWS} calls into the ledger`)
+      await fillLedger(dataFolder, caller, ROWS)
+      const server = await context.staging.start({ dataFolder, environment: ADMIN_ENVIRONMENT })
+      const all = await playRounds(
+        context,
+        () => playRound(browser, server.port),
+        (round) =>
+          `paint ${round.firstPaint.toFixed(0)} ms, slowest ${round.slowestTitle} ${round.slowestScreen.toFixed(0)} ms, longest task ${round.longestTask.toFixed(0)} ms`,
+      )
+      await server.stop()
+      const { median, max, min } = over(all)
+      return {
+        bars: [
+          atMost('first paint, nothing cached, median', median('firstPaint'), 300, 'ms'),
+          atMost('slowest screen of a round, median', median('slowestScreen'), 100, 'ms'),
+          atMost('longest task while the list is filtered and scrolled', max('longestTask'), 100, 'ms'),
+          atLeast('rows shown', min('rowsShown'), PAGES * 20),
+          exactly('rounds', all.length, context.rounds),
+        ],
+        figures: [
+          figure('calls in the ledger', ROWS),
+          figure('first paint, the slowest round', max('firstPaint'), 'ms'),
+          figure('first paint, signed in, median', median('signedInPaint'), 'ms'),
+          figure('screens', median('screens')),
+          figure('slowest screen of all rounds', max('slowestScreen'), 'ms'),
+          figure('from a filter to its rows, median', median('filterMs'), 'ms'),
+          figure(`${PAGES} pages more, median`, median('scrollMs'), 'ms'),
+        ],
+        notes: [`slowest screens by round: ${all.map(({ slowestTitle }) => slowestTitle).join(', ')}`],
+      }
+    } finally {
+      await browser.close()
+    }
+  },
+}

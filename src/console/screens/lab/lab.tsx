@@ -1,0 +1,76 @@
+/** Where the lab listens, and what the drill does: the one judges load tools, the other the gateway. */
+import { useResource } from '../../api/resource.ts'
+import { Empty, Facts, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code } from '../../kit/values.tsx'
+import { SETTINGS, type Setting } from '../settings/wire.ts'
+
+export function Screen() {
+  const { data, problem, reload } = useResource<{ data: readonly Setting[] }>(SETTINGS)
+  const settings = new Map(data?.data.map(({ variable, value }) => [variable, value]))
+  return (
+    <Page
+      title="Lab and drill"
+      lead="The lab records what really arrived, and tells whether a load tool can be believed. The drill lets a provider fail in every way, and tells what the gateway makes of it."
+    >
+      {problem && <ProblemNote problem={problem} retry={reload} />}
+      {data && (
+        <>
+          <Section title="Lab">
+            <Lab
+              listensAt={String(settings.get('SLUICE_LAB'))}
+              makesFaults={settings.get('SLUICE_LAB_FAULTS') === true}
+            />
+          </Section>
+          <Section
+            title="Drill"
+            lead="It starts a faulty provider and a gateway of its own on this machine, plays sixteen scenarios whole and streamed, and takes about half a minute. It calls nobody and spends nothing."
+          >
+            <Code text="npx sluice drill" label="Copy the command" />
+            <p class="soft">With PostgreSQL it drills three machines as well, in three minutes:</p>
+            <Code text="npx sluice drill --fleet" label="Copy the command" />
+          </Section>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Lab({ listensAt, makesFaults }: { readonly listensAt: string; readonly makesFaults: boolean }) {
+  if (listensAt === 'off')
+    return (
+      <Empty title="This server runs without the lab" command="npx sluice serve --lab">
+        It has a listener of its own without authentication, so it is off unless somebody asks for it.
+      </Empty>
+    )
+  const live = liveAddress(listensAt)
+  return (
+    <>
+      <Facts
+        rows={[
+          ['Listens at', <code>{listensAt}</code>],
+          ['Live page', live === null ? null : <a href={live}>{live}</a>],
+          ['Faults on purpose', makesFaults ? 'allowed' : 'not allowed'],
+        ]}
+      />
+      {live === null && (
+        <Note is="attention">
+          It listens on this machine's loopback only: open <code>http://{listensAt}/lab</code> there, or
+          through a tunnel.
+        </Note>
+      )}
+    </>
+  )
+}
+
+/** The live page as this browser reaches it; null where it listens on a loopback that is not this browser's. */
+function liveAddress(listensAt: string): string | null {
+  const { hostname, port } = new URL(`http://${listensAt}`)
+  const isHere = isLoopback(location.hostname)
+  if (isLoopback(hostname)) return isHere ? `http://${listensAt}/lab` : null
+  const isEverywhere = hostname === '0.0.0.0' || hostname === '[::]'
+  return `http://${isEverywhere ? location.hostname : hostname}:${port}/lab`
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+}
