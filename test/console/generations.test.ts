@@ -41,7 +41,7 @@ test('calls are listed, filtered by what stands in the address, and read one by 
   const rows = page.locator('tbody tr')
   await rows.nth(49).waitFor()
   t.equal(await rows.count(), 50, 'a page')
-  await page.getByRole('button', { name: 'Show more' }).click()
+  await rows.nth(49).scrollIntoViewIfNeeded()
   await rows.nth(59).waitFor()
   t.equal(await rows.count(), 60, 'and the next one')
 

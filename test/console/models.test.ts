@@ -28,6 +28,19 @@ const CONFIG = {
   },
 }
 
+test('what is not paid by tokens has the price that it has', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('models?output=all')
+  await console.signIn()
+  await page.getByLabel('Find').fill('speech')
+  const row = page.getByRole('row', { name: /speech/ }).first()
+  await row.getByText('/ input character').waitFor()
+  t.match(await row.innerText(), /\$0\.000015/)
+  t.same(console.problems, [])
+})
+
 test('a model is found, its plan is explained, and what would change the plan does so', SKIP, async (t) => {
   const file = join(tempFolder(t), 'sluice.json')
   writeFileSync(file, JSON.stringify(CONFIG))

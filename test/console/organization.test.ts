@@ -243,7 +243,7 @@ test(
     const last = page.getByRole('button', { name: 'Change the role of Team 101', exact: true })
     await page.getByRole('button', { name: 'Change the role of Team 100', exact: true }).waitFor()
     t.equal(await last.count(), 0)
-    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded()
     await last.waitFor()
     t.same(console.problems, [])
   },

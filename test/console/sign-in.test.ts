@@ -66,7 +66,7 @@ test('where a browser would drop the cookie the page says so and asks for no key
 })
 
 test(
-  'a provider that the address names is offered first, and comes back to the same place',
+  'a provider that the address names is offered first, now and later, and comes back to the same place',
   SKIP,
   async (t) => {
     const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
@@ -74,6 +74,10 @@ test(
     await console.open('keys?sign_in=sip_1')
     const link = console.page.getByRole('link', { name: 'Sign in with your organization' })
     t.equal(await link.getAttribute('href'), '/api/v1/sign-in/sip_1?return_to=%2Fconsole%2Fkeys')
+    await console.open('generations?outcome=failed')
+    const way = '/api/v1/sign-in/sip_1?return_to=%2Fconsole%2Fgenerations%3Foutcome%3Dfailed'
+    t.equal(await link.getAttribute('href'), way, 'it is known from the first time on')
+    await console.open('keys')
     await console.page.getByRole('button', { name: 'Use a management key instead' }).click()
     await console.signIn()
     await console.page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor()

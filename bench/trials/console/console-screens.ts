@@ -2,16 +2,7 @@ import type { Browser } from 'playwright-core'
 import { requestOnce } from '../../harness/http/connection.js'
 import { ADMIN_ENVIRONMENT, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { apiRequest } from '../requests.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  over,
-  playRounds,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atMost, exactly, figure, over, playRounds, type Trial, type TrialContext } from '../trial.js'
 import { ConsolePage, launchChromium } from './console-page.js'
 import { type Caller, fillLedger } from './filled-ledger.js'
 
@@ -72,15 +63,16 @@ async function readList(console: ConsolePage) {
   await page.getByLabel('Outcome').selectOption('')
   await page.waitForURL((url) => !url.search.includes('failed'))
   await console.settled()
-  const more = page.getByRole('button', { name: 'Show more' })
+  const rows = page.locator('table tbody tr')
+  const begunWith = await rows.count()
+  let rowsShown = begunWith
   const scrollBegun = performance.now()
-  for (let n = 0; n < PAGES; n++) {
-    await more.click()
+  // The wheel is turned until so many pages have come of themselves.
+  while (rowsShown < (PAGES + 1) * begunWith) {
     await page.mouse.wheel(0, 5_000)
+    rowsShown = await rows.count()
   }
-  await more.waitFor()
   const scrollMs = performance.now() - scrollBegun
-  const rowsShown = await page.locator('table tbody tr').count()
   return { filterMs, scrollMs, rowsShown, longestTask: await console.takeLongestTask() }
 }
 
@@ -128,7 +120,6 @@ export const consoleScreens: Trial = {
           atMost('first paint, nothing cached, median', median('firstPaint'), 300, 'ms'),
           atMost('slowest screen of a round, median', median('slowestScreen'), 100, 'ms'),
           atMost('longest task while the list is filtered and scrolled', max('longestTask'), 100, 'ms'),
-          atLeast('rows shown', min('rowsShown'), PAGES * 20),
           exactly('rounds', all.length, context.rounds),
         ],
         figures: [
@@ -136,6 +127,7 @@ export const consoleScreens: Trial = {
           figure('first paint, the slowest round', max('firstPaint'), 'ms'),
           figure('first paint, signed in, median', median('signedInPaint'), 'ms'),
           figure('screens', median('screens')),
+          figure('rows shown', min('rowsShown')),
           figure('slowest screen of all rounds', max('slowestScreen'), 'ms'),
           figure('from a filter to its rows, median', median('filterMs'), 'ms'),
           figure(`${PAGES} pages more, median`, median('scrollMs'), 'ms'),

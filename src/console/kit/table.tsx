@@ -1,5 +1,6 @@
 /** Lists: a table that keeps its shape while it loads, and a way to its next page. */
 import { Component, type ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Pages } from '../api/resource.ts'
 import { ProblemNote } from './page.tsx'
 
@@ -87,12 +88,28 @@ class Row<T> extends Component<RowProps<T>> {
 /** A list in pages with its table, its failures and its next page. */
 export function PagedTable<T>({ pages, ...table }: Omit<TableProps<T>, 'rows'> & { pages: Pages<T> }) {
   const { rows, problem, hasMore, isLoading, more, reload } = pages
+  const end = useRef<HTMLButtonElement>(null)
+  /** Rows that were there when the next page was asked for by scrolling. */
+  const asked = useRef(0)
+  const shown = rows?.length ?? 0
+  useEffect(() => {
+    if (shown < asked.current) asked.current = 0
+    if (end.current === null || isLoading) return
+    // Who scrolls to the end reads on. Where a page has brought nothing, or all fits the window, somebody has to ask.
+    const sight = new IntersectionObserver(([entry]) => {
+      if (!entry!.isIntersecting || window.scrollY === 0 || shown <= asked.current) return
+      asked.current = shown
+      more()
+    })
+    sight.observe(end.current)
+    return () => sight.disconnect()
+  }, [shown, isLoading, more])
   return (
     <>
       {problem && <ProblemNote problem={problem} retry={reload} />}
       {(rows !== undefined || problem === null) && <Table {...table} rows={rows} />}
       {hasMore && (
-        <button type="button" class="more" disabled={isLoading} onClick={more}>
+        <button ref={end} type="button" class="more" disabled={isLoading} onClick={more}>
           {isLoading ? 'Loading…' : 'Show more'}
         </button>
       )}

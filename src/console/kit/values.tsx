@@ -62,6 +62,11 @@ export function moneyText(dollars: number): string {
   })
 }
 
+/** Rates: whole from ten on, with a decimal below. */
+export function rateText(rate: number): string {
+  return rate.toLocaleString('en-US', { maximumFractionDigits: rate < 10 ? 1 : 0 })
+}
+
 /** A whole number with its groups, and a muted unit behind it. */
 export function Count({ value, unit }: { value: number; unit?: string }) {
   return (

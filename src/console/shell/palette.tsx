@@ -102,6 +102,9 @@ export function Palette({ close }: { close: () => void }) {
     return () => leaving.abort()
   }, [])
   const found = findCommands(typed, records)
+  useEffect(() => {
+    document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' })
+  }, [id, chosen])
   const run = (command: Command | undefined): void => {
     if (command === undefined) return
     close()

@@ -3,12 +3,18 @@ import { useState } from 'preact/hooks'
 import { ROOT } from '../api/call.ts'
 import { Field, Form, textIn } from '../kit/form.tsx'
 import { Note } from '../kit/page.tsx'
+import { keep, kept } from './kept.ts'
 import { place, to } from './location.ts'
 import { Logo } from './logo.tsx'
 import { hasEnded, signIn } from './session.ts'
 
+/** Whoever has come by a provider once finds it again when the session has ended. The id is no secret. */
+const PROVIDER = 'sign-in-provider'
+
 export function SignIn() {
-  const provider = place.value.query.get('sign_in')
+  const named = place.value.query.get('sign_in')
+  if (named !== null) keep(PROVIDER, named)
+  const provider = named ?? kept(PROVIDER)
   // A browser drops the cookie of a session elsewhere, so nobody should send a key first.
   const isSecure = window.isSecureContext
   return (
@@ -31,8 +37,10 @@ export function SignIn() {
 }
 
 function ProviderLink({ provider }: { provider: string }) {
-  const { screen, id } = place.value
-  const query = new URLSearchParams({ return_to: to(screen, id) })
+  const { screen, id, query: filters } = place.value
+  const query = new URLSearchParams({
+    return_to: to(screen, id, { ...Object.fromEntries(filters), sign_in: null }),
+  })
   return (
     <a class="button primary wide" href={`${ROOT}api/v1/sign-in/${encodeURIComponent(provider)}?${query}`}>
       Sign in with your organization

@@ -1,19 +1,16 @@
-/** Light, dark, or as the system has it. Kept in the browser; nothing else is. */
+/** Light, dark, or as the system has it. */
 import { signal } from '@preact/signals'
+import { keep, kept } from './kept.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 
 const KEPT = 'sluice-theme'
 
-export const theme = signal<Theme>(kept())
+export const theme = signal<Theme>(keptTheme())
 
 export function setTheme(chosen: Theme): void {
   theme.value = chosen
-  try {
-    localStorage.setItem(KEPT, chosen)
-  } catch {
-    // A browser may keep nothing; the choice then lasts as long as the page.
-  }
+  keep(KEPT, chosen)
   applyTheme()
 }
 
@@ -21,11 +18,7 @@ export function applyTheme(): void {
   document.documentElement.dataset.theme = theme.value
 }
 
-function kept(): Theme {
-  try {
-    const word = localStorage.getItem(KEPT)
-    return word === 'light' || word === 'dark' ? word : 'system'
-  } catch {
-    return 'system'
-  }
+function keptTheme(): Theme {
+  const word = kept(KEPT)
+  return word === 'light' || word === 'dark' ? word : 'system'
 }

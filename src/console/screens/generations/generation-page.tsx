@@ -6,15 +6,16 @@ import { type Column, Table } from '../../kit/table.tsx'
 import { Code, Count, Id, Money, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { workspaceName } from '../../shell/session.ts'
+import { useCharts } from '../chart.tsx'
 import { OutcomeState } from './outcome.tsx'
-import { Waterfall } from './waterfall.tsx'
 import { type Candidate, type Generation, generationPath, type LostAttempt, type Part } from './wire.ts'
 
 const UP = { href: to('generations'), title: 'Generations' }
 
 export function GenerationPage({ id }: { id: string }) {
   const { data, problem, reload } = useResource<{ data: Generation }>(generationPath(id))
-  if (data === undefined) {
+  const charts = useCharts()
+  if (data === undefined || charts === null) {
     return (
       <Page title="Generation" up={UP}>
         {problem && <ProblemNote problem={problem} retry={reload} />}
@@ -42,9 +43,7 @@ export function GenerationPage({ id }: { id: string }) {
           ['Took', <Milliseconds key="total" value={phases.total} />],
         ]}
       />
-      <Section title="Where the time went">
-        <Waterfall of={of} />
-      </Section>
+      <Section title="Where the time went">{charts && <charts.Waterfall of={of} Count={Count} />}</Section>
       <div class="columns">
         <div class="stack">
           {of.rows.length > 0 && (

@@ -1,12 +1,12 @@
 /** Generations: the ledger in pages, the newest first, and the page of one call. */
 import { useMemo } from 'preact/hooks'
-import { queryOf } from '../../api/call.ts'
+import { apiUrl, queryOf } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
 import { Field, Select, textIn } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { Empty, Page } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
-import { Count, Money, Time } from '../../kit/values.tsx'
+import { Count, Id, Money, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { session } from '../../shell/session.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -72,11 +72,14 @@ function GenerationList() {
   const { query } = place.value
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name)]))
   const isFiltered = FILTERS.some((name) => query.has(name))
-  const organization_id = session.value!.organization.id
+  // Of another one, where the operator comes from its page.
+  const organization = query.get('organization')
+  const organization_id = organization ?? session.value!.organization.id
   const pages = usePages<Listed>(`${GENERATIONS}${queryOf({ organization_id, ...filters })}`)
   return (
     <Page
       title="Generations"
+      beside={organization && <Id id={organization} />}
       lead="Every call with what became of it and what it cost, the newest first. What was said is not kept."
       actions={
         <button type="button" onClick={pages.reload}>
@@ -172,7 +175,7 @@ function TypedTime({ label, name, value }: TypedProps) {
 function NoGenerations({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
   if (hasMore) return <Empty title="None among the latest">Older ones have not been looked at yet.</Empty>
   if (isFiltered) return <Empty title="No call was like that">Other filters show more.</Empty>
-  const command = `curl ${window.location.origin}/api/v1/chat/completions \\
+  const command = `curl ${apiUrl('/v1/chat/completions')} \\
   -H "Authorization: Bearer $SLUICE_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{"model": "sim/fast", "messages": [{"role": "user", "content": "Hello"}]}'`

@@ -1,5 +1,5 @@
 /** Where the time of a call went: one bar under the other, each beginning where the one before has ended. */
-import { Count } from '../../kit/values.tsx'
+import type { ComponentType } from 'preact'
 import type { Attempt, Generation } from './wire.ts'
 
 type Look = 'wait' | 'good' | 'bad' | 'answer'
@@ -12,7 +12,13 @@ interface Bar {
   readonly ms: number
 }
 
-export function Waterfall({ of }: { of: Generation }) {
+interface WaterfallProps {
+  readonly of: Generation
+  /** Shows a number; handed in, as charts import nothing. */
+  readonly Count: ComponentType<{ value: number; unit?: string }>
+}
+
+export function Waterfall({ of, Count }: WaterfallProps) {
   const bars = barsOf(of)
   const total = Math.max(1, ...bars.map(({ from, ms }) => from + ms))
   return (

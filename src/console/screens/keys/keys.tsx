@@ -1,6 +1,6 @@
 /** Keys: the list, and the page of one. */
 
-import { queryOf } from '../../api/call.ts'
+import { apiUrl, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Check, Select } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
@@ -104,7 +104,7 @@ function LimitOf({ of: { limit, limit_remaining, limit_reset } }: { of: Key }) {
 
 function NoKeys({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty title="No key is like that">Other filters show more.</Empty>
-  const command = `curl -X POST ${window.location.origin}/api/v1/keys \\
+  const command = `curl -X POST ${apiUrl('/v1/keys')} \\
   -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{"name": "nightly", "limit": 5, "limit_reset": "monthly"}'`

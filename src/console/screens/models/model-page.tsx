@@ -6,6 +6,7 @@ import { Count, Id, Money, State } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { may } from '../../shell/session.ts'
 import { Explain } from './explain.tsx'
+import { PromptPrice } from './prices.tsx'
 import { type Endpoint, endpointsPath, type ModelWithEndpoints, perMillion } from './wire.ts'
 
 const UP = { href: to('models'), title: 'Models and routing' }
@@ -98,7 +99,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   {
     title: 'In, per million',
     align: 'end',
-    cell: ({ pricing }) => <Money dollars={perMillion(pricing.prompt)} />,
+    cell: ({ pricing }) => <PromptPrice of={pricing} />,
   },
   {
     title: 'Out',

@@ -10,6 +10,7 @@ import { place, setQuery, to } from '../../shell/location.ts'
 import { may } from '../../shell/session.ts'
 import type { ScreenProps } from '../screen.ts'
 import { ModelPage } from './model-page.tsx'
+import { PromptPrice } from './prices.tsx'
 import { MODELS, type Model, PROVIDERS, type Provider, perMillion } from './wire.ts'
 
 export function Screen({ id }: ScreenProps) {
@@ -47,7 +48,7 @@ const COLUMNS: readonly Column<Model>[] = [
   {
     title: 'In, per million',
     align: 'end',
-    cell: ({ pricing }) => <Money dollars={perMillion(pricing.prompt)} />,
+    cell: ({ pricing }) => <PromptPrice of={pricing} />,
   },
   {
     title: 'Out, per million',

@@ -14,7 +14,7 @@ export interface Model {
 }
 
 /** Dollars for one of each, as decimals. */
-interface Pricing {
+export interface Pricing extends Readonly<Record<string, string | undefined>> {
   readonly prompt: string
   readonly completion: string
   readonly request?: string

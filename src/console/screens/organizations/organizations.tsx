@@ -162,6 +162,18 @@ function OrganizationPage({ id }: { id: string }) {
               ['Credits', <Credits key="credits" dollars={organization.credits} />],
               ['Created', <Time key="created" at={organization.created_at} />],
               ['Changed', <Time key="changed" at={organization.updated_at} />],
+              [
+                'Calls',
+                <a key="calls" href={to('generations', null, { organization: id })}>
+                  What it has called
+                </a>,
+              ],
+              [
+                'Usage',
+                <a key="usage" href={to('usage', null, { organization: id })}>
+                  What it came to
+                </a>,
+              ],
             ]}
           />
         </Section>

@@ -4,11 +4,11 @@ import { queryOf, ROOT } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Empty, Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Bytes, Count, Money, State, Time } from '../../kit/values.tsx'
+import { Bytes, Count, Money, rateText, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
-import { type Live, latestOf, MOST_CALLS, useLive } from './live.ts'
-import { RateChart, rateText } from './rate-chart.tsx'
+import { Chart } from '../chart.tsx'
+import { type Live, latestOf, MOST_CALLS, SECONDS, useLive } from './live.ts'
 import { type Call, GENERATIONS, type LiveWorker, type Machine, type Quantiles, type Sample } from './wire.ts'
 
 export function Screen() {
@@ -19,7 +19,12 @@ export function Screen() {
       {live.problem && <ProblemNote problem={live.problem} />}
       <Rates of={sample} />
       <Section title="Calls a second">
-        <RateChart beats={live.beats} now={sample?.at ?? null} />
+        <Chart
+          kind="rate-chart"
+          draw={({ RateChart }) => (
+            <RateChart beats={live.beats} now={sample?.at ?? null} seconds={SECONDS} textOf={rateText} />
+          )}
+        />
       </Section>
       <Section title="Latency" lead="Of the last five seconds.">
         <Latencies of={sample} />
@@ -111,9 +116,9 @@ const WORKERS: readonly Column<LiveWorker>[] = [
   { title: 'Loop lag, p99', align: 'end', cell: (of) => <Milliseconds value={of.loop_lag_ms.p99} /> },
   { title: 'CPU', align: 'end', cell: ({ cpu }) => <Count value={Math.round(100 * cpu)} unit="%" /> },
   { title: 'Memory', align: 'end', cell: ({ rss }) => <Bytes value={rss} /> },
-  { title: 'Under way', align: 'end', from: 'medium', cell: (of) => <Count value={of.requests_in_flight} /> },
+  { title: 'Under way', align: 'end', cell: (of) => <Count value={of.requests_in_flight} /> },
   { title: 'Connections', align: 'end', from: 'medium', cell: (of) => <Count value={of.connections} /> },
-  { title: 'Pool queue', align: 'end', from: 'wide', cell: ({ pool_queue }) => <Count value={pool_queue} /> },
+  { title: 'Pool queue', align: 'end', cell: ({ pool_queue }) => <Count value={pool_queue} /> },
 ]
 
 function MachineNow({ of }: { of: Machine | null }) {
@@ -165,8 +170,8 @@ function Outcome({ of }: { of: string }) {
 }
 
 function LatestCalls({ ended }: { ended: readonly Call[] }) {
-  // What ended before the feed began. The operator's feed tells of calls of others as well, whose page is not the operator's.
-  const path = `${GENERATIONS}${queryOf({ organization_id: session.value!.organization.id, limit: MOST_CALLS })}`
+  // What ended before the feed began; for the operator, as in the feed, of all organizations.
+  const path = `${GENERATIONS}${queryOf({ limit: MOST_CALLS })}`
   const { data, problem, reload } = useResource<{ readonly data: readonly Call[] }>(path)
   if (problem) return <ProblemNote problem={problem} retry={reload} />
   return (

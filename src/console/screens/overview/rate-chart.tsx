@@ -1,22 +1,30 @@
 /** Calls of the last two minutes, a bar for each second; failed ones stand at its foot. */
-import { type Beat, SECONDS } from './live.ts'
+import type { Beat } from './live.ts'
 
 const HEIGHT = 100
 const WIDTH = 10
 const GAP = 2
 
-export function RateChart({ beats, now }: { beats: readonly Beat[]; now: number | null }) {
+interface RateChartProps {
+  readonly beats: readonly Beat[]
+  /** Unix time in seconds. */
+  readonly now: number | null
+  readonly seconds: number
+  readonly textOf: (rate: number) => string
+}
+
+export function RateChart({ beats, now, seconds, textOf }: RateChartProps) {
   const most = Math.max(0, ...beats.map(({ calls }) => calls))
   const heightOf = (value: number): number => (most === 0 ? 0 : (value / most) * HEIGHT)
-  const first = Math.floor(now ?? 0) - SECONDS + 1
+  const first = Math.floor(now ?? 0) - seconds + 1
   return (
     <figure class="rate-chart">
-      <span class="soft small">{most === 0 ? 'no calls' : `at most ${rateText(most)} a second`}</span>
+      <span class="soft small">{most === 0 ? 'no calls' : `at most ${textOf(most)} a second`}</span>
       <svg
-        viewBox={`0 0 ${SECONDS * WIDTH} ${HEIGHT}`}
+        viewBox={`0 0 ${seconds * WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Calls a second over two minutes, at most ${rateText(most)}`}
+        aria-label={`Calls a second over two minutes, at most ${textOf(most)}`}
       >
         {beats
           .filter(({ at }) => at >= first)
@@ -38,9 +46,4 @@ export function RateChart({ beats, now }: { beats: readonly Beat[]; now: number 
       </figcaption>
     </figure>
   )
-}
-
-/** Rates: whole from ten on, with a decimal below. */
-export function rateText(rate: number): string {
-  return rate.toLocaleString('en-US', { maximumFractionDigits: rate < 10 ? 1 : 0 })
 }

@@ -120,7 +120,8 @@ export class Conversation {
       state: 'streaming',
       events: told.events + 1,
       about:
-        (this.#asked * this.#prices.prompt + this.#answer.text.length * this.#prices.completion) /
+        (this.#asked * this.#prices.prompt +
+          (this.#answer.text.length + told.thinking.length) * this.#prices.completion) /
         CHARS_A_TOKEN,
       ...(told.events < MOST_RAW_EVENTS && { raw: [...told.raw, raw] }),
       ...(isFirst && { firstMs: performance.now() - began }),

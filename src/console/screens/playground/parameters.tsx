@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
 import { Check, Field, numberIn, Select, TextArea, textIn } from '../../kit/form.tsx'
 import { ProblemNote } from '../../kit/page.tsx'
-import { State } from '../../kit/values.tsx'
+import { moneyText, State } from '../../kit/values.tsx'
 import { setQuery } from '../../shell/location.ts'
 import { session } from '../../shell/session.ts'
+import { otherPrices } from '../models/prices.tsx'
 import { endpointsPath, type ModelWithEndpoints } from '../models/wire.ts'
 import type { FormatName, Request } from './formats.ts'
 import { soundOf } from './sound.ts'
@@ -122,6 +123,8 @@ function Prices({ of }: { of: Model | undefined }) {
   if (of === undefined) return <>…</>
   const price = (text: string): string =>
     (Number(text) * MILLION).toLocaleString('en-US', { style: 'currency', currency: 'USD' })
+  const others = otherPrices(of.pricing).map(([unit, dollars]) => `$${moneyText(dollars)} / ${unit}`)
+  if (others.length > 0) return <>{others.join(', ')}</>
   return (
     <>
       A million tokens: {price(of.pricing.prompt)} in, {price(of.pricing.completion)} out

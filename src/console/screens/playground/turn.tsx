@@ -88,8 +88,10 @@ function Events({ of: { raw, events, id, state }, place }: { of: Told; place: nu
   )
 }
 
+/** In the order in which they come: one that was inserted would move those behind it. */
 function Figures({ of }: { of: Told }) {
   const { id, state, firstMs, totalMs, finish, usage } = of
+  const isOver = state !== 'streaming'
   return (
     <p class="took soft small">
       {firstMs !== null && (
@@ -102,11 +104,6 @@ function Figures({ of }: { of: Told }) {
           about <Money dollars={of.about} />
         </span>
       )}
-      {totalMs !== null && (
-        <span>
-          whole <Count value={Math.round(totalMs)} unit="ms" />
-        </span>
-      )}
       {usage !== null && (
         <>
           {usage.prompt_tokens > 0 && (
@@ -117,9 +114,16 @@ function Figures({ of }: { of: Told }) {
           {usage.cost !== undefined && <Money dollars={usage.cost} />}
         </>
       )}
+      {totalMs !== null && (
+        <span>
+          whole <Count value={Math.round(totalMs)} unit="ms" />
+        </span>
+      )}
       {state === 'stopped' && <State is="attention">stopped</State>}
-      {finish !== null && finish !== 'stop' && finish !== 'end_turn' && <span>ended by {finish}</span>}
-      {id !== null && state !== 'streaming' && <a href={to('generations', id)}>Its row</a>}
+      {isOver && finish !== null && finish !== 'stop' && finish !== 'end_turn' && (
+        <span>ended by {finish}</span>
+      )}
+      {isOver && id !== null && <a href={to('generations', id)}>Its row</a>}
     </p>
   )
 }

@@ -1,11 +1,12 @@
 /** Models, tools and pieces of an answer as the API tells them; only what is shown. */
+import type { Pricing } from '../models/wire.ts'
 
 export interface Model {
   readonly id: string
   readonly name: string
   readonly context_length: number | null
   readonly supported_voices: readonly string[] | null
-  readonly pricing: { readonly prompt: string; readonly completion: string }
+  readonly pricing: Pricing
   readonly architecture: {
     readonly input_modalities: readonly string[]
     readonly output_modalities: readonly string[]

@@ -1,5 +1,4 @@
 /** Sums as bars, one for each day or hour. The table beneath tells the same to those who do not see it. */
-import { moneyText } from '../../kit/values.tsx'
 import type { Slot, Span } from './slots.ts'
 
 export type Figure = 'cost' | 'calls' | 'failed' | 'tokens'
@@ -12,9 +11,11 @@ interface BarChartProps {
   readonly slots: readonly Slot[]
   readonly figure: Figure
   readonly span: Span
+  /** Of dollars. */
+  readonly moneyText: (dollars: number) => string
 }
 
-export function BarChart({ slots, figure, span }: BarChartProps) {
+export function BarChart({ slots, figure, span, moneyText }: BarChartProps) {
   const values = slots.map((slot) => figureOf(slot, figure))
   const most = Math.max(...values)
   const textOf = (value: number): string =>

@@ -6,10 +6,11 @@ import { useResource } from '../../api/resource.ts'
 import { Select } from '../../kit/form.tsx'
 import { Empty, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Count, Money } from '../../kit/values.tsx'
+import { Count, Id, Money, moneyText } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { session } from '../../shell/session.ts'
-import { BarChart, type Figure } from './bar-chart.tsx'
+import { Chart } from '../chart.tsx'
+import type { Figure } from './bar-chart.tsx'
 import { type Span, slotsOf, sumOf } from './slots.ts'
 import { type Sums, USAGE, type UsageAnswer, type UsageLine } from './wire.ts'
 
@@ -49,7 +50,9 @@ export function Screen() {
   const group = chosen(GROUPS, query.get('by'))
   const figure = chosen(FIGURES, query.get('show'))
   const from = useMemo(() => beginOf(span, count), [span, count])
-  const range = { organization_id: session.value!.organization.id, from }
+  const organization = query.get('organization')
+  const scope = { organization, from }
+  const range = { organization_id: organization ?? session.value!.organization.id, from }
   const overTime = useResource<UsageAnswer>(`${USAGE}${queryOf({ ...range, by: span })}`)
   const by = group === 'time' ? span : group
   const path = `${USAGE}${queryOf({ ...range, by })}`
@@ -63,6 +66,7 @@ export function Screen() {
   return (
     <Page
       title="Usage"
+      beside={organization && <Id id={organization} />}
       lead="What calls came to. Days and hours are those of UTC, and the figures are sums of whole hours."
       actions={
         <a class="button" href={`${ROOT}${path}&format=csv`} download="usage.csv">
@@ -91,13 +95,23 @@ export function Screen() {
           onChange={(event) => setQuery({ by: event.currentTarget.value })}
         />
       </div>
-      <Totals of={sums} from={from} />
+      <Totals of={sums} scope={scope} />
       <Section title={`${FIGURES.find(([value]) => value === figure)![1]} by ${span}`}>
-        <BarChart slots={slotsOf(span, from, count, overTime.data?.data ?? [])} figure={figure} span={span} />
+        <Chart
+          kind="bar-chart"
+          draw={({ BarChart }) => (
+            <BarChart
+              slots={slotsOf(span, from, count, overTime.data?.data ?? [])}
+              figure={figure}
+              span={span}
+              moneyText={moneyText}
+            />
+          )}
+        />
       </Section>
       <Table
         caption="Usage"
-        columns={columnsOf(by, from)}
+        columns={columnsOf(by, scope)}
         rows={rows}
         keyOf={nameOf}
         empty={<Empty title="No calls in this time">A longer period may show some.</Empty>}
@@ -112,9 +126,9 @@ function beginOf(span: Span, count: number): string {
   return new Date((Math.floor(Date.now() / length) + 1 - count) * length).toISOString()
 }
 
-function Totals({ of, from }: { of: Sums | undefined; from: string }) {
+function Totals({ of, scope }: { of: Sums | undefined; scope: Scope }) {
   const calls = (number: ComponentChildren, outcome?: string) => (
-    <a class="quiet" href={to('generations', null, { from, outcome })}>
+    <a class="quiet" href={to('generations', null, { ...scope, outcome })}>
       {number}
     </a>
   )
@@ -126,7 +140,7 @@ function Totals({ of, from }: { of: Sums | undefined; from: string }) {
     <Figures
       rows={[
         ['Dollars', calls(money(of?.cost))],
-        ['Own accounts', money(of?.byok_cost)],
+        ['Own accounts', calls(money(of?.byok_cost))],
         ['Calls', calls(shown(of?.calls))],
         ['Failed', calls(shown(of?.failed), 'failed')],
         ['Tokens in', calls(shown(of?.prompt_tokens))],
@@ -135,6 +149,9 @@ function Totals({ of, from }: { of: Sums | undefined; from: string }) {
     />
   )
 }
+
+/** Whose calls, and from when on, as filters of the list of calls. */
+type Scope = Readonly<Record<string, string | null>>
 
 type Group = 'day' | 'hour' | 'key' | 'model' | 'provider'
 
@@ -151,17 +168,25 @@ const TITLES: Readonly<Record<Group, string>> = {
   ...{ day: 'Day', hour: 'Hour', key: 'Key', model: 'Model', provider: 'Provider' },
 }
 
-function columnsOf(by: Group, from: string): readonly Column<UsageLine>[] {
-  /** Every number leads to the calls that made it. */
-  const linked = (line: UsageLine, number: ComponentChildren) => (
-    <a class="quiet" href={to('generations', null, filterOf(line, from))}>
-      {number}
-    </a>
-  )
+function columnsOf(by: Group, scope: Scope): readonly Column<UsageLine>[] {
+  /** Every number leads to the calls that made it; the list has no filter for those that nobody was asked for. */
+  const linked = (line: UsageLine, number: ComponentChildren, more = {}) =>
+    isOfNobody(line) ? (
+      number
+    ) : (
+      <a class="quiet" href={to('generations', null, { ...filterOf(line, scope), ...more })}>
+        {number}
+      </a>
+    )
   return [
     {
       title: TITLES[by],
-      cell: (line) => <a href={to('generations', null, filterOf(line, from))}>{titleOf(line)}</a>,
+      cell: (line) =>
+        isOfNobody(line) ? (
+          titleOf(line)
+        ) : (
+          <a href={to('generations', null, filterOf(line, scope))}>{titleOf(line)}</a>
+        ),
     },
     { title: 'Calls', align: 'end', cell: (line) => linked(line, <Count value={line.calls} />) },
     {
@@ -172,9 +197,7 @@ function columnsOf(by: Group, from: string): readonly Column<UsageLine>[] {
         line.failed === 0 ? (
           <span class="soft">0</span>
         ) : (
-          <a href={to('generations', null, { ...filterOf(line, from), outcome: 'failed' })}>
-            <Count value={line.failed} />
-          </a>
+          linked(line, <Count value={line.failed} />, { outcome: 'failed' })
         ),
     },
     {
@@ -199,6 +222,8 @@ function columnsOf(by: Group, from: string): readonly Column<UsageLine>[] {
   ]
 }
 
+const isOfNobody = ({ model, provider }: UsageLine): boolean => model === '' || provider === ''
+
 function titleOf({ day, hour, key_hash, key_name, model, provider }: UsageLine): string {
   if (hour !== undefined) return `${hour.slice(0, 10)} ${hour.slice(11, 16)}`
   if (key_hash !== undefined) return key_name ?? key_hash.slice(0, 8)
@@ -206,11 +231,16 @@ function titleOf({ day, hour, key_hash, key_name, model, provider }: UsageLine):
 }
 
 /** The calls of a line, as a filter of their list. */
-function filterOf({ day, hour, key_hash, model, provider }: UsageLine, from: string): Record<string, string> {
+function filterOf({ day, hour, key_hash, model, provider }: UsageLine, scope: Scope): Scope {
   const begin = hour ?? day
   if (begin !== undefined) {
     const end = new Date(Date.parse(begin) + (hour === undefined ? DAY_MS : HOUR_MS)).toISOString()
-    return hour === undefined ? { from: begin, to: end.slice(0, 10) } : { from: begin, to: end }
+    return { ...scope, from: begin, to: hour === undefined ? end.slice(0, 10) : end }
   }
-  return { from, ...(key_hash && { key: key_hash }), ...(model && { model }), ...(provider && { provider }) }
+  return {
+    ...scope,
+    ...(key_hash && { key: key_hash }),
+    ...(model && { model }),
+    ...(provider && { provider }),
+  }
 }

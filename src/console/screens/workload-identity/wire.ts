@@ -93,19 +93,9 @@ export interface ConditionCheck {
   readonly fault: { readonly reason: string; readonly position: number } | null
 }
 
-export interface AuditEntry {
-  readonly id: string
-  readonly created_at: string
-  readonly action: string
-  readonly actor: string | null
-  readonly outcome: string
-  readonly reason: string | null
-}
-
 const FEDERATION = 'api/v1/federation'
 export const ISSUERS = `${FEDERATION}/issuers`
 export const POLICIES = `${FEDERATION}/policies`
-export const AUDIT = `${FEDERATION}/audit`
 export const CONDITION_CHECK = `${FEDERATION}/conditions/check`
 export const issuerPath = (id: string): string => `${ISSUERS}/${encodeURIComponent(id)}`
 export const policyPath = (id: string): string => `${POLICIES}/${encodeURIComponent(id)}`

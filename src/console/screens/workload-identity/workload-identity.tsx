@@ -8,12 +8,13 @@ import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
+import { AuditList } from '../audit/audit-list.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { CheckIssuer } from './check-issuer.tsx'
 import { CreateIssuer } from './create-issuer.tsx'
 import { CreatePolicy } from './policy-form.tsx'
 import { PolicyPage } from './policy-page.tsx'
-import { AUDIT, type AuditEntry, ISSUERS, type Issuer, issuerPath, POLICIES, type Policy } from './wire.ts'
+import { ISSUERS, type Issuer, issuerPath, POLICIES, type Policy } from './wire.ts'
 
 export function Screen({ id }: ScreenProps) {
   return id === null ? <Overview /> : <PolicyPage id={id} />
@@ -85,7 +86,7 @@ function Overview() {
           }
         />
       )}
-      {view === 'audit' && <Audit />}
+      {view === 'audit' && <AuditList trail="" />}
       {query.get('new') === 'issuer' && (
         <CreateIssuer
           close={close}
@@ -128,19 +129,6 @@ const VIEWS = [
   ['issuers', 'Issuers'],
   ['audit', 'Audit'],
 ] as const
-
-function Audit() {
-  const pages = usePages<AuditEntry>(`${AUDIT}?limit=20`)
-  return (
-    <PagedTable
-      caption="Audit"
-      columns={AUDIT_COLUMNS}
-      pages={pages}
-      keyOf={({ id }) => id}
-      empty={<Empty title="Nothing has happened yet" />}
-    />
-  )
-}
 
 const policyColumns = (nameOf: (id: string) => string): readonly Column<Policy>[] => [
   {
@@ -196,25 +184,4 @@ const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
       </span>
     ),
   },
-]
-
-const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
-  {
-    title: 'Time',
-    cell: ({ created_at }) => (
-      <span class="when">
-        <Time at={created_at} />
-      </span>
-    ),
-  },
-  { title: 'What', cell: ({ action }) => action },
-  {
-    title: 'Outcome',
-    cell: ({ outcome, reason }) => (
-      <State is={outcome === 'done' || outcome === 'issued' ? 'good' : 'attention'}>
-        {reason ?? outcome}
-      </State>
-    ),
-  },
-  { title: 'Who', from: 'wide', cell: ({ actor }) => actor && <Id id={actor} /> },
 ]

@@ -1,0 +1,1 @@
+import { h, Fragment } from "preact"; export { h, Fragment }
