@@ -5,7 +5,7 @@ const DEADLINE_MS = 30_000
 
 /**
  * Asks as a patient caller does: again after `Retry-After` where the answer is 503. Machines of a fleet answer so while
- * one of them has not said what it holds of a limit (contract/fleet, invariant 4), and such a call has cost nothing.
+ * one of them has not said what it holds of a limit (contract/fleet 6.4), and such a call has cost nothing.
  */
 export async function askPatiently(ask: () => Promise<Asked>): Promise<Asked> {
   const until = performance.now() + DEADLINE_MS
