@@ -69,7 +69,7 @@ function examineBackupRoom(dataDir: string): Finding {
   )
   const wanted = sizes.reduce((sum, size) => sum + size, 0)
   const { bavail, bsize } = statfsSync(nearestFolder(dataDir))
-  const found = `${Math.floor((bavail * bsize) / MIB)} MiB free; the databases take ${Math.ceil(wanted / MIB)} MiB`
+  const found = `${Math.floor((bavail * bsize) / MIB)} MiB free; the databases take ${Math.ceil(wanted / MIB)} MiB, files/ not counted`
   if (bavail * bsize > wanted) return ok('disk room', found)
   return warn('disk room', found, 'put the backup on another disk')
 }

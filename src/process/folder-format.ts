@@ -18,7 +18,7 @@ export const folderFormatPath = (dataDir: string): string => join(dataDir, NAME)
 /** Of the name of a release. */
 const MOST_CHARS = 64
 
-/** What the newest release that has served from a folder wrote there. */
+/** What the release that has served last from a folder wrote there. */
 export interface FolderFormat {
   readonly format: number
   readonly serves: number
@@ -54,7 +54,8 @@ export function refusesFormat(found: FolderFormat | null): string | null {
 
 /** Says that this release has served from the folder. A newer format is left as it is. */
 export function markFormat(dataDir: string, found: FolderFormat | null): void {
-  if (found !== null && found.format >= FORMAT) return
+  if (found !== null && (found.format > FORMAT || (found.format === FORMAT && found.release === VERSION)))
+    return
   const path = folderFormatPath(dataDir)
   writeFileSync(`${path}.new`, `${JSON.stringify({ format: FORMAT, serves: SERVES, release: VERSION })}\n`, {
     mode: 0o600,

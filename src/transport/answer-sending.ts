@@ -174,8 +174,10 @@ export class SizedSender extends PacedAnswer {
     const rest = this.#rest
     if (rest === null || this.owner.isOver()) return
     const before = this.res.getWriteOffset()
-    if (this.#offer(rest.subarray(before - this.#restAt), true)) this.#dropRest()
-    else if (this.res.getWriteOffset() > before) this.onProgress()
+    if (this.#offer(rest.subarray(before - this.#restAt), true)) return this.#dropRest()
+    // The socket had room and has none again: the native clock, which had stopped, runs anew.
+    this.waitForReader()
+    if (this.res.getWriteOffset() > before) this.onProgress()
   }
 
   #sendPiece(piece: Uint8Array): void {

@@ -2,7 +2,7 @@
  * What uWebSockets.js, in one build or in both, does that HTTP asks to be done otherwise, or that may surprise a caller. Nothing
  * here is wanted; it is recorded so that a new build that behaves better shows itself, and
  * docs/guide/behind-a-proxy.md can name it.
- * The remedy for all of it is a strict proxy in front (src/transport/proxies).
+ * The remedy for all of it is a strict proxy in front (examples/machine).
  */
 import { type Test, test } from 'tap'
 import { chunked, request, split } from '../support/clients/raw-http.js'

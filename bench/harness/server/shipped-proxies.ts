@@ -66,7 +66,7 @@ export async function startProxy(name: ProxyName, server: number, place: ProxyPl
   const { file, changes, command }: Shipped = PROXIES[name]
   const port = await place.freePort()
   const folder = place.freshFolder()
-  let text = readFileSync(join(PROJECT_FOLDER, 'src/transport/proxies', file), 'utf8')
+  let text = readFileSync(join(PROJECT_FOLDER, 'examples/machine', file), 'utf8')
   for (const [shipped, own] of Object.entries(changes(server, port, folder))) {
     if (!text.includes(shipped)) throw new Error(`${file} does not say "${shipped}" any more`)
     text = text.replaceAll(shipped, own)

@@ -16,8 +16,8 @@ export interface StreamLoopPlan {
   readonly seconds: number
   readonly streams: number
   /**
-   * Connections that are open before the first stream is due, and for as many more of those to come: none that is due
-   * waits for one to open. Without it each opens its own where none is free.
+   * Connections that are open before the first stream is due, and again when one was taken: so none of a burst waits for
+   * one to open. Without it each opens its own where none is free.
    */
   readonly spare?: number
   /** The first ones begin spread over this time, so that streams of one length do not march in step. */
@@ -68,6 +68,8 @@ export class StreamLoop<Outcome> {
   #opening = 0
   /** Of them those that no stream waits for. */
   #openingSpare = 0
+  /** One could not be opened, or was closed unused: no spare ones are tried until a stream has ended well. */
+  #isRefusing = false
   #startedAt = performance.now()
   #nextDue = Number.POSITIVE_INFINITY
   #endsAt = Number.POSITIVE_INFINITY
@@ -75,6 +77,11 @@ export class StreamLoop<Outcome> {
   #begun = 0
   #sweptAt = 0
   #interrupted = false
+  #resolveInterruption: () => void = () => {}
+  readonly #interruption = new Promise<void>((resolve) => {
+    this.#resolveInterruption = resolve
+  })
+  #isOver = false
   #resolveRun: (() => void) | null = null
 
   constructor(plan: StreamLoopPlan, events: StreamLoopEvents<Outcome>) {
@@ -93,12 +100,13 @@ export class StreamLoop<Outcome> {
   /** Ends the run now; what is under way is cut. */
   interrupt(): void {
     this.#interrupted = true
+    this.#resolveInterruption()
   }
 
   /** Runs to the end of the schedule and waits for the streams under way. */
   async run(): Promise<StreamLoopResult> {
     const { schedule, seconds } = this.#plan
-    await this.#openSpares()
+    await Promise.race([this.#openSpares(), this.#interruption])
     const startNs = process.hrtime.bigint()
     const began = performance.now()
     this.#startedAt = began
@@ -111,6 +119,7 @@ export class StreamLoop<Outcome> {
     })
     const ranMs = Math.min(lengthMs, performance.now() - began)
     const cut = this.underWay
+    this.#isOver = true
     for (const lane of [...this.#busy, ...this.#idle]) lane.close()
     return {
       seconds: ranMs / 1000,
@@ -157,7 +166,11 @@ export class StreamLoop<Outcome> {
     // A slow reader's connection stays slow, so it is never shared.
     const lane = bytesPerS === null ? this.#idleConnection() : undefined
     if (lane !== undefined) this.#start(lane, index, dueAt)
-    else this.#open(bytesPerS, (fresh) => (fresh ? this.#start(fresh, index, dueAt) : this.#refuse(index)))
+    else
+      this.#open(bytesPerS, (fresh) => {
+        if (fresh === null) this.#refuse(index)
+        else this.#start(fresh, index, dueAt)
+      })
     if (this.#missingSpares > 0) void this.#openSpares()
   }
 
@@ -167,6 +180,7 @@ export class StreamLoop<Outcome> {
   }
 
   get #missingSpares(): number {
+    if (this.#isRefusing || this.#isOver) return 0
     return (this.#plan.spare ?? 0) - this.#idle.length - this.#openingSpare
   }
 
@@ -181,7 +195,9 @@ export class StreamLoop<Outcome> {
     return new Promise((resolve) =>
       this.#open(null, (fresh) => {
         this.#openingSpare--
-        if (fresh !== null) this.#idle.push(fresh)
+        if (fresh === null) this.#isRefusing = true
+        if (this.#isOver) fresh?.close()
+        else if (fresh !== null) this.#idle.push(fresh)
         resolve()
       }),
     )
@@ -202,6 +218,7 @@ export class StreamLoop<Outcome> {
       ended: (ended, outcome) => this.#ended(ended, outcome, bytesPerS === null),
       gone: (gone) => {
         this.#idle = this.#idle.filter((one) => one !== gone)
+        this.#isRefusing = true
         if (opened) return
         this.#opening--
         then(null)
@@ -229,6 +246,7 @@ export class StreamLoop<Outcome> {
     this.#pacer.markBusy()
     this.#busy.delete(lane)
     const good = this.#events.ended(outcome, lane.index)
+    if (good) this.#isRefusing = false
     if (lane.open && reusable) this.#idle.push(lane)
     else lane.close()
     this.#next(good)

@@ -9,6 +9,7 @@ import { type Caller, fillLedger } from './filled-ledger.js'
 const ROWS = 1_000_000
 /** Pages of the list that are gone through, as somebody does who holds the wheel. */
 const PAGES = 30
+const SCROLL_LIMIT_MS = 60_000
 const ROUND_LIMIT_S = 300
 const LIST = 'Generations'
 
@@ -55,20 +56,21 @@ async function readList(console: ConsolePage) {
   const { page } = console
   await console.navigate(LIST)
   await console.takeLongestTask()
+  const rows = page.locator('table tbody tr')
   const filterBegun = performance.now()
   await page.getByLabel('Outcome').selectOption('failed')
-  await page.waitForURL(/outcome=failed/)
-  await console.settled()
+  // Those before stay until the next are there.
+  await rows.filter({ hasText: 'answered' }).first().waitFor({ state: 'detached' })
   const filterMs = performance.now() - filterBegun
   await page.getByLabel('Outcome').selectOption('')
-  await page.waitForURL((url) => !url.search.includes('failed'))
-  await console.settled()
-  const rows = page.locator('table tbody tr')
+  await rows.filter({ hasText: 'answered' }).first().waitFor()
   const begunWith = await rows.count()
   let rowsShown = begunWith
   const scrollBegun = performance.now()
   // The wheel is turned until so many pages have come of themselves.
   while (rowsShown < (PAGES + 1) * begunWith) {
+    if (performance.now() - scrollBegun > SCROLL_LIMIT_MS)
+      throw new Error(`the list ends at ${rowsShown} rows`)
     await page.mouse.wheel(0, 5_000)
     rowsShown = await rows.count()
   }

@@ -89,11 +89,13 @@ class Row<T> extends Component<RowProps<T>> {
 export function PagedTable<T>({ pages, ...table }: Omit<TableProps<T>, 'rows'> & { pages: Pages<T> }) {
   const { rows, problem, hasMore, isLoading, more, reload } = pages
   const end = useRef<HTMLButtonElement>(null)
-  /** Rows that were there when the next page was asked for by scrolling. */
+  /** Rows that were there when the next page was asked for by scrolling, and those that were drawn last. */
   const asked = useRef(0)
+  const drawn = useRef(0)
   const shown = rows?.length ?? 0
   useEffect(() => {
-    if (shown < asked.current) asked.current = 0
+    if (shown < drawn.current) asked.current = 0
+    drawn.current = shown
     if (end.current === null || isLoading) return
     // Who scrolls to the end reads on. Where a page has brought nothing, or all fits the window, somebody has to ask.
     const sight = new IntersectionObserver(([entry]) => {

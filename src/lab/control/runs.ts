@@ -225,15 +225,18 @@ export class LabRuns {
     const { fleet } = this.#ports
     const replies = await fleet.ask({ do: 'read-window', run: run.id, choice: window.choice }, deadlineMs)
     const snapshots = run.lastSnapshots.get(window.key) ?? new Map<number, WorkerWindowSnapshot>()
+    const alive = fleet.workers()
     for (const { worker, answer } of replies) {
-      if ('part' in answer && answer.part !== null) snapshots.set(worker, answer.part)
+      // One that has answered and died while the others were waited for has taken its counts along.
+      if (alive.includes(worker) && 'part' in answer && answer.part !== null)
+        snapshots.set(worker, answer.part)
     }
     // The one that was asked for last stands last.
     run.lastSnapshots.delete(window.key)
     run.lastSnapshots.set(window.key, snapshots)
     const others = [...run.lastSnapshots.keys()].filter((key) => key !== 'measure' && key !== 'all')
     if (others.length > WINDOWS_KEPT) run.lastSnapshots.delete(others[0]!)
-    return { snapshots, stale: findSilentWorkers(fleet.workers(), replies) }
+    return { snapshots, stale: findSilentWorkers(alive, replies) }
   }
 }
 

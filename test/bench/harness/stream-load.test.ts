@@ -81,6 +81,36 @@ test('so many streams at a time follow each other on kept connections', async (t
   t.equal(report.connectionsOpened, 3)
 })
 
+test('connections stand open for a burst, and none is left when the run is over', async (t) => {
+  let open = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    void paced(response, 0, request)
+  })
+  server.on('connection', (socket) => {
+    open++
+    socket.on('close', () => open--)
+  })
+  const port = await listen(t, server)
+  const report = streamReport(await new StreamLoad(planFor(port, { spare: 4 })).run())
+  t.match(report.ends, { complete: 10 })
+  t.ok(report.connectionsOpened >= 5, `${report.connectionsOpened} opened`)
+  while (open > 0) await pause(1)
+  t.equal(open, 0)
+})
+
+test('where none can be opened the spare ones are not tried again and again', async (t) => {
+  let tried = 0
+  const server = createServer()
+  server.on('connection', (socket) => {
+    tried++
+    socket.destroy()
+  })
+  const report = streamReport(await new StreamLoad(planFor(await listen(t, server), { spare: 4 })).run())
+  t.equal(report.started, 10)
+  t.ok(tried <= 4 + 2 * 10, `${tried} connections`)
+})
+
 test('streams are given up at a time, at a token and before the first, and the server sees it', async (t) => {
   const rules = [{ kind: 'time', ms: 75 }, { kind: 'token', token: 2 }, { kind: 'before-first' }] as const
   for (const rule of rules) {

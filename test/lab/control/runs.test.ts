@@ -5,27 +5,66 @@ import { LabRuns } from '../../../src/lab/control/runs.js'
 import type { WorkerFleet } from '../../../src/lab/lab-command.js'
 import type { Lifetime } from '../../support/data/temp-folder.js'
 
-/** Two workers that are here; those in `deaf` let questions about windows pass. */
-function fleetOf(t: Lifetime, deaf: Set<number>) {
+/** Two workers that are here; those in `deaf` let questions about windows pass. `asked`: when the answers are on their way. */
+function fleetOf(t: Lifetime, deaf: Set<number>, { dead = new Set<number>(), asked = (): void => {} } = {}) {
   const patience: number[] = []
   const log = createLog('silent', 'test')
   const config = { labFaults: false, reportDelays: 'random', reportSeed: null }
   const agents = [0, 1].map((worker) => new LabAgent({ worker, config, log }))
   t.after(() => agents.forEach((agent) => agent.close()))
   const fleet: WorkerFleet = {
-    workers: () => [0, 1],
-    ask: async (question, deadlineMs) =>
-      agents.flatMap((agent, worker) => {
+    workers: () => [0, 1].filter((worker) => !dead.has(worker)),
+    ask: async (question, deadlineMs) => {
+      const replies = agents.flatMap((agent, worker) => {
         const command = typeof question === 'function' ? question(worker) : question
         if (command === null) return []
         if (command.do === 'read-window' && command.choice.slices !== undefined) patience.push(deadlineMs)
         const isHeard = command.do !== 'read-window' || !deaf.has(worker)
         const answer = isHeard ? agent.answer(command, log) : null
-        return answer === null ? [] : [{ worker, answer }]
-      }),
+        return answer === null || dead.has(worker) ? [] : [{ worker, answer }]
+      })
+      asked()
+      return replies
+    },
   }
   return { fleet, agents, patience }
 }
+
+const REQUEST = { label: '', expect: null, warmupS: 0, measureS: 10, seed: 0, byHeader: false }
+
+/** So many calls that each worker has answered. */
+function answerCalls(agents: readonly LabAgent[], calls: readonly number[]): void {
+  for (const [worker, count] of calls.entries()) {
+    const operation = agents[worker]!.recorder.operation('health')
+    for (let i = 0; i < count; i++) {
+      const at = performance.now()
+      operation.recordArrival(at)
+      operation.recordSettled(0.1, 200, 0, 0, false, at)
+    }
+  }
+}
+
+test('a worker that dies when it has answered, while others are waited for, is in the marks and not in the counts', async (t) => {
+  const dead = new Set<number>()
+  let dies = false
+  const { fleet, agents } = fleetOf(t, new Set(), {
+    dead,
+    asked: () => {
+      if (!dies || dead.has(0)) return
+      dead.add(0)
+      runs.onWorkerDied(0)
+    },
+  })
+  const now = (): number => performance.now() + agents[0]!.toMonotonicMs
+  const runs = new LabRuns({ fleet, now, machineCpuMs: () => 0, environment: {} })
+  const { run } = await runs.create(REQUEST)
+  answerCalls(agents, [3, 4])
+  const look = () => runs.summary(run, runs.window(run, '0..10'))
+  t.match(await look(), { total: { arrivals: 7 }, marks: [] })
+  dies = true
+  t.match(await look(), { total: { arrivals: 4 }, marks: [/^worker 0 died/] })
+  await runs.stop(run)
+})
 
 test('a window of an ended run that one worker could not tell of is asked for again', async (t) => {
   const deaf = new Set<number>()
@@ -36,22 +75,8 @@ test('a window of an ended run that one worker could not tell of is asked for ag
     machineCpuMs: () => 0,
     environment: {},
   })
-  const { run } = await runs.create({
-    label: '',
-    expect: null,
-    warmupS: 0,
-    measureS: 10,
-    seed: 0,
-    byHeader: false,
-  })
-  for (const [worker, calls] of [3, 4].entries()) {
-    const operation = agents[worker]!.recorder.operation('health')
-    for (let i = 0; i < calls; i++) {
-      const at = performance.now()
-      operation.recordArrival(at)
-      operation.recordSettled(0.1, 200, 0, 0, false, at)
-    }
-  }
+  const { run } = await runs.create(REQUEST)
+  answerCalls(agents, [3, 4])
   await runs.stop(run)
   const look = async () => {
     const { total, stale } = await runs.summary(run, runs.window(run, '0..10'))

@@ -3,7 +3,7 @@
  * (docs/guide/behind-a-proxy.md); a test holds both together.
  */
 
-/** The two builds of the native server, alone; or a proxy of src/transport/proxies in front. */
+/** The two builds of the native server, alone; or a proxy of examples/machine in front. */
 export type Server = 'older' | 'newer' | 'nginx' | 'haproxy'
 
 export interface Limit {

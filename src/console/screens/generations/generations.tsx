@@ -131,12 +131,15 @@ function Filters() {
         options={OUTCOMES}
         onChange={(event) => setQuery({ outcome: event.currentTarget.value })}
       />
-      <Select
-        label="Key"
-        value={key}
-        options={options}
-        onChange={(event) => setQuery({ key: event.currentTarget.value })}
-      />
+      {/* Keys of another organization are not listed here. */}
+      {!query.has('organization') && (
+        <Select
+          label="Key"
+          value={key}
+          options={options}
+          onChange={(event) => setQuery({ key: event.currentTarget.value })}
+        />
+      )}
       <Typed label="Model" name="model" value={textOf('model')} />
       <Typed label="Provider" name="provider" value={textOf('provider')} />
       <Typed label="Session" name="session" value={textOf('session')} />

@@ -42,35 +42,23 @@ function Lab({ listensAt, makesFaults }: { readonly listensAt: string; readonly 
         It has a listener of its own without authentication, so it is off unless somebody asks for it.
       </Empty>
     )
-  const live = liveAddress(listensAt)
+  const { hostname, port } = new URL(`http://${listensAt}`)
+  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+  const isEverywhere = hostname === '0.0.0.0' || hostname === '[::]'
+  const live = `http://${isEverywhere ? location.hostname : hostname}:${port}/lab`
   return (
     <>
       <Facts
         rows={[
           ['Listens at', <code>{listensAt}</code>],
-          ['Live page', live === null ? null : <a href={live}>{live}</a>],
+          // Port 0 is any that was free, which the first lines of the server tell.
+          ['Live page', port === '0' ? null : <a href={live}>{live}</a>],
           ['Faults on purpose', makesFaults ? 'allowed' : 'not allowed'],
         ]}
       />
-      {live === null && (
-        <Note is="attention">
-          It listens on this machine's loopback only: open <code>http://{listensAt}/lab</code> there, or
-          through a tunnel.
-        </Note>
+      {isLoopback && (
+        <Note is="attention">That is an address of the server's own machine: open it there.</Note>
       )}
     </>
   )
-}
-
-/** The live page as this browser reaches it; null where it listens on a loopback that is not this browser's. */
-function liveAddress(listensAt: string): string | null {
-  const { hostname, port } = new URL(`http://${listensAt}`)
-  const isHere = isLoopback(location.hostname)
-  if (isLoopback(hostname)) return isHere ? `http://${listensAt}/lab` : null
-  const isEverywhere = hostname === '0.0.0.0' || hostname === '[::]'
-  return `http://${isEverywhere ? location.hostname : hostname}:${port}/lab`
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }

@@ -37,7 +37,9 @@ let last = { shown: NOTHING, to: session.value }
 /** Reads the feed as long as the page is to be seen: a tab behind others costs the server nothing. */
 export function useLive(): Live {
   const to = session.value
-  const [live, setLive] = useState(last.to === to ? { ...last.shown, isConnected: false } : NOTHING)
+  const [live, setLive] = useState(
+    last.to === to ? { ...last.shown, isConnected: false, problem: null } : NOTHING,
+  )
   useEffect(() => {
     const feed = new Feed(live, (shown) => {
       last = { shown, to }

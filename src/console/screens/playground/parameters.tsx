@@ -124,10 +124,12 @@ function Prices({ of }: { of: Model | undefined }) {
   const price = (text: string): string =>
     (Number(text) * MILLION).toLocaleString('en-US', { style: 'currency', currency: 'USD' })
   const others = otherPrices(of.pricing).map(([unit, dollars]) => `$${moneyText(dollars)} / ${unit}`)
-  if (others.length > 0) return <>{others.join(', ')}</>
+  const isByTokens = Number(of.pricing.prompt) + Number(of.pricing.completion) > 0
+  if (others.length > 0 && !isByTokens) return <>{others.join(', ')}</>
   return (
     <>
       A million tokens: {price(of.pricing.prompt)} in, {price(of.pricing.completion)} out
+      {others.map((text) => `, ${text}`)}
     </>
   )
 }

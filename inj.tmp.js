@@ -1,1 +1,0 @@
-import { h, Fragment } from "preact"; export { h, Fragment }
