@@ -174,7 +174,10 @@ export class SizedSender extends PacedAnswer {
     const rest = this.#rest
     if (rest === null || this.owner.isOver()) return
     const before = this.res.getWriteOffset()
-    if (this.#offer(rest.subarray(before - this.#restAt), true)) return this.#dropRest()
+    if (this.#offer(rest.subarray(before - this.#restAt), true)) {
+      this.#dropRest()
+      return
+    }
     // The socket had room and has none again: the native clock, which had stopped, runs anew.
     this.waitForReader()
     if (this.res.getWriteOffset() > before) this.onProgress()
