@@ -11,8 +11,10 @@ import { Ledger, testRoute } from '../support/servers/test-routes.js'
 
 const MIB = 1024 * 1024
 /** More than the kernel keeps for a slow reader by a good deal, and less than it reads in the time of a test. */
-const SIZE = 8 * MIB
-const EVENTS = 500
+const SIZE = 16 * MIB
+/** So much at once makes the socket writable again, which stops the native clock. */
+const GULP = 4 * MIB
+const EVENTS = 1_000
 const EVENT_BYTES = 16_000
 /** The native clock runs out between eight and twelve seconds after a write that was not taken. */
 const CLOCK_MS = 13_000
@@ -58,8 +60,10 @@ async function bench(t: Test, deadlineMs: number, options: { readonly sendTimeou
   return { ...(await startEdge(t, routes, options)), ledger }
 }
 
-/** Takes a little now and then for as long as the native clock needs, and then all that comes. */
-async function readSlowly(connection: RawConnection): Promise<void> {
+/** Takes a gulp, a little now and then for as long as the native clock needs, and then all that comes. */
+async function readSlowly(connection: RawConnection, gulp: number): Promise<void> {
+  const begun = connection.received
+  while (connection.received - begun < gulp) await connection.sip()
   const until = performance.now() + CLOCK_MS
   while (performance.now() < until) {
     await connection.sip()
@@ -71,19 +75,22 @@ async function readSlowly(connection: RawConnection): Promise<void> {
 test('readers that take a little now and then get all of it, whatever the deadline and the native clock say', async (t) => {
   const { port, ledger } = await bench(t, DEADLINE_MS)
   const paths = Object.keys(BODIES)
-  const readers = await Promise.all(paths.map((target) => pausedReader(t, port, { target })))
-  await Promise.all(readers.map(readSlowly))
-  const [whole, sized, stream] = await Promise.all(
-    readers.map((reader) => reader.read({ deadlineMs: 20_000 })),
-  )
-  t.equal(whole?.body.byteLength, SIZE)
-  t.equal(sized?.body.byteLength, SIZE)
-  const events = numbers(stream?.text ?? '')
-  t.strictSame(
-    events,
-    Array.from({ length: EVENTS }, (_, i) => i),
-  )
-  await ledger.balanced(paths.length)
+  const each = [0, GULP].map(async (gulp) => {
+    const readers = await Promise.all(paths.map((target) => pausedReader(t, port, { target })))
+    await Promise.all(readers.map((reader) => readSlowly(reader, gulp)))
+    const [whole, sized, stream] = await Promise.all(
+      readers.map((reader) => reader.read({ deadlineMs: 20_000 })),
+    )
+    t.equal(whole?.body.byteLength, SIZE)
+    t.equal(sized?.body.byteLength, SIZE)
+    const events = numbers(stream?.text ?? '')
+    t.strictSame(
+      events,
+      Array.from({ length: EVENTS }, (_, i) => i),
+    )
+  })
+  await Promise.all(each)
+  await ledger.balanced(2 * paths.length)
   t.notOk(ledger.settlements.some(({ aborted }) => aborted))
 })
 

@@ -2,18 +2,15 @@
 import { systemClock, unixMs } from '../../../src/base/clock.js'
 import { newGenerationId } from '../../../src/base/ids.js'
 import { createLog } from '../../../src/base/log.js'
-import { JournalWriter } from '../../../src/ledger/journal/journal-writer.js'
-import { journalName, ledgerPaths } from '../../../src/ledger/journal/segment-format.js'
+import { ledgerPaths } from '../../../src/ledger/journal/segment-format.js'
 import { JournalIngest } from '../../../src/ledger/journal-ingest.js'
-import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../../../src/store/ledger/row-text.js'
 import { type LedgerRow, NO_LIMIT_COVERAGE, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { openLmdbLedger } from '../../../src/store/lmdb/ledger.js'
+import { writeJournal } from '../written-journal.js'
 
 /** Over so many days they are spread evenly. */
 const DAYS = 30
 const DAY_MS = 24 * 60 * 60_000
-/** Rows between two writes of the journal to its file. */
-const TURN = 500
 /** One call of so many fails. */
 const FAILS_ONCE_IN = 50
 
@@ -48,16 +45,8 @@ export async function fillLedger(folder: string, caller: Caller, rows: number): 
     ...{ pause: () => 1_000, log: createLog('fatal', 'trial'), onCommitted: () => {}, onFinished: () => {} },
   })
   const now = unixMs(systemClock)
-  const journal = journalName(now, process.pid, 0)
-  const writer = new JournalWriter({ folder: journals, journal, onFailing: () => {}, onRecovered: () => {} })
-  for (let n = 0; n < rows; n++) {
-    const row = rowOf(n, Math.floor(now - DAYS * DAY_MS * (1 - n / rows)), caller)
-    const { model, provider, api } = row.detail
-    writer.append(encodeOpenLine({ ...row, estimate: row.cost, model, provider, api }), encodePayerLine(row))
-    writer.append(encodeClosedLine(row), encodePayerLine(row))
-    if (n % TURN === 0) writer.flush()
-  }
-  writer.close()
+  const createdAt = (n: number): number => Math.floor(now - DAYS * DAY_MS * (1 - n / rows))
+  const journal = writeJournal(journals, rows, (n) => rowOf(n, createdAt(n), caller))
   ingest.expectJournal(journal)
   if (!(await ingest.sync())) throw new Error('the ledger did not take the journal')
   await ingest.close()

@@ -4,11 +4,8 @@ import { systemClock } from '../../../src/base/clock.js'
 import { newGenerationId } from '../../../src/base/ids.js'
 import { createLog } from '../../../src/base/log.js'
 import { PostgresCluster } from '../../../src/drill/fleet/postgres-cluster.js'
-import { JournalWriter } from '../../../src/ledger/journal/journal-writer.js'
-import { journalName } from '../../../src/ledger/journal/segment-format.js'
 import { JournalIngest } from '../../../src/ledger/journal-ingest.js'
 import type { LedgerSink, LedgerSource } from '../../../src/store/ledger/ledger-transfer.js'
-import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../../../src/store/ledger/row-text.js'
 import { type LedgerRow, NO_LIMIT_COVERAGE, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { openLmdbLedgerTransfer } from '../../../src/store/lmdb/ledger-transfer.js'
 import { type Database, openDatabase } from '../../../src/store/postgres/database.js'
@@ -16,11 +13,10 @@ import { openPostgresLedger } from '../../../src/store/postgres/ledger.js'
 import { readPostgresLedger, writePostgresLedger } from '../../../src/store/postgres/ledger-transfer.js'
 import { migrate } from '../../../src/store/postgres/migrate.js'
 import { exactly, figure, over, playRounds, type Trial, type TrialContext } from '../trial.js'
+import { writeJournal } from '../written-journal.js'
 
 const ROWS = 100_000
 const KEYS = 1_000
-/** Calls that a worker writes in one turn. */
-const TURN = 20
 const TRANSFER_MS = 600_000
 
 function rowOf(n: number): LedgerRow {
@@ -68,21 +64,6 @@ function rowOf(n: number): LedgerRow {
   }
 }
 
-/** Journals of a machine whose worker has written so many rows and ended. */
-function writeJournal(folder: string): string {
-  const name = journalName(Date.now(), process.pid, 0)
-  const journal = new JournalWriter({ folder, journal: name, onFailing: () => {}, onRecovered: () => {} })
-  for (let n = 0; n < ROWS; n++) {
-    const row = rowOf(n)
-    const { model, provider, api } = row.detail
-    journal.append(encodeOpenLine({ ...row, estimate: row.cost, model, provider, api }), encodePayerLine(row))
-    journal.append(encodeClosedLine(row), encodePayerLine(row))
-    if (n % TURN === 0) journal.flush()
-  }
-  journal.close()
-  return name
-}
-
 async function takeJournal(database: Database, folder: string) {
   const ledger = openPostgresLedger({
     database,
@@ -98,7 +79,7 @@ async function takeJournal(database: Database, folder: string) {
     onCommitted: () => {},
     onFinished: () => {},
   })
-  ingest.expectJournal(writeJournal(folder))
+  ingest.expectJournal(writeJournal(folder, ROWS, rowOf))
   const statements = database.statements()
   const cpu = process.cpuUsage()
   const begun = performance.now()
