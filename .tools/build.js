@@ -13,16 +13,13 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { contentsOf, filesUnder, writeChanged, writeFolder } from './files.js'
+import { contentsOf, filesUnder, writeChanged } from './files.js'
 import { licenceTexts, packagesOf } from './licences.js'
+import { buildPages, PAGE_FILES, PAGE_SOURCES } from './pages.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUT = 'dist'
 const CHUNKS = join(ROOT, OUT, 'chunks')
-/** What runs in browsers: bundled for them, and no module of Node. */
-const CONSOLE_SOURCE = 'src/console/'
-const GUIDE_SOURCE = 'src/guide/'
-const GUIDE = join(ROOT, OUT, 'guide')
 
 /** Folders of the product. */
 export const PRODUCT = ['src', 'workers']
@@ -38,18 +35,6 @@ const PROGRAMS = [
   'workers/count-thread.ts',
   'workers/document-thread.ts',
 ]
-
-/** What pages load as it is: whoever installs the product gets these files and not the packages they are from. */
-const PAGE_FILES = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css']
-
-/** What the lab's page draws with: a third of the library. */
-const PLOTTING = `
-import { LineChart } from 'echarts/charts'
-import { AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from 'echarts/components'
-import { use } from 'echarts/core'
-import { CanvasRenderer } from 'echarts/renderers'
-use([LineChart, AxisPointerComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent, CanvasRenderer])
-export { getInstanceByDom, init } from 'echarts/core'`
 
 /** Files of theirs that are replaced, because they load what nobody here uses. */
 const REPLACED = {
@@ -116,113 +101,13 @@ export async function build(modules) {
   const programs = await Promise.all(PROGRAMS.map(bundleProgram))
   const others = SOURCES.flatMap(sourcesIn).filter((path) => !PROGRAMS.includes(path))
   const single = modules ? await esbuild.build({ ...common, entryPoints: others }) : { outputFiles: [] }
-  const page = await bundleConsole(esbuild)
-  writeConsole(page)
-  const guide = await bundleGuide(esbuild)
-  await writeGuide(guide, manifest)
-  const plots = await writePages(esbuild)
-  const sources = [...programs, page, guide, plots].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  const pages = await buildPages(esbuild, manifest)
+  const sources = [...programs, ...pages].flatMap(({ metafile }) => Object.keys(metafile.inputs))
   writeLicences([...sources, ...PAGE_FILES.map((file) => `node_modules/${file}`)])
   writePrograms(programs.flatMap(({ outputFiles }) => outputFiles))
   for (const { path, contents } of single.outputFiles) writeChanged(path, contents)
   copyStatements()
   removeOrphans()
-}
-
-/** @type {import('esbuild').BuildOptions & { write: false, metafile: true }} */
-const PAGES = {
-  absWorkingDir: ROOT,
-  // The first that know light-dark().
-  target: ['chrome123', 'firefox120', 'safari17.5'],
-  // Names hold a hash of the content, so browsers may keep them.
-  entryNames: '[name]-[hash]',
-  ...{ bundle: true, minify: true, charset: 'utf8' },
-  ...{ metafile: true, write: false, logLevel: 'warning' },
-}
-
-/**
- * Screens are chunks that are loaded when they are opened.
- *
- * @param {typeof import('esbuild')} esbuild
- */
-function bundleConsole(esbuild) {
-  return esbuild.build({
-    ...PAGES,
-    outdir: `${OUT}/console`,
-    entryPoints: { console: `${CONSOLE_SOURCE}main.tsx`, style: `${CONSOLE_SOURCE}style/console.css` },
-    tsconfig: `${CONSOLE_SOURCE}tsconfig.json`,
-    chunkNames: '[name]-[hash]',
-    splitting: true,
-    format: 'esm',
-  })
-}
-
-/**
- * Classic scripts: pages on a disk may load no others.
- *
- * @param {typeof import('esbuild')} esbuild
- */
-function bundleGuide(esbuild) {
-  return esbuild.build({
-    ...PAGES,
-    outdir: `${OUT}/guide/assets`,
-    entryPoints: ['page.ts', 'search.ts', 'style/guide.css'].map((name) => GUIDE_SOURCE + name),
-    tsconfig: `${GUIDE_SOURCE}tsconfig.json`,
-    entryNames: '[name]-[hash]',
-    format: 'iife',
-  })
-}
-
-/**
- * Name of the output of an entry.
- *
- * @param {Bundle} bundle
- * @param {string} source
- */
-function outputOf({ metafile }, source) {
-  const [path = ''] =
-    Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source) ?? []
-  return basename(path)
-}
-
-/** @typedef {import('esbuild').BuildResult<typeof PAGES>} Bundle */
-
-/**
- * With a list of what the page names: the script, the style, and what the script loads at once.
- *
- * @param {Bundle} bundle
- */
-function writeConsole(bundle) {
-  const script = outputOf(bundle, `${CONSOLE_SOURCE}main.tsx`)
-  const imports = bundle.metafile.outputs[`${OUT}/console/${script}`]?.imports ?? []
-  const atOnce = imports.filter(({ kind }) => kind === 'import-statement')
-  const files = {
-    script,
-    style: outputOf(bundle, `${CONSOLE_SOURCE}style/console.css`),
-    preloads: atOnce.map(({ path }) => basename(path)),
-  }
-  const outputs = bundle.outputFiles.map(
-    ({ path, contents }) => /** @type {const} */ ([basename(path), contents]),
-  )
-  writeFolder(
-    join(ROOT, OUT, 'console'),
-    new Map([...outputs, ['files.json', Buffer.from(JSON.stringify(files))]]),
-  )
-}
-
-/**
- * @param {Bundle} bundle
- * @param {{ version: string, description: string }} manifest
- */
-async function writeGuide(bundle, { version, description }) {
-  const { guideSite } = await import('./guide/site.js')
-  const asset = (/** @type {string} */ name) => `assets/${outputOf(bundle, GUIDE_SOURCE + name)}`
-  const assets = { script: asset('page.ts'), search: asset('search.ts'), style: asset('style/guide.css') }
-  const files = guideSite({ root: ROOT, version, description, assets })
-  for (const { path, contents } of bundle.outputFiles)
-    files.set(`assets/${basename(path)}`, Buffer.from(contents))
-  // Under its version, so that those of several releases can stand in one folder.
-  writeFolder(GUIDE, new Map([...files].map(([path, contents]) => [`${version}/${path}`, contents])))
 }
 
 /**
@@ -285,7 +170,7 @@ function sourcesIn(folder) {
   return filesUnder(join(ROOT, folder))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
     .map((path) => path.slice(ROOT.length))
-    .filter((path) => ![CONSOLE_SOURCE, GUIDE_SOURCE].some((folder) => path.startsWith(folder)))
+    .filter((path) => !PAGE_SOURCES.some((folder) => path.startsWith(folder)))
 }
 
 /** Files of SQL are read as they are, from beside the programs. */
@@ -304,27 +189,6 @@ function writeLicences(sources) {
   const packages = packagesOf(sources)
   writeChanged(join(ROOT, OUT, 'licences.txt'), Buffer.from(licenceTexts(ROOT, packages)))
   writeChanged(join(ROOT, OUT, 'bundled.json'), Buffer.from(JSON.stringify(packages)))
-}
-
-/** What pages of every kind have in common: colours, type, measures. */
-const LOOK = 'src/look/tokens.css'
-
-/** @param {typeof import('esbuild')} esbuild */
-async function writePages(esbuild) {
-  const { outputFiles, metafile } = await esbuild.build({
-    ...PAGES,
-    stdin: { contents: PLOTTING, resolveDir: ROOT },
-    outfile: `${OUT}/pages/echarts.js`,
-    entryNames: '[name]',
-    format: 'iife',
-    globalName: 'echarts',
-  })
-  const bundled = outputFiles.map(({ path, contents }) => /** @type {const} */ ([basename(path), contents]))
-  const copied = [...PAGE_FILES.map((path) => `node_modules/${path}`), LOOK].map(
-    (path) => /** @type {const} */ ([basename(path), readFileSync(join(ROOT, path))]),
-  )
-  writeFolder(join(ROOT, OUT, 'pages'), new Map([...bundled, ...copied]))
-  return { metafile }
 }
 
 /** Deletes outputs whose source is gone. */

@@ -91,7 +91,10 @@ test('time spent waiting for a thread counts as queue, not as elapsed', async (t
   const elapsed = replies.map(({ json }) => (json as Hash).elapsed_ms)
   const longest = Math.max(...queues)
   const others = elapsed.reduce((sum, ms) => sum + ms, 0) - Math.max(...elapsed)
-  t.ok(longest > Math.min(...elapsed) * 3, `the last waits for several others: ${queues.join()}`)
+  t.ok(
+    longest > others / 8,
+    `the last waits for several others: ${queues.join()} ms, of ${elapsed.join()} ms`,
+  )
   t.ok(longest < others * 3 + 1000, `but not much longer than they take: ${longest} ms for ${others} ms`)
 })
 
