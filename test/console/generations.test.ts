@@ -72,6 +72,57 @@ test('calls are listed, filtered by what stands in the address, and read one by 
   t.same(console.problems, [])
 })
 
+test(
+  'of a long list only what is near the window is drawn, and every row is met once on the way',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    const calls = 420
+    for (let n = 0; n < calls; n++) t.equal((await ask(url, 'sim/fast')).status, 200)
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open('generations')
+    await console.signIn()
+    await page.locator('tbody a').first().waitFor()
+    const met = new Map<number, string>()
+    const meet = async (): Promise<number> => {
+      const drawn = await page
+        .locator('tr[aria-rowindex]')
+        .evaluateAll((rows) =>
+          rows.map((row) => [Number(row.ariaRowIndex), row.querySelector('a')!.pathname] as const),
+        )
+      for (const [index, path] of drawn) {
+        if ((met.get(index) ?? path) !== path) t.fail(`row ${index} is ${path} and was ${met.get(index)}`)
+        met.set(index, path)
+      }
+      return drawn.length
+    }
+    // Where the middle of the window is over the table there is a row, and no gap.
+    const isRowInSight = `document.elementsFromPoint(innerWidth / 2, innerHeight / 2).some((one) =>
+    one.matches('td, .filters, .filters *, h1, thead *'))`
+    const turnTo = async (last: number, by: number): Promise<void> => {
+      while (!met.has(last)) {
+        await page.mouse.wheel(0, by)
+        await page.waitForFunction(isRowInSight)
+        const drawn = await meet()
+        t.ok(drawn <= 300, `${drawn} rows are drawn`)
+      }
+    }
+    await turnTo(calls + 1, 700)
+    t.equal(await page.locator('table').getAttribute('aria-rowcount'), String(calls + 1))
+    t.ok((await meet()) <= 160, 'a part is drawn')
+    await turnTo(2, -700)
+    t.equal(met.size, calls)
+    t.equal(new Set(met.values()).size, calls)
+
+    await page.emulateMedia({ media: 'print' })
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))')
+    await page.locator(`tr[aria-rowindex="${calls + 1}"]`).waitFor()
+    t.equal(await meet(), calls, 'on paper there are all')
+    t.same(console.problems, [])
+  },
+)
+
 test('usage is drawn and summed up, and leads to the calls it is of', SKIP, async (t) => {
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
   for (const model of ['sim/fast', 'sim/fast', 'sim/reasoner']) await ask(url, model)

@@ -3,6 +3,7 @@ import { Component, type ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Pages } from '../api/resource.ts'
 import { ProblemNote } from './page.tsx'
+import { useRowsInSight } from './rows-in-sight.ts'
 
 export interface Column<T> {
   readonly title: string
@@ -27,12 +28,13 @@ interface TableProps<T> {
 const SKELETON_ROWS = [0, 1, 2, 3, 4, 5, 6, 7]
 
 export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  const { table, from, to, rowHeight, isPart } = useRowsInSight(rows?.length ?? 0)
   if (rows?.length === 0) return <>{empty}</>
   return (
     // Wider than a narrow screen it scrolls by itself, by keyboard as well.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to take the focus
     <section class="table" aria-label={caption} tabIndex={0}>
-      <table aria-busy={rows === undefined}>
+      <table ref={table} aria-busy={rows === undefined} aria-rowcount={isPart ? rows!.length + 1 : undefined}>
         <thead>
           <tr>
             {columns.map(({ title, align, from }) => (
@@ -43,26 +45,46 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
           </tr>
         </thead>
         <tbody>
-          {rows === undefined
-            ? SKELETON_ROWS.map((row) => (
-                <tr key={row}>
-                  {columns.map(({ title, align, from }) => (
-                    <td key={title} class={classOf(align, from)}>
-                      <span class="skeleton" />
-                    </td>
-                  ))}
-                </tr>
-              ))
-            : rows.map((row) => <Row key={keyOf(row)} row={row} columns={columns} />)}
+          {rows === undefined ? (
+            SKELETON_ROWS.map((row) => (
+              <tr key={row}>
+                {columns.map(({ title, align, from }) => (
+                  <td key={title} class={classOf(align, from)}>
+                    <span class="skeleton" />
+                  </td>
+                ))}
+              </tr>
+            ))
+          ) : (
+            <>
+              {from > 0 && <Gap key="before" height={from * rowHeight} />}
+              {rows.slice(from, to).map((row, at) => (
+                <Row
+                  key={keyOf(row)}
+                  row={row}
+                  columns={columns}
+                  index={isPart ? from + at + 2 : undefined}
+                />
+              ))}
+              {to < rows.length && <Gap key="behind" height={(rows.length - to) * rowHeight} />}
+            </>
+          )}
         </tbody>
       </table>
     </section>
   )
 }
 
+/** Stands for rows that are not drawn. */
+function Gap({ height }: { height: number }) {
+  return <tr style={{ height: `${height}px` }} />
+}
+
 interface RowProps<T> {
   readonly row: T
   readonly columns: readonly Column<T>[]
+  /** Its place in the table, of which the heading is 1, where not all rows are there to be counted. */
+  readonly index: number | undefined
 }
 
 /** Drawn anew only when it is another row, or a signal that its cells read has changed: lists grow long. */
@@ -72,9 +94,9 @@ class Row<T> extends Component<RowProps<T>> {
   }
 
   override render() {
-    const { row, columns } = this.props
+    const { row, columns, index } = this.props
     return (
-      <tr>
+      <tr aria-rowindex={index}>
         {columns.map(({ title, cell, align, from }) => (
           <td key={title} class={classOf(align, from)}>
             {cell(row)}
