@@ -56,15 +56,24 @@ export function Money({ dollars }: { dollars: number | null }) {
 export function moneyText(dollars: number): string {
   const size = Math.abs(dollars)
   const digits = size === 0 || size >= 0.1 ? 2 : Math.min(9, Math.ceil(-Math.log10(size)) + 1)
-  return dollars.toLocaleString('en-US', {
-    minimumFractionDigits: 2,
-    maximumFractionDigits: Math.max(2, digits),
-  })
+  return numberText(dollars, 2, Math.max(2, digits))
 }
 
 /** Rates: whole from ten on, with a decimal below. */
 export function rateText(rate: number): string {
-  return rate.toLocaleString('en-US', { maximumFractionDigits: rate < 10 ? 1 : 0 })
+  return numberText(rate, 0, rate < 10 ? 1 : 0)
+}
+
+/** By the decimals that they keep: to make one takes as long as to use it fifty times. */
+const FORMATS: Record<string, Intl.NumberFormat> = {}
+
+function numberText(value: number, minimumFractionDigits: number, maximumFractionDigits: number): string {
+  const decimals = { minimumFractionDigits, maximumFractionDigits }
+  const format = (FORMATS[`${minimumFractionDigits}-${maximumFractionDigits}`] ??= new Intl.NumberFormat(
+    'en-US',
+    decimals,
+  ))
+  return format.format(value)
 }
 
 /** A whole number with its groups, and a muted unit behind it. */

@@ -8,7 +8,7 @@ import { type Call, LIVE, type Sample } from './wire.ts'
 /** Seconds that the picture shows. */
 export const SECONDS = 120
 /** Calls that are listed. */
-export const MOST_CALLS = 12
+export const MOST_CALLS = 8
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 15_000
 
