@@ -1,5 +1,8 @@
-/** What screens show of the API: one record, or a list in pages. Leaving a screen aborts what it waits for. */
-import { useCallback, useEffect, useState } from 'preact/hooks'
+/**
+ * What screens show of the API: one record, or a list in pages. Leaving a screen aborts what it waits for. Asking does not
+ * wait for the screen's first picture, so the answer may be there when it is painted.
+ */
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks'
 import { call, type Problem } from './call.ts'
 
 export interface Resource<T> {
@@ -26,7 +29,7 @@ export function useResource<T>(path: string | null): Resource<T> {
   const of = path?.split('?')[0] ?? ''
   const [state, setState] = useState<State<T>>({ of, data: undefined, etag: null, problem: null })
   const [round, setRound] = useState(0)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (path === null) return
     const leaving = new AbortController()
     void call<T>('GET', path, { signal: leaving.signal }).then((outcome) =>
@@ -83,7 +86,7 @@ export function usePages<T>(path: string, fullPage = 100): Pages<T> {
   /** Pages to have been asked for, and how often the list was begun anew. */
   const [wanted, setWanted] = useState({ next: '', round: 0 })
   const [isLoading, setLoading] = useState(true)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const leaving = new AbortController()
     const isFirst = wanted.next === '' || loaded.path !== path
     const query = isFirst ? '' : `${path.includes('?') ? '&' : '?'}${wanted.next}`

@@ -17,6 +17,8 @@ interface Drawn {
 }
 
 const ALL: Drawn = { from: 0, to: Number.POSITIVE_INFINITY, rowHeight: 0 }
+/** What a window shows at first; others have their place, and are drawn when these have been seen. */
+const FIRST: Drawn = { from: 0, to: 30, rowHeight: 52 }
 
 /**
  * The rows of a table that are to be drawn, as it is scrolled with its page. All of them where they are few, and on
@@ -28,10 +30,11 @@ export function useRowsInSight(
 ): Drawn & { readonly table: RefObject<HTMLTableElement | null>; readonly isPart: boolean } {
   const ref = useRef<HTMLTableElement>(null)
   const isLong = count > WHOLE
-  const [drawn, setDrawn] = useState(ALL)
+  const [drawn, setDrawn] = useState(FIRST)
   useEffect(() => {
     const table = ref.current
-    if (!isLong || table === null) return
+    if (count === 0 || table === null) return
+    if (!isLong) return setDrawn(ALL)
     const { rows } = table.tBodies[0]!
     const look = (): void => {
       keepWidths(table)
@@ -53,8 +56,8 @@ export function useRowsInSight(
       removeEventListener('beforeprint', drawAll)
       measure()
     }
-  }, [isLong])
-  return { table: ref, ...(isLong ? drawn : ALL), isPart: isLong }
+  }, [isLong, count > 0])
+  return { table: ref, ...(isLong || drawn === FIRST ? drawn : ALL), isPart: isLong }
 }
 
 function keepWidths({ tHead, offsetWidth, style }: HTMLTableElement): void {

@@ -1,6 +1,6 @@
 /** The screen that the address names. The one before stays until the next is there. */
 import { Component, type ComponentType } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { Empty, Note } from '../kit/page.tsx'
 import { SCREENS } from '../screens/registry.ts'
 import type { ScreenProps } from '../screens/screen.ts'
@@ -19,7 +19,8 @@ export function Outlet() {
   const path = place.value.screen || open[0]?.path
   const entry = open.find((screen) => screen.path === path)
   const [shown, setShown] = useState<Shown>(null)
-  useEffect(() => {
+  // The screen is known in most cases, and is drawn in the same picture in which the address changes.
+  useLayoutEffect(() => {
     if (entry === undefined) return
     let isHere = true
     const { path } = entry
