@@ -1,13 +1,14 @@
 /** The one table of who may call what (contract/directory 5): levels of access, and whom each lets in. */
 
 /**
- * What an operation asks for. `anyone` needs no credential, `key` any key, `own-key` a key and no access token that
- * acts for one. `member` is for what is a person's own, `admin` for what concerns a workspace, both by a role there.
+ * What an operation asks for. `anyone` needs no credential, `key` any key, `caller` any key or the session of anybody,
+ * `own-key` a key and no access token that acts for one. `member` is for what is a person's own, `admin` for what concerns a workspace, both by a role there.
  * `management`, `operator` and `connection` ask for a credential of that kind.
  */
 export type AccessLevel =
   | 'anyone'
   | 'key'
+  | 'caller'
   | 'own-key'
   | 'member'
   | 'admin'
@@ -33,9 +34,12 @@ export type CallerClass =
 const MANAGERS = ['management', 'operator'] as const
 const PEOPLE = ['member', 'admin'] as const
 
+const CALLERS = ['workspace-key', 'access-token', 'personal-key', ...PEOPLE, ...MANAGERS] as const
+
 /** Whom each level lets in; of `anyone`, who has a credential is let in like who has none. */
 export const ADMITTED: Readonly<Record<Exclude<AccessLevel, 'anyone'>, readonly CallerClass[]>> = {
-  key: ['workspace-key', 'access-token', 'personal-key', ...PEOPLE, ...MANAGERS],
+  key: CALLERS,
+  caller: CALLERS,
   'own-key': ['workspace-key', 'personal-key', ...PEOPLE, ...MANAGERS],
   member: [...PEOPLE, ...MANAGERS],
   admin: ['admin', ...MANAGERS],
@@ -44,10 +48,16 @@ export const ADMITTED: Readonly<Record<Exclude<AccessLevel, 'anyone'>, readonly 
   connection: ['connection'],
 }
 
+/** Whether any key opens it: what is no key is no credential there, so such operations have no 403 of their own. */
+export function isForAnyKey(access: AccessLevel): boolean {
+  return access === 'key' || access === 'caller'
+}
+
 /** Whose sessions each level lets in: keys are for programs, so a person makes one instead. */
 export function sessionsAdmitted(access: AccessLevel): readonly CallerClass[] {
   if (access === 'anyone' || access === 'connection') return []
-  return access === 'key' || access === 'own-key' ? MANAGERS : ADMITTED[access]
+  if (access === 'key' || access === 'own-key') return MANAGERS
+  return ADMITTED[access === 'caller' ? 'member' : access]
 }
 
 /** Whether a row of the configuration may say otherwise (contract/decisions 3): not of what is no key's at all. */

@@ -1,6 +1,6 @@
 /** Endpoints as an OpenAPI 3.1 document. One source: the schemas that validate are the schemas that document. */
 import { z } from 'zod'
-import { ADMITTED, sessionsAdmitted } from '../base/access.js'
+import { ADMITTED, isForAnyKey, sessionsAdmitted } from '../base/access.js'
 import { Fault, type FaultKind } from '../base/fault.js'
 import { type Endpoint, isLockable, type ReplyDoc, takesSessions } from './endpoint.js'
 import { type JsonSchema, namedSchemas } from './json-schema.js'
@@ -157,13 +157,13 @@ function headerObjects(headers: Readonly<Record<string, string>>): JsonObject {
 
 /** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
 function faultKindsOf(endpoint: Endpoint): FaultKind[] {
-  const { body, form, upload, params, query, access } = endpoint
+  const { body, form, upload, params, query, access = 'anyone' } = endpoint
   const hasBody = body !== undefined || form !== undefined || upload !== undefined
   const takesInput = hasBody || Object.keys({ ...params, ...query }).length > 0
   const possible: readonly (readonly [boolean, FaultKind])[] = [
     [true, 'bad-request'],
     [!needsNoCredential(endpoint), 'unauthenticated'],
-    [!needsNoCredential(endpoint) && access !== 'key', 'forbidden'],
+    [!needsNoCredential(endpoint) && !isForAnyKey(access), 'forbidden'],
     ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
     [hasBody, 'request-timeout'],
     [endpoint.limit !== undefined || (hasBody && !needsNoCredential(endpoint)), 'rate-limited'],

@@ -7,6 +7,7 @@ import {
   ADMITTED,
   type CallerClass,
   isConfigurable,
+  isForAnyKey,
   sessionsAdmitted,
 } from '../base/access.js'
 import type { Clock } from '../base/clock.js'
@@ -94,7 +95,7 @@ export function createAuthority(
     if (refusal !== null) throw REFUSED[refusal]
     const caller = principalOf(key)
     // Whatever key it is: its class, for which roles may have to be read, does not matter.
-    if (needed === 'key' || (needed === 'own-key' && !isByToken)) return caller
+    if (isForAnyKey(needed) || (needed === 'own-key' && !isByToken)) return caller
     admitClass(isByToken ? 'access-token' : classOfKey(key, people), needed)
     return caller
   }
@@ -177,7 +178,7 @@ function admitClass(caller: CallerClass, needed: NeededAccess): void {
 
 /** Operations that any key opens have no 403 of their own: what is no key is no credential there. */
 function refusalOfKind(needed: NeededAccess, told: Fault): Fault {
-  if (needed !== 'key' || told.kind !== 'forbidden') return told
+  if (!isForAnyKey(needed) || told.kind !== 'forbidden') return told
   return new Fault('unauthenticated', { note: told.note, detail: 'the credential is no key' })
 }
 

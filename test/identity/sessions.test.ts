@@ -90,7 +90,7 @@ test('a session of a key is that key, and ends with it', async (t) => {
   const cookie = await ofKey(bench)
   const good = bench.facts.key!
   const now = bench.clock.unixSeconds() * 1000
-  for (const access of ['management', 'admin', 'member', 'key', 'own-key'] as const) {
+  for (const access of ['management', 'admin', 'member', 'caller', 'key', 'own-key'] as const) {
     t.match(await bench.asked(cookie, access), { kind: 'management', keyHash: hashOf('m') }, access)
   }
   t.match(await bench.asked(cookie, 'operator'), { kind: 'forbidden' })
@@ -115,6 +115,7 @@ test('a session of a member is that member, with the roles of this moment, and e
     keyHash: '',
     operator: false,
   })
+  t.match(await bench.asked(cookie, 'caller'), { kind: 'member', userId: good.id })
   t.match(await bench.asked(cookie, 'admin'), { kind: 'forbidden' })
   bench.facts.roles.set(idOf(2), 'admin')
   t.match(await bench.asked(cookie, 'admin'), { kind: 'member' })

@@ -32,7 +32,9 @@ export function Outlet() {
       isHere = false
     }
   }, [entry])
-  if (entry === undefined) return <Nowhere isKnown={SCREENS.some((screen) => screen.path === path)} />
+  // Who has no role has no first screen either.
+  if (entry === undefined)
+    return <Nowhere isKnown={path === undefined || SCREENS.some((screen) => screen.path === path)} />
   if (shown === null) return null
   if ('failed' in shown) return <Outdated />
   const { id } = place.value

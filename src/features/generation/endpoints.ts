@@ -284,7 +284,7 @@ export const generationEndpoints = (
 ): Endpoint[] => [
   operation('read_generation', 'GET /api/v1/generation', {
     summary: 'Read what a generation came to',
-    access: 'key',
+    access: 'caller',
     query: { id: { ...idParam('Id of the generation, from its answer.'), required: true } },
     replies: { 200: { description: 'The generation', schema: dataAnswer(Generation) } },
     faults: ['item-not-found', 'unavailable'],
