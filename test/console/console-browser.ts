@@ -53,6 +53,11 @@ const JUDGE = `(async () => {
   }
 })()`
 
+/** How what has the focus is called. */
+const NAME_OF_FOCUSED = `(({ labels, ariaLabel, innerText }) => labels?.[0]?.innerText ?? ariaLabel ?? innerText ?? '')(document.activeElement)`
+/** More than any screen has to be passed over. */
+const MOST_PRESSES = 80
+
 /** What of a page is still on its way. */
 const UNSETTLED = '[aria-busy="true"], .skeleton'
 
@@ -128,6 +133,27 @@ export class ConsolePage {
     await this.open(place)
     await this.page.getByRole('heading', { level: 1, name: title }).waitFor()
     await this.page.locator(UNSETTLED).first().waitFor({ state: 'detached' })
+  }
+
+  /** How what has the focus is called: by its label, or by what stands in it. */
+  async focusedName(): Promise<string> {
+    return (await this.page.evaluate<string>(NAME_OF_FOCUSED)).trim()
+  }
+
+  /** By the tabulator, until something has the focus that is called so. */
+  async reach(name: string): Promise<void> {
+    for (let presses = 0; presses < MOST_PRESSES; presses++) {
+      if ((await this.focusedName()) === name) return
+      await this.page.keyboard.press('Tab')
+    }
+    throw new Error(`the tabulator does not reach ${name}`)
+  }
+
+  /** By the tabulator to a field, in whose place of what stands there a text is put. */
+  async type(name: string, text: string): Promise<void> {
+    await this.reach(name)
+    await this.page.keyboard.press('Control+a')
+    await this.page.keyboard.insertText(text)
   }
 
   /** Resolves when a part of the page has the focus. */

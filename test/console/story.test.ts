@@ -12,9 +12,6 @@ const WRONG = 'repo:octo/app:ref:refs/heads/release'
 const API = /https?:\/\/\S+\/api\/v1\/oauth\/token/
 const POLICY = /federation_policy_id=(\S+)/
 
-/** How what has the focus is called. */
-const NAME_OF_FOCUSED = `(({ labels, ariaLabel, innerText }) => labels?.[0]?.innerText ?? ariaLabel ?? innerText ?? '')(document.activeElement)`
-
 /** From now on it is noticed whether the page was loaded anew. */
 const begin = (console: ConsolePage): Promise<unknown> => console.page.evaluate('window.journey = true')
 const isSamePage = (console: ConsolePage): Promise<unknown> =>
@@ -154,58 +151,44 @@ test('the same way by keyboard alone', SKIP, async (t) => {
     await keyboard.press('Enter')
     await page.getByRole('combobox', { name: 'Screen, action or record' }).waitFor({ state: 'detached' })
   }
-  /** By the tabulator, until something is reached that is called so. */
-  const reach = async (name: string): Promise<void> => {
-    for (let presses = 0; presses < 80; presses++) {
-      const label = await page.evaluate<string>(NAME_OF_FOCUSED)
-      if (label.trim() === name) return
-      await keyboard.press('Tab')
-    }
-    throw new Error(`the tabulator does not reach ${name}`)
-  }
-  const fill = async (name: string, text: string): Promise<void> => {
-    await reach(name)
-    await keyboard.press('Control+a')
-    await keyboard.insertText(text)
-  }
 
   await console.open()
   await begin(console)
   await page.getByLabel('Management key').waitFor()
-  await fill('Management key', MANAGEMENT_KEY)
+  await console.type('Management key', MANAGEMENT_KEY)
   await keyboard.press('Enter')
   await page.locator('main#content').waitFor()
   await go('create a key')
   await opened('Create a key')
-  await fill('Name', 'ci')
+  await console.type('Name', 'ci')
   await keyboard.press('Enter')
   await opened('The key ci')
-  await reach('I have copied it')
+  await console.reach('I have copied it')
   await keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await go('trust an issuer')
   await opened('Trust an issuer')
-  await fill('Name', 'Company CI')
-  await fill('Issuer URL', bench.issuer.url)
+  await console.type('Name', 'Company CI')
+  await console.type('Issuer URL', bench.issuer.url)
   await keyboard.press('Enter')
   await opened('Keys of Company CI')
   await page.getByText('Its key set was found').waitFor()
-  await reach('Create a policy')
+  await console.reach('Create a policy')
   await keyboard.press('Enter')
   await opened('Create a policy')
-  await fill('Subject', WORKLOAD)
+  await console.type('Subject', WORKLOAD)
   await keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: WORKLOAD }).waitFor()
-  await fill('Token', bench.token())
-  await reach('Test')
+  await console.type('Token', bench.token())
+  await console.reach('Test')
   await keyboard.press('Enter')
   await page.getByText('An exchange would give a token.').waitFor()
   await go('playground')
   await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor()
-  await fill('Your message', 'Say hello.')
+  await console.type('Your message', 'Say hello.')
   await keyboard.press('Enter')
   await page.getByRole('link', { name: 'Its row' }).waitFor()
-  await reach('Its row')
+  await console.reach('Its row')
   await keyboard.press('Enter')
   await page.getByRole('heading', { level: 2, name: 'Where the time went' }).waitFor()
   await console.focused('h1')

@@ -19,8 +19,11 @@ export function Dialog({ title, close, class: name = '', children }: DialogProps
   const ref = useRef<HTMLDialogElement>(null)
   useLayoutEffect(() => {
     const opener = document.activeElement
-    ref.current?.showModal()
+    const dialog = ref.current!
+    dialog.showModal()
     return () => {
+      // As long as it is there nothing outside of it takes the focus.
+      dialog.remove()
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])

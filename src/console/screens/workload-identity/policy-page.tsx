@@ -44,12 +44,11 @@ export function PolicyPage({ id }: { id: string }) {
   }
   const close = (): void => setDialog(null)
   const settle = (saved: Saved): void => {
-    if ('clash' in saved) setDialog(saved.clash)
-    else {
-      put({ data: saved.saved.of }, saved.saved.etag)
-      tell('The policy is changed, from the next exchange on')
-      close()
-    }
+    const { of, etag } = 'clash' in saved ? saved.clash.theirs : saved.saved
+    // Whoever leaves the merge has before them what is in force.
+    put({ data: of }, etag)
+    setDialog('clash' in saved ? saved.clash : null)
+    if ('saved' in saved) tell('The policy is changed, from the next exchange on')
   }
   const { scopes, token_type } = policy.claim_checks
   return (
