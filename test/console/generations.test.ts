@@ -1,6 +1,6 @@
-import tap, { test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { API_KEY, KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
-import { ConsoleBrowser, SKIP, WIDTHS } from './console-browser.js'
+import { ConsoleBrowser, type ConsolePage, SKIP, WIDTHS } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
 tap.teardown(() => browser.close())
@@ -162,23 +162,77 @@ test('usage is drawn and summed up, and leads to the calls it is of', SKIP, asyn
   t.same(console.problems, [])
 })
 
-test('calls and their sums are whole in both themes, from narrow to wide', SKIP, async (t) => {
-  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-  for (let n = 0; n < 12; n++) await ask(url, ['sim/fast', 'sim/reasoner', 'sim/fault-error'][n % 3]!)
-  const [call] = await listed(url)
-  for (const width of WIDTHS) {
-    const page = await browser.page(t, url, { width })
-    await page.open()
-    await page.signIn()
-    const places = [
-      ['generations', 'Generations', 'list'],
-      [`generations/${call!.id}`, call!.model, 'generation'],
-      ['usage', 'Usage', 'usage'],
-      ['usage?period=24h&show=calls', 'Usage', 'usage-hours'],
-    ] as const
-    for (const [place, title, name] of places) {
-      await page.settle(place, title)
-      await page.judgeThemes(t, `calls-${name}-${width}`)
-    }
+/**
+ * What of a page is on paper: which parts that only a screen needs, and which texts that are not dark on white, with
+ * the luminances of both; no ground at all is the paper.
+ */
+const ON_PAPER = `(() => {
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number)
+  const luminance = (colour) => {
+    const [r, g, b] = numbers(colour).map((each) => (each / 255) ** 2.2)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
   }
-})
+  const groundOf = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const { backgroundColor } = getComputedStyle(at)
+      if (numbers(backgroundColor)[3] !== 0) return luminance(backgroundColor)
+    }
+    return getComputedStyle(document.documentElement).colorScheme === 'light' ? 1 : 0
+  }
+  const texts = [...document.querySelectorAll('main *')].filter((element) =>
+    element.checkVisibility() && [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim()))
+  return {
+    texts: texts.length,
+    notDarkOnWhite: texts
+      .map((element) => [element.innerText, luminance(getComputedStyle(element).color), groundOf(element)])
+      .filter(([, ink, ground]) => !(ink < 0.2 && ground > 0.75)),
+    screenOnly: ['.bar', '.side', '.filters', '.actions', '.up', '.copy'].filter((part) =>
+      document.querySelector(part)?.checkVisibility()),
+  }
+})()`
+
+/** Prints the page from each theme, as the system has it and as somebody has chosen it. */
+async function printed(t: Test, { page }: ConsolePage, name: string): Promise<void> {
+  for (const [colorScheme, chosen] of [
+    ['light', 'system'],
+    ['dark', 'system'],
+    ['light', 'dark'],
+  ] as const) {
+    await page.emulateMedia({ media: 'print', colorScheme })
+    await page.evaluate(`document.documentElement.dataset.theme = '${chosen}'`)
+    const { texts, ...rest } = await page.evaluate<Record<string, unknown>>(ON_PAPER)
+    t.ok((texts as number) > 10, `${name}: what it says is on paper`)
+    t.same(
+      rest,
+      { notDarkOnWhite: [], screenOnly: [] },
+      `${name}, ${chosen} where the system is ${colorScheme}`,
+    )
+  }
+  await page.emulateMedia({ media: 'screen' })
+}
+
+test(
+  'calls and their sums are whole in both themes, from narrow to wide, and dark on white on paper',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    for (let n = 0; n < 12; n++) await ask(url, ['sim/fast', 'sim/reasoner', 'sim/fault-error'][n % 3]!)
+    const [call] = await listed(url)
+    for (const width of WIDTHS) {
+      const page = await browser.page(t, url, { width })
+      await page.open()
+      await page.signIn()
+      const places = [
+        ['generations', 'Generations', 'list'],
+        [`generations/${call!.id}`, call!.model, 'generation'],
+        ['usage', 'Usage', 'usage'],
+        ['usage?period=24h&show=calls', 'Usage', 'usage-hours'],
+      ] as const
+      for (const [place, title, name] of places) {
+        await page.settle(place, title)
+        await page.judgeThemes(t, `calls-${name}-${width}`)
+        if (width === 1280 && place.startsWith('generations')) await printed(t, page, name)
+      }
+    }
+  },
+)
