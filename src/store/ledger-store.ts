@@ -64,7 +64,7 @@ export interface LedgerRow {
   readonly units: Readonly<Record<string, number>>
   readonly detail: LedgerRowDetail
   /** Its attempts that came to nothing and may cost something upstream, in their order. */
-  readonly lost: readonly LostAttemptRow[]
+  readonly lost: readonly LostAttemptOfRow[]
   /**
    * Rows of its turns and tools, in the order of their ids; empty where the inference is one turn. What they cost is no
    * part of this row. A part says what it is of in `detail.api`; what it has lost stands with the whole.
@@ -200,9 +200,12 @@ export interface LostAttemptRow {
   readonly byok?: true
 }
 
+/** As it is read: with the id of the row that has lost it, a turn's where there are turns. */
+export type LostAttemptOfRow = LostAttemptRow & Pick<LedgerRow, 'id'>
+
 export interface LostAttemptEntry
-  extends LostAttemptRow,
-    Pick<LedgerRow, 'id' | 'keyHash' | 'organizationId' | 'workspaceId'> {}
+  extends LostAttemptOfRow,
+    Pick<LedgerRow, 'keyHash' | 'organizationId' | 'workspaceId'> {}
 
 /** What has been spent, in all and since the begin of the running UTC day, week (Monday) and month. */
 export interface Spending {

@@ -123,6 +123,37 @@ test(
   },
 )
 
+test(
+  'of a loop each attempt is told with its turn, and the money of all is what the call cost',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    const asked = await fetch(`${url}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim/agent',
+        messages: [{ role: 'user', content: 'call service:datetime\nanswer late' }],
+        tools: [{ type: 'service:datetime' }],
+      }),
+    })
+    const { id } = (await asked.json()) as { id: string }
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open(`generations/${id}`)
+    await console.signIn()
+    const attempts = page.getByRole('region', { name: 'Attempts' }).locator('tbody tr')
+    await attempts.nth(1).waitFor()
+    t.same(await attempts.locator('td:first-child').allInnerTexts(), ['turn\u00a01', 'turn\u00a02'])
+    for (const row of await attempts.all()) {
+      t.match(await row.innerText(), /sim\/agent[\s\S]*200[\s\S]*ms/)
+      t.match(await row.locator('td').last().innerText(), /^\$0\.0*[1-9]/, 'what was charged')
+    }
+    await console.judge(t, 'a loop')
+    await console.picture('generation-loop')
+  },
+)
+
 test('usage is drawn and summed up, and leads to the calls it is of', SKIP, async (t) => {
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
   for (const model of ['sim/fast', 'sim/fast', 'sim/reasoner']) await ask(url, model)

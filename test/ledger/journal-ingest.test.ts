@@ -201,7 +201,8 @@ suite('lost attempts outlive the process that has lost them, are in no sum, and 
   journal.close()
   books.writerDied(name)
   await books.sync()
-  t.same(await books.ledger.row(served.id), { ...served, lost })
+  const told = lost.map((each) => ({ ...each, id: served.id }))
+  t.same(await books.ledger.row(served.id), { ...served, lost: told })
   t.same((await books.ledger.row(other.id))?.lost, [])
   t.match(await books.ledger.row(cut.id), {
     outcome: 'aborted-estimated',

@@ -64,7 +64,7 @@ export function Facts({ rows }: { rows: readonly (readonly [name: string, value:
   return (
     <dl class="facts">
       {rows
-        .filter(([, value]) => value !== null && value !== undefined)
+        .filter(([, value]) => value !== null && value !== undefined && value !== false)
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -12,35 +12,12 @@ import { resourceReply } from '../../http/reply.js'
 import { isCalledByMember, type People } from '../../identity/people.js'
 import { reachOf, roleIn } from '../../identity/reach.js'
 import type { AccountStore } from '../../store/account-store.js'
-import type { LedgerRow, LostAttemptRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
+import type { LedgerRow, RowCandidate, UsageLedger } from '../../store/ledger-store.js'
+import { Attempt, basis, basisOf, encodeAttempts, encodeLostAttempt, LostAttempt } from './attempts.js'
 import { encodePart, encodePhases, isFee, Part, Phases, searchEngineOf, sumParts } from './parts.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
-
-const basis = z.enum(['exact', 'estimated']).meta({ description: 'Whose figures: the provider’s or ours.' })
-
-const LostAttempt = z.object({
-  provider_name: z.string(),
-  model: z.string(),
-  status: z.int().meta({ description: 'What the provider answered with; 0 when it did not.' }),
-  error: z.string(),
-  charged: z.literal(0),
-  upstream_cost: z.number(),
-  upstream_cost_basis: basis,
-  is_byok: z.boolean(),
-  tokens_prompt: z.int(),
-  tokens_completion: z.int(),
-  generation_time: z.int(),
-})
-
-const Attempt = z.object({
-  provider_name: z.string(),
-  model: z.string(),
-  status: z.int().meta({ description: 'What the provider answered with; 0 when it did not.' }),
-  error: text,
-  latency: z.int().meta({ description: 'Milliseconds to its answer, or to its failure.' }),
-})
 
 const Candidate = z.object({
   provider_name: z.string(),
@@ -85,7 +62,10 @@ const Generation = nameSchema(
     http_referer: text,
     user_agent: text,
     provider_name: text,
-    provider_responses: z.array(Attempt).nullable(),
+    provider_responses: z
+      .array(Attempt)
+      .nullable()
+      .meta({ description: 'Each call of an endpoint, turn by turn.' }),
     upstream_id: text,
     upstream_inference_cost: z.number().nullable(),
     router: text,
@@ -235,41 +215,6 @@ function encodeCandidate({ provider, model, place, chance, why }: RowCandidate):
     probability: chance,
     why: [...why],
   }
-}
-
-/** A row that lists none had one attempt, which answered, or none at all. */
-function encodeAttempts(row: LedgerRow): z.infer<typeof Attempt>[] {
-  if (row.parts.length > 0) return row.parts.filter((part) => !isFee(part)).flatMap(encodeAttempts)
-  const { detail, outcome } = row
-  const { model, provider, attempts, why, firstEventMs, durationMs } = detail
-  if (why.attempts.length > 0) {
-    return why.attempts.map(({ provider: provider_name, model: of, status, fault: error, durationMs }) => {
-      return { provider_name, model: of, status, error, latency: durationMs }
-    })
-  }
-  if (attempts !== 1 || outcome === 'failed') return []
-  const latency = firstEventMs ?? durationMs
-  return [{ provider_name: provider, model, status: 200, error: null, latency }]
-}
-
-function encodeLostAttempt(lost: LostAttemptRow): z.infer<typeof LostAttempt> {
-  return {
-    provider_name: lost.provider,
-    model: lost.model,
-    status: lost.status,
-    error: lost.fault,
-    charged: 0,
-    upstream_cost: nanosToDollars(lost.upstreamCost),
-    upstream_cost_basis: basisOf(lost),
-    is_byok: lost.byok === true,
-    tokens_prompt: lost.promptTokens,
-    tokens_completion: lost.completionTokens,
-    generation_time: lost.durationMs,
-  }
-}
-
-function basisOf({ estimated }: { readonly estimated: boolean }): z.infer<typeof basis> {
-  return estimated ? 'estimated' : 'exact'
 }
 
 // ── The operation ───────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ import {
   type LedgerRow,
   type LedgerRowContent,
   type LostAttemptEntry,
-  type LostAttemptRow,
+  type LostAttemptOfRow,
   NOTHING_TOLD,
   type OpenLedgerEntry,
 } from '../ledger-store.js'
@@ -273,7 +273,7 @@ export function findParts(block: Buffer, id: string): LedgerRow[] {
 }
 
 /** The attempts that a generation and its parts have lost, from a text of whole lines. */
-export function findLostAttempts(block: Buffer, id: string): LostAttemptRow[] {
+export function findLostAttempts(block: Buffer, id: string): LostAttemptOfRow[] {
   const places = [...placesOf(block, `\nL ${id} `), ...placesOf(block, `\nL ${id}.`)]
   return places.map((at) => parseLostLine(lineAt(block, at)))
 }
@@ -295,14 +295,14 @@ function rowAt(block: Buffer, at: number): LedgerRow {
   return parseRow(readPayerIds(lineAt(block, payerAt)), lineAt(block, at))
 }
 
-export function parseLostLine(line: string): LostAttemptRow {
+export function parseLostLine(line: string): LostAttemptOfRow {
   const tailAt = line.indexOf(' [')
-  const [, , cost, prompt, completion] = line.slice(0, tailAt).split(' ')
+  const [, id, cost, prompt, completion] = line.slice(0, tailAt).split(' ')
   const [model, provider, status, fault, estimated, durationMs, byok] = JSON.parse(
     line.slice(tailAt + 1),
   ) as [string, string, number, string, number, number, number?]
   return Object.freeze({
-    ...{ model, provider, status, fault, durationMs },
+    ...{ id: id!, model, provider, status, fault, durationMs },
     upstreamCost: Number(cost),
     promptTokens: Number(prompt),
     completionTokens: Number(completion),

@@ -18,7 +18,7 @@ import { generationTime, hourAt, partNumber, timeSlotAt } from '../ledger/genera
 import { listRows } from '../ledger/list-rows.js'
 import { findLostAttempts, findParts, findRow, lineId } from '../ledger/row-text.js'
 import type { JournalPiece, JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
-import type { LedgerRow, LostAttemptRow } from '../ledger-store.js'
+import type { LedgerRow, LostAttemptOfRow } from '../ledger-store.js'
 import { decodeRecord, encodeRecord, KEY_END } from '../records/record-table.js'
 import { LmdbEnvironment } from './environment.js'
 import { HoursRebuild } from './hours-rebuild.js'
@@ -95,7 +95,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
       if (slot === null) return null
       return env.inSnapshot(() => {
         let row: LedgerRow | null = null
-        const lost: LostAttemptRow[] = []
+        const lost: LostAttemptOfRow[] = []
         const parts: LedgerRow[] = []
         for (const block of env.valuesWithPrefix(rows, timeSlotPrefix(slot))) {
           row ??= findRow(block, id)

@@ -225,6 +225,11 @@ for (const stream of [false, true]) {
       t.match(lost, { provider_name: 'First', model: 'acme/both', status, charged: 0 })
       t.equal(lost.upstream_cost_basis, 'estimated')
       t.ok(lost.tokens_prompt > 0 && lost.upstream_cost > 0, JSON.stringify(lost))
+      const made = { row: data.id, kind: 'turn', turn: 1 }
+      t.match(data.provider_responses, [
+        { ...made, status, charged: 0, upstream_cost: lost.upstream_cost, queue: null },
+        { ...made, status: 200, error: null, charged: COST, upstream_cost: COST, queue: Number },
+      ])
     })
   }
 

@@ -76,6 +76,12 @@ for (const [path, stream] of WAYS) {
     )
     const charged = sum(told.rows.map((row: Json) => row.charged))
     t.equal(nanos(usage.cost), charged)
+    const turns = told.rows.filter(({ kind }: Json) => kind === 'turn')
+    t.match(
+      told.provider_responses,
+      turns.map(({ id: row, charged }: Json, at: number) => ({ row, kind: 'turn', turn: at + 1, charged })),
+    )
+    t.equal(told.provider_responses.length, 3, 'an attempt of each turn')
     t.equal(nanos(told.total_cost), charged)
     t.equal(nanos((await keyUsage()) - before), charged)
     t.equal(nanos(usage.cost_details.server_tool_cost), 1_000_003, 'both fees')

@@ -96,7 +96,10 @@ test('what a generation has lost is found among the lines of others, in its orde
         const block = Buffer.from(
           encodePayerLine(mine) + lines.join('') + encodeClosedLine(mine).slice(0, -1),
         )
-        t.same(findLostAttempts(block, mine.id), lost)
+        t.same(
+          findLostAttempts(block, mine.id),
+          lost.map((each) => ({ id: mine.id, ...each })),
+        )
         t.same(findRow(block, mine.id), mine)
       },
     ),

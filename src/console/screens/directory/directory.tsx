@@ -1,6 +1,6 @@
 /** The directory: its connections, what its groups give, and the page of one connection. */
 import { useEffect } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { call, postCommand } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, textIn } from '../../kit/form.tsx'
@@ -57,7 +57,10 @@ function DirectoryOverview() {
               pages={connections}
               keyOf={({ id }) => id}
               empty={
-                <Empty title="No directory is connected">
+                <Empty
+                  title="No directory is connected"
+                  command={postCommand('scim-connections', { name: 'Entra ID' })}
+                >
                   Connect Microsoft Entra ID, Okta or another one that speaks SCIM 2.0; its address and a
                   token are shown then.
                 </Empty>

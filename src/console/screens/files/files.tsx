@@ -1,6 +1,6 @@
 /** Files: of a workspace, here or in its account with a provider; uploaded, downloaded, deleted. */
 import { useMemo, useState } from 'preact/hooks'
-import { call, ROOT } from '../../api/call.ts'
+import { apiUrl, call, ROOT } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Confirm } from '../../kit/dialog.tsx'
 import { Select } from '../../kit/form.tsx'
@@ -53,7 +53,14 @@ export function Screen() {
         columns={columns}
         pages={pages}
         keyOf={({ id }) => id}
-        empty={<Empty title="No files yet">What is uploaded, and what models make, appears here.</Empty>}
+        empty={
+          <Empty
+            title="No files yet"
+            command={`curl '${apiUrl(filesPath(scope).slice(3))}' -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY" -F file=@notes.txt`}
+          >
+            What is uploaded, and what models make, appears here.
+          </Empty>
+        }
       />
       {leaving && (
         <Confirm

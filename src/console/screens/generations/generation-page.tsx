@@ -1,14 +1,14 @@
 /** One call: where its time went, who was asked, and the money. */
-import { apiUrl } from '../../api/call.ts'
+import { apiUrl, postCommand } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Facts, Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Code, Count, Id, Money, Time } from '../../kit/values.tsx'
+import { Code, Count, Id, Money, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { workspaceName } from '../../shell/session.ts'
 import { useCharts } from '../chart.tsx'
 import { OutcomeState } from './outcome.tsx'
-import { type Candidate, type Generation, generationPath, type LostAttempt, type Part } from './wire.ts'
+import { type Attempt, type Candidate, type Generation, generationPath, type Part } from './wire.ts'
 
 const UP = { href: to('generations'), title: 'Generations' }
 
@@ -24,6 +24,7 @@ export function GenerationPage({ id }: { id: string }) {
   }
   const of = data.data
   const { outcome, phases } = of
+  const attempts = of.provider_responses ?? []
   return (
     <Page title={of.model || of.requested} up={UP} beside={<OutcomeState of={{ outcome, fault: null }} />}>
       {of.fault !== null && (
@@ -39,7 +40,7 @@ export function GenerationPage({ id }: { id: string }) {
           ['Tokens in', <Count key="in" value={of.tokens_prompt ?? 0} />],
           ['Tokens out', <Count key="out" value={of.tokens_completion ?? 0} />],
           ['First event', <Milliseconds key="first" value={phases.first_event} />],
-          ['Attempts', <Count key="attempts" value={of.provider_responses?.length ?? 0} />],
+          ['Attempts', <Count key="attempts" value={attempts.length} />],
           ['Took', <Milliseconds key="total" value={phases.total} />],
         ]}
       />
@@ -54,16 +55,16 @@ export function GenerationPage({ id }: { id: string }) {
               <Table caption="Turns" columns={PARTS} rows={of.rows} keyOf={(row) => row.id} empty={null} />
             </Section>
           )}
-          {of.lost_attempts.length > 0 && (
+          {attempts.length > 0 && (
             <Section
-              title="Attempts that came to nothing"
-              lead="Nobody was charged for them; their provider may ask for it."
+              title="Attempts"
+              lead="Nobody is charged for one that came to nothing; what its provider may ask stands beneath."
             >
               <Table
-                caption="Lost attempts"
-                columns={LOST}
-                rows={of.lost_attempts}
-                keyOf={(row) => `${of.lost_attempts.indexOf(row)}`}
+                caption="Attempts"
+                columns={of.rows.length > 0 ? ATTEMPTS : ATTEMPTS.slice(1)}
+                rows={attempts}
+                keyOf={(row) => `${attempts.indexOf(row)}`}
                 empty={null}
               />
             </Section>
@@ -88,7 +89,7 @@ export function GenerationPage({ id }: { id: string }) {
                 ['Reasoning tokens', <Count key="reasoning" value={of.native_tokens_reasoning ?? 0} />],
                 ['Tokens counted', of.estimated ? 'here, the provider sent no figures' : 'by the provider'],
                 ['Prices', of.price_version && <code key="prices">{of.price_version}</code>],
-              ].map(([name, value]) => [name as string, value === false ? null : value] as const)}
+              ]}
             />
           </Section>
           <Section
@@ -116,17 +117,15 @@ const REPEATED: Readonly<Record<string, readonly [path: string, words: object]>>
   tts: ['audio/speech', { voice: 'alba', input: 'Say hello.' }],
 }
 
-/** The model stands in a shell’s quotes: names of models come from callers. */
 function repeat({ api_type, requested, streamed, session_id }: Generation): string {
   const [path, words] = REPEATED[api_type ?? '']!
-  const body = JSON.stringify({
+  const body = {
     model: requested,
     ...words,
     ...(streamed && { stream: true }),
     ...(session_id && { session_id }),
-  })
-  return `curl ${apiUrl(`/v1/${path}`)} -H "Authorization: Bearer $SLUICE_API_KEY" \\
-  -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
+  }
+  return postCommand(path, body, 'SLUICE_API_KEY')
 }
 
 function About({ of }: { of: Generation }) {
@@ -192,15 +191,7 @@ function Candidates({ of: { candidates, unlisted_candidates } }: { of: Generatio
 
 const CANDIDATES: readonly Column<Candidate>[] = [
   { title: 'Order', cell: ({ place }) => place ?? <span class="soft">excluded</span> },
-  {
-    title: 'Endpoint',
-    cell: ({ provider_name, model }) => (
-      <span class="two-lines">
-        {provider_name}
-        <span class="soft small">{model}</span>
-      </span>
-    ),
-  },
+  { title: 'Endpoint', cell: Endpoint },
   {
     title: 'Chance',
     align: 'end',
@@ -227,6 +218,12 @@ const PARTS: readonly Column<Part>[] = [
   },
   { title: 'Outcome', cell: (row) => <OutcomeState of={row} /> },
   {
+    title: 'First event',
+    align: 'end',
+    from: 'wide',
+    cell: ({ phases }) => <Milliseconds value={phases.first_event} />,
+  },
+  {
     title: 'Took',
     align: 'end',
     from: 'medium',
@@ -237,28 +234,55 @@ const PARTS: readonly Column<Part>[] = [
   { title: 'Charged', align: 'end', cell: ({ charged }) => <Money dollars={charged} /> },
 ]
 
-const LOST: readonly Column<LostAttempt>[] = [
+const ATTEMPTS: readonly Column<Attempt>[] = [
+  { title: 'Turn', cell: ({ kind, turn }) => `${kind}\u00a0${turn}` },
+  { title: 'Endpoint', cell: Endpoint },
   {
-    title: 'Endpoint',
-    cell: ({ provider_name, model }) => (
+    title: 'Status',
+    cell: ({ status, error }) => (
       <span class="two-lines">
-        {provider_name}
-        <span class="soft small">{model}</span>
+        <State is={error === null ? 'good' : 'bad'}>{`${status || 'no answer'}`}</State>
+        {error !== null && <code class="soft">{error}</code>}
       </span>
     ),
   },
-  { title: 'Fault', cell: ({ error }) => <code>{error}</code> },
+  { title: 'Queue', align: 'end', from: 'wide', cell: ({ queue }) => <Milliseconds value={queue} /> },
   {
-    title: 'May be asked',
+    title: 'Connection',
     align: 'end',
-    cell: ({ upstream_cost, upstream_cost_basis }) => (
-      <span>
-        <Money dollars={upstream_cost} />
-        {upstream_cost_basis === 'estimated' && <span class="unit"> estimated</span>}
+    from: 'wide',
+    cell: ({ connect }) => <Milliseconds value={connect} />,
+  },
+  {
+    title: 'After',
+    align: 'end',
+    from: 'medium',
+    cell: ({ latency }) => <Milliseconds value={latency} />,
+  },
+  {
+    title: 'Charged',
+    align: 'end',
+    cell: ({ charged, upstream_cost, upstream_cost_basis }) => (
+      <span class="two-lines">
+        <Money dollars={charged} />
+        {upstream_cost !== charged && (
+          <span class="unit small">
+            asked <Money dollars={upstream_cost} /> {upstream_cost_basis}
+          </span>
+        )}
       </span>
     ),
   },
 ]
+
+function Endpoint({ provider_name, model }: Pick<Attempt, 'provider_name' | 'model'>) {
+  return (
+    <span class="two-lines">
+      {provider_name}
+      <span class="soft small">{model}</span>
+    </span>
+  )
+}
 
 function Milliseconds({ value }: { value: number | null }) {
   return value === null ? <span class="soft">none</span> : <Count value={value} unit="ms" />

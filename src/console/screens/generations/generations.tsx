@@ -1,6 +1,6 @@
 /** Generations: the ledger in pages, the newest first, and the page of one call. */
 import { useMemo } from 'preact/hooks'
-import { apiUrl, queryOf } from '../../api/call.ts'
+import { queryOf } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
 import { Field, Select, textIn } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
@@ -12,7 +12,7 @@ import { session } from '../../shell/session.ts'
 import type { ScreenProps } from '../screen.ts'
 import { GenerationPage } from './generation-page.tsx'
 import { OUTCOMES, OutcomeState } from './outcome.tsx'
-import { GENERATIONS, type Listed } from './wire.ts'
+import { firstCall, GENERATIONS, type Listed } from './wire.ts'
 
 export function Screen({ id }: ScreenProps) {
   return id === null ? <GenerationList /> : <GenerationPage key={id} id={id} />
@@ -178,12 +178,8 @@ function TypedTime({ label, name, value }: TypedProps) {
 function NoGenerations({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
   if (hasMore) return <Empty title="None among the latest">Older ones have not been looked at yet.</Empty>
   if (isFiltered) return <Empty title="No call was like that">Other filters show more.</Empty>
-  const command = `curl ${apiUrl('/v1/chat/completions')} \\
-  -H "Authorization: Bearer $SLUICE_API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"model": "sim/fast", "messages": [{"role": "user", "content": "Hello"}]}'`
   return (
-    <Empty title="No calls yet" command={command}>
+    <Empty title="No calls yet" command={firstCall()}>
       The first one appears here when it has ended:
     </Empty>
   )

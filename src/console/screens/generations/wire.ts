@@ -1,4 +1,5 @@
 /** Generations as the API tells them; only what is shown. */
+import { postCommand } from '../../api/call.ts'
 
 export interface Listed {
   readonly id: string
@@ -56,16 +57,24 @@ export interface Generation {
   readonly candidates: readonly Candidate[]
   readonly unlisted_candidates: number
   readonly phases: Phases
-  readonly lost_attempts: readonly LostAttempt[]
   readonly rows: readonly Part[]
 }
 
 export interface Attempt {
+  /** Of what kind of turn, and which of its kind. */
+  readonly kind: string
+  readonly turn: number
   readonly provider_name: string
   readonly model: string
   readonly status: number
   readonly error: string | null
   readonly latency: number
+  /** Milliseconds of it; null where they are not known. */
+  readonly queue: number | null
+  readonly connect: number | null
+  readonly charged: number
+  readonly upstream_cost: number
+  readonly upstream_cost_basis: 'exact' | 'estimated'
 }
 
 interface Phases {
@@ -84,14 +93,6 @@ export interface Candidate {
   readonly why: readonly string[]
 }
 
-export interface LostAttempt {
-  readonly provider_name: string
-  readonly model: string
-  readonly error: string
-  readonly upstream_cost: number
-  readonly upstream_cost_basis: 'exact' | 'estimated'
-}
-
 export interface Part {
   readonly id: string
   readonly kind: string
@@ -104,7 +105,16 @@ export interface Part {
   readonly tokens_prompt: number
   readonly tokens_completion: number
   readonly generation_time: number
+  readonly phases: Phases
 }
+
+/** A call of a simulated model; `key`: the variable that holds what it is made with. */
+export const firstCall = (key = 'SLUICE_API_KEY'): string =>
+  postCommand(
+    'chat/completions',
+    { model: 'sim/fast', messages: [{ role: 'user', content: 'Say hello.' }] },
+    key,
+  )
 
 export const GENERATIONS = 'api/v1/generations'
 export const generationPath = (id: string): string => `api/v1/generation?id=${encodeURIComponent(id)}`

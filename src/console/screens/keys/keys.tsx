@@ -1,6 +1,6 @@
 /** Keys: the list, and the page of one. */
 
-import { apiUrl, queryOf } from '../../api/call.ts'
+import { postCommand, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Check, Select } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
@@ -104,12 +104,11 @@ function LimitOf({ of: { limit, limit_remaining, limit_reset } }: { of: Key }) {
 
 function NoKeys({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty title="No key is like that">Other filters show more.</Empty>
-  const command = `curl -X POST ${apiUrl('/v1/keys')} \\
-  -H "Authorization: Bearer $SLUICE_MANAGEMENT_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"name": "nightly", "limit": 5, "limit_reset": "monthly"}'`
   return (
-    <Empty title="No keys yet" command={command}>
+    <Empty
+      title="No keys yet"
+      command={postCommand('keys', { name: 'nightly', limit: 5, limit_reset: 'monthly' })}
+    >
       Create one here, or from a program:
     </Empty>
   )

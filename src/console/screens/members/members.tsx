@@ -1,5 +1,5 @@
 /** Members: the list, the page of one, and what a role may do. */
-import { call, queryOf } from '../../api/call.ts'
+import { call, postCommand, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, Select, textIn } from '../../kit/form.tsx'
@@ -92,7 +92,10 @@ function MemberList() {
         pages={pages}
         keyOf={({ id }) => id}
         empty={
-          <Empty title={workspace === '' ? 'No members yet' : 'Nobody has a role in this workspace'}>
+          <Empty
+            title={workspace === '' ? 'No members yet' : 'Nobody has a role in this workspace'}
+            command={postCommand('members', { user_name: 'ada@example.com' })}
+          >
             A directory delivers members, and who is in none is added by hand.
           </Empty>
         }

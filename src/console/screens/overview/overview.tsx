@@ -1,6 +1,6 @@
 /** Overview: what happens now. Rates, latencies and the latest calls; for the operator the machine as well. */
 import type { ComponentChildren } from 'preact'
-import { queryOf, ROOT } from '../../api/call.ts'
+import { queryOf } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Empty, Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
@@ -8,6 +8,7 @@ import { Bytes, Count, Money, rateText, State, Time } from '../../kit/values.tsx
 import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
 import { Chart } from '../chart.tsx'
+import { firstCall } from '../generations/wire.ts'
 import { type Live, latestOf, MOST_CALLS, SECONDS, useLive } from './live.ts'
 import { type Call, GENERATIONS, type LiveWorker, type Machine, type Quantiles, type Sample } from './wire.ts'
 
@@ -181,21 +182,17 @@ function LatestCalls({ ended }: { ended: readonly Call[] }) {
       rows={data && latestOf(data.data, ended)}
       keyOf={({ id }) => id}
       empty={
-        <Empty title="No calls yet" command={FIRST_CALL}>
+        <Empty title="No calls yet" command={firstCall()}>
           {may('operator') && (
             <>
               <a href={to('settings', 'provider')}>Connect a provider</a>, or begin with a simulated model.{' '}
             </>
           )}
-          <a href={to('keys', null, { new: 'key' })}>Create a key</a> and put it into <code>API_KEY</code>, or
-          let a job call <a href={to('workload-identity')}>without one</a>. The call shows up here as soon as
-          it has ended.
+          <a href={to('keys', null, { new: 'key' })}>Create a key</a> and put it into{' '}
+          <code>SLUICE_API_KEY</code>, or let a job call <a href={to('workload-identity')}>without one</a>.
+          The call shows up here as soon as it has ended.
         </Empty>
       }
     />
   )
 }
-
-const FIRST_CALL = `curl ${new URL(`${ROOT}api/v1/chat/completions`, window.location.href).href} \\
-  -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
-  -d '{"model":"sim/fast","messages":[{"role":"user","content":"Hello"}]}'`

@@ -1,5 +1,5 @@
 /** The last call as a command and as programs; the key is a variable, and what files held is named instead of shown. */
-import { apiUrl } from '../../api/call.ts'
+import { apiUrl, postCommand } from '../../api/call.ts'
 import { FORMATS, type Request, type Said } from './formats.ts'
 import { soundCall } from './sound.ts'
 import type { SoundKind } from './wire.ts'
@@ -17,7 +17,7 @@ type Body = Readonly<Record<string, unknown>>
 
 /** Members that the Python libraries know; others are `extra_body`. */
 const KNOWN =
-  /^(model|messages|system|temperature|max_tokens|modalities|thinking|tools|stream|stream_options)$/
+  /^(model|messages|system|temperature|max_tokens|modalities|audio|thinking|tools|stream|stream_options)$/
 
 export function copyOf(as: Copied, request: Request, turns: readonly Said[]): string {
   const shown = turns.map((turn) => ({
@@ -46,10 +46,7 @@ function withoutStream({ stream: _, ...body }: Body): Body {
 }
 
 function curl(path: string, body: Body): string {
-  const text = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
-  return `curl -N ${apiUrl(`/v1/${path}`)} \\
-  -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
-  -d '${text}'`
+  return postCommand(path, body, 'API_KEY', 2)
 }
 
 function soundCurl(kind: SoundKind, request: Request, turns: readonly Said[]): string {

@@ -10,6 +10,7 @@ import { Count, Id, Money, moneyText } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { session } from '../../shell/session.ts'
 import { Chart } from '../chart.tsx'
+import { firstCall } from '../generations/wire.ts'
 import type { Figure } from './bar-chart.tsx'
 import { type Span, slotsOf, sumOf } from './slots.ts'
 import { type Sums, USAGE, type UsageAnswer, type UsageLine } from './wire.ts'
@@ -114,7 +115,11 @@ export function Screen() {
         columns={columnsOf(by, scope)}
         rows={rows}
         keyOf={nameOf}
-        empty={<Empty title="No calls in this time">A longer period may show some.</Empty>}
+        empty={
+          <Empty title="No calls in this time" command={firstCall()}>
+            A longer period may show some, or make one:
+          </Empty>
+        }
       />
     </Page>
   )

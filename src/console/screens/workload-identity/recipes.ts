@@ -1,5 +1,6 @@
 /** Common platforms: how their tokens look, and how a job gets one and exchanges it. */
 import { apiUrl } from '../../api/call.ts'
+import { firstCall } from '../generations/wire.ts'
 import type { Policy } from './wire.ts'
 
 export interface Recipe {
@@ -103,13 +104,11 @@ export function recipeFor(issuerUrl: string | undefined): Recipe | undefined {
 
 /** What a job does that acts by a policy: on a platform, or, without one, with a token that it has already. */
 export function jobOf(recipe: Recipe | undefined, { id, audience }: Policy): string {
-  const api = apiUrl('/v1')
   const shell = `${recipe === undefined ? '# TOKEN holds the token of the job' : recipe.token(audience)}
-ACCESS=$(curl -s ${api}/oauth/token \\
+ACCESS=$(curl -s ${apiUrl('/v1/oauth/token')} \\
   -d grant_type=urn:ietf:params:oauth:grant-type:token-exchange \\
   -d subject_token_type=urn:ietf:params:oauth:token-type:jwt \\
   -d federation_policy_id=${id} --data-urlencode "subject_token=$TOKEN" | jq -r .access_token)
-curl -s ${api}/chat/completions -H "Authorization: Bearer $ACCESS" -H 'Content-Type: application/json' \\
-  -d '{"model": "sim/fast", "messages": [{"role": "user", "content": "Say hello."}]}'`.trim()
+${firstCall('ACCESS')}`.trim()
   return recipe?.job?.(shell, audience) ?? shell
 }

@@ -1,5 +1,5 @@
 /** Workload identity: whom the organization trusts, what tokens may act as, and why one is refused. */
-import { call } from '../../api/call.ts'
+import { call, postCommand } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Confirm } from '../../kit/dialog.tsx'
 import { Icon } from '../../kit/icon.tsx'
@@ -78,7 +78,13 @@ function Overview() {
           pages={issuers}
           keyOf={({ id }) => id}
           empty={
-            <Empty title="No issuers yet">
+            <Empty
+              title="No issuers yet"
+              command={postCommand('federation/issuers', {
+                name: 'GitHub Actions',
+                issuer_url: 'https://token.actions.githubusercontent.com',
+              })}
+            >
               Begin with the platform that your programs run on:{' '}
               <a href={to('workload-identity', null, { view: 'issuers', new: 'issuer' })}>trust its issuer</a>
               .
