@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tap, { test } from 'tap'
 import { tempFolder } from '../support/data/temp-folder.js'
+import { mockUpstream } from '../support/providers/mock-upstream.js'
+import { mockChunk } from '../support/servers/chat-bench.js'
 import { FederationServer } from '../support/servers/federation-server.js'
 import type { Json } from '../support/servers/gateway-server.js'
 import { MANAGEMENT_KEY } from '../support/servers/server-process.js'
@@ -116,13 +118,28 @@ function mapIds<T extends Readonly<Record<string, { id: string }>>>(records: T):
 
 /** Ids of models cannot be hostile; their names can. */
 const MODEL = 'acme/named'
+const CITING = 'acme/citing'
 
-function configuration(folder: string): string {
+/** What a provider may cite: addresses of every kind, with titles that are markup. */
+const CITED = [
+  'javascript:alert(3)',
+  'data:text/html,<script>alert(4)</script>',
+  ' javascript:alert(5)//https://example.test/',
+  `https://example.test/${MARKUP}`,
+].map((url, n) => ({ type: 'url_citation', url_citation: { url, title: `${n} ${HOSTILE}` } }))
+
+function configuration(folder: string, citing: string): string {
   const path = join(folder, 'sluice.json')
   const endpoints = [{ provider: 'inside', upstream_model: 'fast' }]
   const config = {
-    providers: { inside: { kind: 'simulated', name: MARKUP } },
-    models: { [MODEL]: { name: HOSTILE, description: HOSTILE, endpoints } },
+    providers: {
+      inside: { kind: 'simulated', name: MARKUP },
+      citing: { kind: 'openai', base_url: `${citing}/v1` },
+    },
+    models: {
+      [MODEL]: { name: HOSTILE, description: HOSTILE, endpoints },
+      [CITING]: { endpoints: [{ provider: 'citing' }] },
+    },
   }
   writeFileSync(path, JSON.stringify(config))
   return path
@@ -132,7 +149,15 @@ test(
   'hostile texts are texts on every screen, in dialogs, menus, the palette and toasts',
   SKIP,
   async (t) => {
-    const bench = await FederationServer.start(t, { SLUICE_CONFIG: configuration(tempFolder(t)) })
+    const upstream = await mockUpstream(t, (peer) =>
+      peer.stream([
+        mockChunk({ content: HOSTILE }),
+        mockChunk({ annotations: CITED }),
+        mockChunk({}, 'stop'),
+      ]),
+    )
+    const config = configuration(tempFolder(t), upstream.origin)
+    const bench = await FederationServer.start(t, { SLUICE_CONFIG: config })
     const ids = await furnish(bench)
     const console = await browser.page(t, bench.server.baseUrl, { width: 360 })
     const { page } = console
@@ -265,6 +290,23 @@ async function interact(
   await page.locator('.events pre').waitFor()
   await harmless('an answer, its events and the call as code')
   await console.picture('hostile-answer')
+  await console.open(`playground?model=${CITING}`)
+  for (const [n, format] of ['chat', 'messages'].entries()) {
+    await page.getByLabel('Format').selectOption(format)
+    await page.getByLabel('Your message').fill('x')
+    await press('Send')
+    const answer = page.locator('.turn.assistant').nth(n)
+    await answer.getByRole('link', { name: 'Its row' }).waitFor()
+    const sources = answer.getByRole('list', { name: 'Sources' })
+    const links = await sources.getByRole('link').all()
+    const addresses = await Promise.all(links.map((link) => link.getAttribute('href')))
+    if (!addresses.every((address) => address === CITED.at(-1)!.url_citation.url))
+      throw new Error(`${format}: links to ${addresses.join(' and ')}`)
+    // Every one is told, and as text what is no address of the web.
+    for (const { url_citation } of CITED) await sources.getByText(url_citation.url).waitFor()
+    await harmless(`sources of an answer, ${format}`)
+  }
+  await console.picture('hostile-sources')
 }
 
 test('names with a lone surrogate and ids of models with markup are refused, so no screen meets one', async (t) => {

@@ -1,5 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import tap, { test } from 'tap'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { mockUpstream } from '../support/providers/mock-upstream.js'
+import { mockChunk } from '../support/servers/chat-bench.js'
+import type { Json } from '../support/servers/gateway-server.js'
 import { API_KEY, KEYS, serve } from '../support/servers/server-process.js'
+import { eventually } from '../support/timing/eventually.js'
 import { ConsoleBrowser, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
@@ -88,5 +95,93 @@ test(
     t.notOk((await page.content()).includes(API_KEY), 'the key is nowhere on the page')
     await console.judge(t, 'a file')
     await console.picture('playground-file')
+  },
+)
+
+test(
+  'in either format files that a tool has made can be had, by a session that may read them',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open('playground?model=sim/agent')
+    await console.signIn()
+    await page.getByLabel('Paid by').selectOption('key')
+    await page.getByLabel('Key', { exact: true }).fill(API_KEY)
+    await page.getByText('Tools and plugins').last().click()
+    await page.getByLabel('files', { exact: true }).check()
+    for (const [n, format] of ['chat', 'messages'].entries()) {
+      await page.getByLabel('Format').selectOption(format)
+      const write = { command: 'write', filename: `oats-${n}.txt`, content: 'Oats.' }
+      await page.getByLabel('Your message').fill(`call service:files ${JSON.stringify(write)}\nanswer done`)
+      await page.keyboard.press('Enter')
+      const made = page.locator('.turn.assistant').nth(n).getByRole('link', { name: write.filename })
+      const [download] = await Promise.all([page.waitForEvent('download'), made.click()])
+      t.equal(download.suggestedFilename(), write.filename)
+      const stream = await download.createReadStream()
+      t.equal(Buffer.concat(await stream.toArray()).toString(), 'Oats.', format)
+    }
+    await console.forgiveMoves()
+    await console.judge(t, 'files of tools')
+  },
+)
+
+const CITED = { url: 'https://example.test/manners', title: 'Manners' }
+
+test(
+  'a model is asked to speak; what it says is read and heard, and what it cites stands below',
+  SKIP,
+  async (t) => {
+    const upstream = await mockUpstream(t, (peer) => {
+      const audio = { id: 'audio_1', data: Buffer.alloc(24_000).toString('base64') }
+      peer.stream([
+        mockChunk({ audio: { id: audio.id, transcript: 'Good ' } }),
+        mockChunk({ audio: { ...audio, transcript: 'evening' } }),
+        mockChunk({ annotations: [{ type: 'url_citation', url_citation: CITED }] }),
+        mockChunk({}, 'stop'),
+      ])
+    })
+    const config = join(tempFolder(t), 'sluice.json')
+    const model = { input_modalities: ['text', 'audio'], output_modalities: ['text', 'audio'] }
+    writeFileSync(
+      config,
+      JSON.stringify({
+        providers: { open: { kind: 'openai', base_url: `${upstream.origin}/v1` } },
+        models: { 'acme/voice': { ...model, endpoints: [{ provider: 'open' }], supported_voices: ['ash'] } },
+      }),
+    )
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1', SLUICE_CONFIG: config })
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open('playground?model=acme/voice')
+    await console.signIn()
+    await page.getByLabel('Voice').waitFor()
+    await page
+      .getByLabel('Files', { exact: true })
+      .setInputFiles({ name: 'question.wav', mimeType: 'audio/wav', buffer: Buffer.from('RIFF') })
+    await page.getByLabel('Your message').fill('Answer this.')
+    await page.keyboard.press('Enter')
+    const answer = page.locator('.turn.assistant')
+    await answer.getByRole('link', { name: 'audio.wav' }).waitFor()
+    t.equal(await answer.locator('.said').innerText(), 'Good evening')
+    const seconds = (): Promise<number> =>
+      answer.locator('audio').evaluate((player) => (player as unknown as { duration: number }).duration)
+    t.ok(await eventually(async () => (await seconds()) > 0))
+    t.equal(await seconds(), 0.5, '24,000 bytes of 16-bit samples, 24,000 of them a second')
+    const source = answer.getByRole('list', { name: 'Sources' }).getByRole('link', { name: CITED.title })
+    const names = ['href', 'target', 'rel']
+    const attributes = await Promise.all(names.map((name) => source.getAttribute(name)))
+    t.same(attributes, [CITED.url, '_blank', 'noreferrer'])
+    await console.forgiveMoves()
+    await console.judge(t, 'a spoken answer with a source')
+    await console.picture('playground-spoken')
+    const sent = JSON.parse(upstream.requests.at(-1)!.body) as Json
+    t.match(sent, { modalities: ['text', 'audio'], audio: { voice: 'ash', format: 'pcm16' } })
+    t.match(sent.messages.at(-1).content[1], {
+      type: 'input_audio',
+      input_audio: { data: Buffer.from('RIFF').toString('base64'), format: 'wav' },
+    })
+    t.same(console.problems, [])
   },
 )

@@ -5,6 +5,7 @@
 import type { Principal } from '../../base/principal.js'
 import type { ChatDelta, ChatEvent, ChatRequest, Completion, RoutedRequest } from '../formats/canonical.js'
 import { asObject, type JsonObject, nonEmptyText } from '../formats/json-values.js'
+import { wavHead } from '../formats/wav-head.js'
 import type { HeldMedia, MediaRoom } from '../providers/http/media-room.js'
 import {
   CallAdapter,
@@ -23,6 +24,10 @@ import { fileAnnotation } from './file-annotation.js'
 const MOST_PICTURES = 16
 /** Characters of base64: eleven minutes of speech that is not compressed. */
 const MOST_SOUND = 48 * 1024 * 1024
+
+/** The one format of sound that comes in pieces from everybody: 16 bits, mono. */
+const SAMPLES = 'pcm16'
+const SAMPLES_PER_SECOND = 24_000
 
 interface KeepingPorts {
   readonly filesOf: (caller: Principal) => ToolFiles
@@ -123,8 +128,12 @@ class AnswerMedia {
     }
     if (this.#sound.length === 0) return
     const format = this.#call.request.audio?.format ?? ''
-    const bytes = Buffer.concat(this.#sound.map((piece) => Buffer.from(piece, 'base64')))
-    yield { filename: `audio.${/^\w{1,16}$/.test(format) ? format : 'bin'}`, bytes, member: 'audio.file' }
+    const sound = Buffer.concat(this.#sound.map((piece) => Buffer.from(piece, 'base64')))
+    // Samples alone no program plays.
+    const isBare = format === SAMPLES
+    const bytes = isBare ? Buffer.concat([wavHead(sound.length, SAMPLES_PER_SECOND), sound]) : sound
+    const ending = isBare ? 'wav' : /^\w{1,16}$/.test(format) ? format : 'bin'
+    yield { filename: `audio.${ending}`, bytes, member: 'audio.file' }
   }
 
   /** Gives back what it counts for. */

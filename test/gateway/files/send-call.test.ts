@@ -235,6 +235,28 @@ test('a spoken answer is kept as one file, as far as there is room for it', asyn
   }
 })
 
+test('samples that come in pieces are kept as a file that can be played', async (t) => {
+  const made = new Map<string, Buffer>()
+  const create = async (filename: string, bytes: Uint8Array): Promise<CreatedFile> => {
+    made.set(filename, Buffer.from(bytes))
+    return { id: 'file_1', filename, mimeType: 'audio/wav', sizeBytes: bytes.length }
+  }
+  const audio = { voice: 'x', format: 'pcm16' }
+  const request: ChatRequest = { ...WORDS, modalities: ['text', 'audio'], audio }
+  const { provider, ear } = send(request, { mode: 'stream', files: { create }, room: new MediaRoom() })
+  const { stream } = provider.last
+  for (const data of ['AQI=', 'AwQ='])
+    stream!.onEvent({ type: 'delta', choice: 0, delta: { audio: { data } } })
+  stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
+  stream!.onEnd()
+  await eventually(() => ear.answer)
+  const file = made.get('audio.wav')!
+  t.equal(file.toString('latin1', 0, 4) + file.toString('latin1', 8, 12), 'RIFFWAVE')
+  t.equal(file.readUInt32LE(24), 24_000)
+  t.equal(file.readUInt32LE(40), 4, 'bytes of samples')
+  t.same(file.subarray(44), Buffer.from([1, 2, 3, 4]))
+})
+
 test('the room for pictures is given back however the answer ends', (t) => {
   const room = new MediaRoom(4 * PICTURE.image_url.url.length)
   const whole = PICTURE.image_url.url.length

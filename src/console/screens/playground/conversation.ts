@@ -18,6 +18,10 @@ export interface Told {
   readonly thinking: string
   readonly tools: readonly ToolRun[]
   readonly pictures: readonly string[]
+  /** Titles of what it cites, by address. */
+  readonly sources: ReadonlyMap<string, string>
+  /** Ids of files. */
+  readonly made: ReadonlySet<string>
   /** Address of what was spoken, within this page. */
   readonly spoken: string | null
   /** Dollars that it comes to about, by the length of what has come so far. */
@@ -36,6 +40,7 @@ export interface Told {
 const BEGUN: Told = {
   ...{ id: null, state: 'waiting', thinking: '', firstMs: null, totalMs: null, finish: null },
   ...{ usage: null, problem: null, tools: [], pictures: [], raw: [], events: 0, spoken: null, about: 0 },
+  ...{ sources: new Map(), made: new Set() },
 }
 
 const MOST_RAW_EVENTS = 500
@@ -112,7 +117,7 @@ export class Conversation {
 
   #take(piece: Piece | null, data: string, began: number): void {
     const told = this.#answer.told!
-    const { text, thinking, pictures, tool, finish, usage, problem } = piece ?? {}
+    const { text, thinking, pictures, sources, made, tool, finish, usage, problem } = piece ?? {}
     if (text) this.#answer = { ...this.#answer, text: this.#answer.text + text }
     const isFirst = told.firstMs === null && Boolean(text || thinking || pictures)
     const raw = data.length > MOST_RAW_CHARS ? `${data.slice(0, MOST_RAW_CHARS)}…` : data
@@ -127,6 +132,8 @@ export class Conversation {
       ...(isFirst && { firstMs: performance.now() - began }),
       ...(thinking && { thinking: told.thinking + thinking }),
       ...(pictures && { pictures: [...told.pictures, ...pictures.filter((each) => PICTURE.test(each))] }),
+      ...(sources && { sources: new Map([...told.sources, ...sources]) }),
+      ...(made && { made: new Set([...told.made, ...made]) }),
       ...(tool && { tools: withTool(told.tools, tool) }),
       ...(finish && { finish }),
       ...(usage && { usage }),

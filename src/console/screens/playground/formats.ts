@@ -13,8 +13,8 @@ export interface Request {
   readonly thinking: string
   readonly tools: readonly string[]
   readonly plugins: readonly string[]
-  /** Pictures are asked for where the model gives them. */
-  readonly givesPictures: boolean
+  /** What the model answers with; pictures and sound are asked for. */
+  readonly gives: readonly string[]
   /** Null for a model of text. */
   readonly sound: SoundKind | null
   readonly voice: string
@@ -45,6 +45,8 @@ export interface ToolRun {
   readonly state: 'started' | 'completed' | 'failed'
 }
 
+export type Source = readonly [address: string, title: string]
+
 /** What an event of an answer tells. */
 export interface Piece {
   readonly text?: string | undefined
@@ -52,6 +54,10 @@ export interface Piece {
   readonly pictures?: readonly string[] | undefined
   /** Without a name it is one that was told of. */
   readonly tool?: (Omit<ToolRun, 'name'> & { readonly name?: string }) | undefined
+  /** What it cites: addresses, or names, each with its title. */
+  readonly sources?: readonly Source[] | undefined
+  /** Ids of files that it has made. */
+  readonly made?: readonly string[] | undefined
   readonly finish?: string | null | undefined
   readonly usage?: Usage | null | undefined
   readonly problem?: string | undefined
@@ -70,7 +76,7 @@ const MOST_TOKENS = 4096
 
 const chat: Format = {
   path: 'chat/completions',
-  body: ({ system, maxTokens, thinking, givesPictures, ...request }, turns) => ({
+  body: ({ system, maxTokens, thinking, gives, voice, ...request }, turns) => ({
     ...sharedOf(request),
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
@@ -78,7 +84,9 @@ const chat: Format = {
     ],
     ...(maxTokens !== null && { max_tokens: maxTokens }),
     ...(thinking !== '' && { reasoning: { effort: thinking } }),
-    ...(givesPictures && { modalities: ['text', 'image'] }),
+    ...(gives.length > 1 && { modalities: gives }),
+    // What is streamed has no head; the file that is kept of it has one, and is played.
+    ...(gives.includes('audio') && { audio: { voice: voice || 'alloy', format: 'pcm16' } }),
     stream: true,
     stream_options: { include_usage: true },
   }),
@@ -87,9 +95,13 @@ const chat: Format = {
     const { choices, usage, error, service_tool: tool } = JSON.parse(data) as Chunk
     const { delta, finish_reason: finish } = choices?.[0] ?? {}
     return {
-      text: delta?.content ?? '',
+      text: delta?.content || delta?.audio?.transcript,
       thinking: delta?.reasoning ?? '',
       pictures: delta?.images?.map(({ image_url }) => image_url.url),
+      sources: delta?.annotations?.flatMap(({ url_citation: of }) =>
+        of ? [[of.url, of.title ?? of.url]] : [],
+      ),
+      made: delta?.annotations?.flatMap(({ file }) => file?.file_id ?? []),
       ...(tool && { tool: { id: tool.tool_call_id, name: tool.name, state: tool.state } }),
       finish,
       usage,
@@ -116,6 +128,8 @@ const messages: Format = {
       text: delta?.text,
       thinking: delta?.thinking,
       tool: block && toolIn(block),
+      sources: delta?.citation && [sourceIn(delta.citation)],
+      made: block?.file_id ? [block.file_id] : [],
       finish: delta?.stop_reason,
       ...(usage && {
         usage: {
@@ -172,6 +186,16 @@ function chatPart({ name, type, base64 }: Attachment): object {
 function messagesPart({ type, base64 }: Attachment): object {
   const source = { type: 'base64', media_type: type, data: base64 }
   return { type: type.startsWith('image/') ? 'image' : 'document', source }
+}
+
+function sourceIn({
+  url,
+  source,
+  document_title,
+  title,
+}: NonNullable<NonNullable<MessageEvent['delta']>['citation']>): Source {
+  const address = url ?? source ?? document_title ?? 'A document'
+  return [address, title ?? address]
 }
 
 function toolIn({ type, id, name, tool_use_id: of, content }: NonNullable<MessageEvent['content_block']>) {

@@ -12,6 +12,8 @@ import type { FormatName, Request } from './formats.ts'
 import { soundOf } from './sound.ts'
 import { type Model, type Terms, TOOLS } from './wire.ts'
 
+/** What an answer of a chat may be made of. */
+const ANSWERS = /text|image|audio/
 const TOOL = 'tool:'
 const PLUGIN = 'plugin:'
 
@@ -27,7 +29,7 @@ export function requestIn(fields: FormData, model: Model | undefined): Request {
     thinking: textIn(fields, 'thinking'),
     tools: chosen(TOOL),
     plugins: chosen(PLUGIN),
-    givesPictures: model?.architecture.output_modalities.includes('image') ?? false,
+    gives: model?.architecture.output_modalities.filter((each) => ANSWERS.test(each)) ?? [],
     sound: soundOf(model),
     voice: textIn(fields, 'voice'),
     prices: {
@@ -57,12 +59,8 @@ export function Parameters({ models, model }: ParametersProps) {
         onChange={(event) => setQuery({ model: event.currentTarget.value })}
       />
       <Health key={model?.id} of={model} />
-      {soundOf(model) === 'speech' && (
-        <Select
-          label="Voice"
-          name="voice"
-          options={(model?.supported_voices ?? []).map((voice) => [voice, voice])}
-        />
+      {model?.supported_voices && (
+        <Select label="Voice" name="voice" options={model.supported_voices.map((voice) => [voice, voice])} />
       )}
       <div class="pair">
         <Select

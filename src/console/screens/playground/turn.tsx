@@ -5,6 +5,7 @@ import { Count, Money, State } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import type { Told, Turn } from './conversation.ts'
 import type { ToolRun } from './formats.ts'
+import { Made } from './made.tsx'
 import { Phases } from './phases.tsx'
 
 interface TurnViewProps {
@@ -40,6 +41,11 @@ export function TurnView({ of: { role, text, files, told }, place }: TurnViewPro
         // biome-ignore lint/a11y/useMediaCaption: what is spoken stands above it as it was written
         <audio controls src={told.spoken} />
       )}
+      {told !== undefined && told.sources.size > 0 && <Sources of={told.sources} />}
+      {/* Their row is there when the answer is over. */}
+      {told?.id &&
+        told.totalMs !== null &&
+        [...told.made].map((id) => <Made key={id} id={id} by={told.id!} />)}
       {told?.state === 'waiting' && <span class="skeleton" />}
       {told?.problem && (
         <p class="form-problem" role="alert">
@@ -62,6 +68,26 @@ function Tools({ of }: { of: readonly ToolRun[] }) {
         </li>
       ))}
     </ul>
+  )
+}
+
+/** Titles and addresses are the words of strangers: nothing becomes a link but an address of the web. */
+function Sources({ of }: { of: Told['sources'] }) {
+  return (
+    <ol class="sources small" aria-label="Sources">
+      {[...of].map(([address, title]) => (
+        <li key={address}>
+          {/^https?:\/\//i.test(address) ? (
+            <a href={address} target="_blank" rel="noreferrer">
+              {title}
+            </a>
+          ) : (
+            title
+          )}
+          {title !== address && <span class="soft"> {address}</span>}
+        </li>
+      ))}
+    </ol>
   )
 }
 

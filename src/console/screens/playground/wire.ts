@@ -20,7 +20,12 @@ export interface Chunk {
     readonly delta?: {
       readonly content?: string | null
       readonly reasoning?: string | null
+      readonly audio?: { readonly transcript?: string }
       readonly images?: readonly { readonly image_url: { readonly url: string } }[]
+      readonly annotations?: readonly {
+        readonly url_citation?: { readonly url: string; readonly title?: string }
+        readonly file?: { readonly file_id?: string }
+      }[]
     }
     readonly finish_reason?: string | null
   }[]
@@ -42,11 +47,19 @@ export interface MessageEvent {
     readonly name?: string
     readonly tool_use_id?: string
     readonly content?: { readonly type?: string }
+    readonly file_id?: string
   }
   readonly delta?: {
     readonly text?: string
     readonly thinking?: string
     readonly stop_reason?: string | null
+    /** Of a page, of a result that the caller sent, or of a document, which has no address. */
+    readonly citation?: {
+      readonly url?: string
+      readonly source?: string
+      readonly title?: string | null
+      readonly document_title?: string | null
+    }
   }
   readonly usage?: {
     readonly input_tokens?: number
