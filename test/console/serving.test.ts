@@ -33,6 +33,7 @@ test('every path below /console is the page, with a way to its files that a pref
       t.ok(policy.split('; ').includes(part), part)
     }
     t.notMatch(policy, /unsafe|\*/)
+    t.equal(answer.headers.get('Permissions-Policy'), 'camera=(), geolocation=(), microphone=()')
     const markup = await answer.text()
     const named = [...markup.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, name]) => name!)
     t.ok(named.length >= 2)
@@ -44,6 +45,18 @@ test('every path below /console is the page, with a way to its files that a pref
     }
     t.notMatch(markup, /<style|style=|<script(?![^>]*src=)/, 'nothing inline')
   }
+})
+
+test('the page is kept from devices, and no script of it asks for one', (t) => {
+  const scripts = readdirSync(BUILT).filter((name) => name.endsWith('.js'))
+  t.ok(scripts.length >= 2)
+  for (const name of scripts)
+    t.notMatch(
+      readFileSync(BUILT + name, 'utf8'),
+      /getUserMedia|mediaDevices|geolocation|SpeechRecognition/,
+      name,
+    )
+  t.end()
 })
 
 test('a file is kept for good, is the same compressed, and what is no file of the console is not there', async (t) => {

@@ -65,7 +65,8 @@ function pageEndpoint(
 /** Words of models and of strangers stay words. */
 const PAGE_HEADERS: HeaderList = [
   ...strictPolicy(["img-src 'self' data: blob:", "media-src 'self' data: blob:", "connect-src 'self'"]),
-  ['Permissions-Policy', 'camera=(), geolocation=(), microphone=(self)'],
+  // Nothing of it asks for one: recordings are files that somebody chooses.
+  ['Permissions-Policy', 'camera=(), geolocation=(), microphone=()'],
   ...ASK_AGAIN,
 ]
 
