@@ -4,11 +4,12 @@ import { Fault, invalidInput } from '../base/fault.js'
 import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
-import type { DirectoryStore } from '../store/directory-store.js'
+import type { DirectoryGroup, DirectoryPage, DirectoryStore, Member } from '../store/directory-store.js'
 import type {
   ScimActor,
   ScimDirectRole,
   ScimGroup,
+  ScimGroupHead,
   ScimMapping,
   ScimRole,
   ScimStore,
@@ -40,6 +41,24 @@ interface GroupInput {
   readonly display_name: string
   readonly external_id?: string | null | undefined
   readonly members: readonly string[]
+}
+
+/** Which groups a list is asked for: all of the organization, unless told otherwise. */
+interface GroupFilter {
+  /** A part of their names, in whatever case. */
+  readonly name_contains: string | null
+  /** Those that name this user. */
+  readonly user_id: string | null
+}
+
+/** Whom a group names; null where it is nobody to whom the group could give a role. */
+export interface GroupMember {
+  readonly userId: string
+  readonly userName: string | null
+  readonly displayName: string | null
+  readonly active: boolean | null
+  /** Null of a group that is delivered whole. */
+  readonly addedAt: number | null
 }
 
 /** What the audit is told of the request that asks for a change. */
@@ -162,6 +181,62 @@ export class MappingService {
 
   findGroup({ organizationId }: Principal, id: string): ScimGroup | null {
     return this.ports.scim.group(organizationId, id.toLowerCase())
+  }
+
+  /** Oldest first. */
+  listGroups({ organizationId }: Principal, asked: GroupFilter): readonly ScimGroupHead[] {
+    const { scim } = this.ports
+    const groups =
+      asked.user_id === null
+        ? scim.groupsOf(organizationId)
+        : scim.groupsOfUser(organizationId, asked.user_id)
+    const part = asked.name_contains?.toLowerCase() ?? ''
+    return part === '' ? groups : groups.filter((group) => group.displayName.toLowerCase().includes(part))
+  }
+
+  /** Null of a group that was not delivered. */
+  groupName({ organizationId }: Principal, id: string): string | null {
+    const group = this.#groupOfConnection(organizationId, id) ?? this.ports.scim.group(organizationId, id)
+    return group?.displayName ?? null
+  }
+
+  /** Whom a group names; null when there is no such group. A page of a connection's group costs the page. */
+  membersOf(
+    { organizationId }: Principal,
+    id: string,
+    { offset, limit }: { readonly offset: number; readonly limit: number },
+  ): DirectoryPage<GroupMember> | null {
+    const { directory, scim } = this.ports
+    const groupId = id.toLowerCase()
+    const group = this.#groupOfConnection(organizationId, groupId)
+    if (group !== null) {
+      const { entries, total } = directory.groups.membershipsOf(groupId, offset, limit)
+      const { connectionId } = group
+      const isOf = (member: Member): boolean => member.connectionId === connectionId
+      return { entries: entries.map((each) => this.#memberOf(each.memberId, each.addedAt, isOf)), total }
+    }
+    const members = scim.group(organizationId, groupId)?.members
+    if (members === undefined) return null
+    const isOf = (member: Member): boolean => member.organizationId === organizationId
+    const page = members.slice(offset, offset + limit)
+    return { entries: page.map((userId) => this.#memberOf(userId, null, isOf)), total: members.length }
+  }
+
+  /** An organization may call a group of its own like one that a connection of another has. */
+  #groupOfConnection(organizationId: string, id: string): DirectoryGroup | null {
+    const group = this.ports.directory.groups.group(id)
+    return group?.organizationId === organizationId ? group : null
+  }
+
+  #memberOf(userId: string, addedAt: number | null, isOf: (member: Member) => boolean): GroupMember {
+    const member = this.ports.directory.members.member(userId)
+    if (member === null || member.deletedAt !== null || !isOf(member))
+      return { userId, userName: null, displayName: null, active: null, addedAt }
+    const { displayName } = member.document
+    return {
+      ...{ userId, userName: member.userName, active: member.active, addedAt },
+      displayName: typeof displayName === 'string' ? displayName : null,
+    }
   }
 
   /** Fails with `conflict` for a group of a connection: its directory alone changes it. */

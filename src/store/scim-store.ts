@@ -20,6 +20,13 @@ export interface ScimGroup {
   readonly updatedAt: number
 }
 
+/** A group without its members. */
+export interface ScimGroupHead extends Omit<ScimGroup, 'members'> {
+  /** The connection that delivers it; null of one that is delivered whole. */
+  readonly connectionId: string | null
+  readonly memberCount: number
+}
+
 /** Gives the members of a group a role in a workspace. */
 export interface ScimMapping {
   /** UUID v7. */
@@ -124,7 +131,9 @@ export interface ScimMappings {
 export interface ScimGroups {
   group(organizationId: string, id: string): ScimGroup | null
   /** Oldest first. */
-  groupsOf(organizationId: string): readonly Omit<ScimGroup, 'members'>[]
+  groupsOf(organizationId: string): readonly ScimGroupHead[]
+  /** Those that name this user, oldest first; a connection's only where it delivers the user as well. Costs the groups that are delivered whole. */
+  groupsOfUser(organizationId: string, userId: string): readonly ScimGroupHead[]
   /**
    * The group as it is now; its time of creation stays. Organizations do not see each other’s groups, even under
    * equal ids. Null when it is a connection’s.

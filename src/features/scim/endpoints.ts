@@ -1,23 +1,27 @@
+import type { z } from 'zod'
 import { throwFault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { DeletedAnswer, dataAnswer, pageAnswer } from '../../http/answers.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
-import { flagParam, idParam, isUuid, optionalUuidParam } from '../../http/params.js'
+import { flagParam, idParam, isUuid, optionalTextParam, optionalUuidParam } from '../../http/params.js'
 import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
-import type { ScimStore } from '../../store/scim-store.js'
+import type { ScimMapping, ScimStore } from '../../store/scim-store.js'
 import {
   AuditEntry,
   DirectRole,
   encodeAuditEntry,
   encodeDirectRole,
   encodeGroup,
+  encodeGroupMember,
   encodeGroupWithMembers,
   encodeMapping,
   encodeTrial,
   Group,
   GroupIn,
+  GroupMember,
   GroupWithMembers,
   Mapping,
   MappingChange,
@@ -45,11 +49,17 @@ export function scimEndpoints(ports: ScimPorts): Endpoint[] {
   const mappings = new MappingService(ports)
   return [
     ...mappingEndpoints(ports.scim, mappings),
-    ...groupEndpoints(ports.scim, mappings),
+    ...groupEndpoints(mappings),
     ...directRoleEndpoints(mappings),
     auditEndpoint(ports.scim),
   ]
 }
+
+/** A mapping with the name of its group. */
+const encoderFor =
+  (mappings: MappingService, caller: Principal) =>
+  (mapping: ScimMapping): z.infer<typeof Mapping> =>
+    encodeMapping({ ...mapping, groupName: mappings.groupName(caller, mapping.scimGroupId) })
 
 const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoint[] => [
   operation('list_scim_group_mappings', `GET ${MAPPINGS}`, {
@@ -57,7 +67,10 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of mappings', schema: pageAnswer(Mapping) } },
     handle: ({ caller, query }) =>
-      jsonReply(200, pageOfList(scimStore.mappingsOf(caller.organizationId), query, encodeMapping)),
+      jsonReply(
+        200,
+        pageOfList(scimStore.mappingsOf(caller.organizationId), query, encoderFor(mappings, caller)),
+      ),
   }),
   operation('create_scim_group_mapping', `POST ${MAPPINGS}`, {
     summary: 'Give a group a role in a workspace',
@@ -73,7 +86,7 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     replies: { 201: { description: 'The mapping, on disk', schema: dataAnswer(Mapping) } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      resourceReply(await mappings.createMapping(caller, body, call), encodeMapping, 201),
+      resourceReply(await mappings.createMapping(caller, body, call), encoderFor(mappings, caller), 201),
   }),
   operation('try_scim_group_mapping', `POST ${MAPPINGS}/dry-run`, {
     summary: 'See who would gain and who would lose a role by a change of a mapping; nothing is changed',
@@ -96,7 +109,8 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     params: MappingId,
     replies: { 200: { description: 'The mapping', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) => resourceReply(mappings.findMapping(caller, params.id), encodeMapping),
+    handle: ({ caller, params }) =>
+      resourceReply(mappings.findMapping(caller, params.id), encoderFor(mappings, caller)),
   }),
   operation('update_scim_group_mapping', `PATCH ${MAPPINGS}/{id}`, {
     summary: 'Change the role of a group, from the next call of its members on',
@@ -107,7 +121,10 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
     replies: { 200: { description: 'The mapping as it is now, on disk', schema: dataAnswer(Mapping) } },
     faults: ['item-not-found', 'unavailable', 'internal'],
     handle: async ({ caller, params, body }, call) =>
-      resourceReply(await mappings.changeRole(caller, params.id, body.role, call), encodeMapping),
+      resourceReply(
+        await mappings.changeRole(caller, params.id, body.role, call),
+        encoderFor(mappings, caller),
+      ),
   }),
   operation('delete_scim_group_mapping', `DELETE ${MAPPINGS}/{id}`, {
     summary: 'Take the role of a group away, or leave it with its present members',
@@ -121,13 +138,17 @@ const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpo
   }),
 ]
 
-const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoint[] => [
+const groupEndpoints = (mappings: MappingService): Endpoint[] => [
   operation('list_scim_groups', `GET ${GROUPS}`, {
     summary: 'List the groups that the directory has delivered, oldest first',
-    query: PAGING_QUERY,
+    query: {
+      ...PAGING_QUERY,
+      name_contains: optionalTextParam('Only groups with this in their name, in whatever case.'),
+      user_id: optionalTextParam('Only groups that this user is in.'),
+    },
     replies: { 200: { description: 'A page of groups', schema: pageAnswer(Group) } },
     handle: ({ caller, query }) =>
-      jsonReply(200, pageOfList(scimStore.groupsOf(caller.organizationId), query, encodeGroup)),
+      jsonReply(200, pageOfList(mappings.listGroups(caller, query), query, encodeGroup)),
   }),
   operation('read_scim_group', `GET ${GROUPS}/{id}`, {
     summary: 'Read one group with its members',
@@ -136,6 +157,17 @@ const groupEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoin
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
       resourceReply(mappings.findGroup(caller, params.id), encodeGroupWithMembers),
+  }),
+  operation('list_scim_group_members', `GET ${GROUPS}/{id}/members`, {
+    summary: 'List whom a group names, and who they are',
+    params: GroupId,
+    query: PAGING_QUERY,
+    replies: { 200: { description: 'A page of members', schema: pageAnswer(GroupMember) } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params, query }) => {
+      const { entries, total } = mappings.membersOf(caller, params.id, query) ?? throwFault('item-not-found')
+      return jsonReply(200, { data: entries.map(encodeGroupMember), total_count: total })
+    },
   }),
   operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
     summary:

@@ -70,6 +70,10 @@ export const Mapping = nameSchema(
     id: z.string(),
     organization_id: z.string(),
     scim_group_id: z.string(),
+    group_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null while the directory has not delivered the group.' }),
     workspace_id: z.string(),
     role: z.enum(SCIM_ROLES),
     created_at: z.string(),
@@ -85,10 +89,33 @@ const group = {
   created_at: z.string(),
   updated_at: z.string(),
 }
-export const Group = nameSchema('ScimGroup', z.object(group))
+export const Group = nameSchema(
+  'ScimGroup',
+  z.object({
+    ...group,
+    connection_id: z.string().nullable().meta({
+      description: 'The SCIM connection that delivers the group; null of one that is delivered whole.',
+    }),
+    member_count: z.int(),
+  }),
+)
 export const GroupWithMembers = nameSchema(
   'ScimGroupMembers',
   z.object({ ...group, members: z.array(z.string()) }),
+)
+
+export const GroupMember = nameSchema(
+  'ScimGroupMember',
+  z.object({
+    user_id: z.string(),
+    user_name: z.string().nullable().meta({
+      description:
+        'Null of an id that no person has who is delivered as the group is; the group gives it no role.',
+    }),
+    display_name: z.string().nullable(),
+    active: z.boolean().nullable(),
+    added_at: z.string().nullable().meta({ description: 'Null of a group that is delivered whole.' }),
+  }),
 )
 
 export const DirectRole = nameSchema(
@@ -125,6 +152,7 @@ export const AuditEntry = nameSchema(
 
 export const encodeMapping = recordEncoder(Mapping)
 export const encodeGroup = recordEncoder(Group)
+export const encodeGroupMember = recordEncoder(GroupMember)
 export const encodeGroupWithMembers = recordEncoder(GroupWithMembers)
 const encodeFullRole = recordEncoder(DirectRole)
 const encodeEntry = recordEncoder(AuditEntry)

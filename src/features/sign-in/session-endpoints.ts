@@ -18,10 +18,11 @@ import type { Sessions } from '../../identity/sessions.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { DirectoryMembers } from '../../store/directory-store.js'
 import type { FederationAuditRow } from '../../store/federation-store.js'
+import type { Session as SessionRecord } from '../../store/session-store.js'
 
 export interface SessionPorts {
   readonly sessions: Sessions
-  readonly accounts: Pick<AccountStore, 'organization' | 'workspacesOf'>
+  readonly accounts: Pick<AccountStore, 'organization' | 'workspacesOf' | 'key'>
   readonly people: People
   readonly members: Pick<DirectoryMembers, 'member'>
   readonly clock: Clock
@@ -37,6 +38,7 @@ const Session = nameSchema(
     organization_id: z.string(),
     key_hash: z.string().nullable().meta({ description: 'The key it acts as; null for that of a member.' }),
     member_id: z.string().nullable(),
+    name: z.string().nullable().meta({ description: 'Of the key, or the user name of the member.' }),
     provider_id: z.string().nullable().meta({ description: 'Where the member signed in.' }),
     address: z.string(),
     created_at: z.string(),
@@ -44,8 +46,16 @@ const Session = nameSchema(
   }),
 )
 const encodeRecord = recordEncoder(Session)
-type SessionRecord = Parameters<typeof encodeRecord>[0] & { readonly hash: string }
-const encodeSession = (session: Omit<SessionRecord, 'id'>) => encodeRecord({ ...session, id: session.hash })
+
+/** One whose key or member has gone has no name. */
+const encoderFor =
+  ({ accounts, members }: SessionPorts) =>
+  (session: SessionRecord): z.infer<typeof Session> => {
+    const { hash, keyHash, memberId } = session
+    const name =
+      keyHash === null ? (members.member(memberId!)?.userName ?? null) : (accounts.key(keyHash)?.name ?? null)
+    return encodeRecord({ ...session, id: hash, name })
+  }
 
 const WhoAmI = nameSchema(
   'WhoAmI',
@@ -83,7 +93,7 @@ export const sessionEndpoints = (ports: SessionPorts): Endpoint[] => [
       requirePlace(call, ports.place)
       const { session, cookie } = await ports.sessions.beginForKey(caller, call.address)
       tell(ports, caller, 'session.create', call)
-      return jsonReply(201, { data: encodeSession(session) }, [...NO_STORE, ['Set-Cookie', cookie]])
+      return jsonReply(201, { data: encoderFor(ports)(session) }, [...NO_STORE, ['Set-Cookie', cookie]])
     },
   }),
   operation('read_session', 'GET /api/v1/session', {
@@ -111,7 +121,7 @@ export const sessionEndpoints = (ports: SessionPorts): Endpoint[] => [
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of sessions', schema: pageAnswer(Session) } },
     handle: ({ caller, query }) =>
-      jsonReply(200, pageOfList(ports.sessions.list(caller), query, encodeSession)),
+      jsonReply(200, pageOfList(ports.sessions.list(caller), query, encoderFor(ports))),
   }),
   operation('revoke_session', 'DELETE /api/v1/sessions/{id}', {
     summary: 'End a session, everywhere',

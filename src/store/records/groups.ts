@@ -1,5 +1,13 @@
 /** Group mappings, groups that are delivered whole, and direct roles; see scim-tables.ts. */
-import type { ScimAuditEntry, ScimDirectRoles, ScimGroups, ScimMappings, ScimStore } from '../scim-store.js'
+import type {
+  ScimAuditEntry,
+  ScimDirectRoles,
+  ScimGroup,
+  ScimGroupHead,
+  ScimGroups,
+  ScimMappings,
+  ScimStore,
+} from '../scim-store.js'
 import type { AuditBook } from './audit-book.js'
 import type { RecordSpace } from './record-space.js'
 import type { RoleAnswers } from './role-answers.js'
@@ -91,10 +99,20 @@ function createGroups({ space, tables, stamps, facts }: ScimParts): ScimGroups {
     groupsOf: (organizationId) =>
       space
         .inSnapshot(() => [
-          ...tables.groupsOf(organizationId).map(({ members: _, ...group }) => group),
+          ...tables.groupsOf(organizationId).map(headOf),
           ...facts.groupsOfConnections(organizationId),
         ])
-        .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)),
+        .sort(byAge),
+    groupsOfUser: (organizationId, userId) =>
+      space
+        .inSnapshot(() => [
+          ...tables
+            .groupsOf(organizationId)
+            .filter(({ members }) => members.includes(userId))
+            .map(headOf),
+          ...facts.groupsOfUser(organizationId, userId),
+        ])
+        .sort(byAge),
     putGroup: (group, actor) =>
       stamps.change(() => {
         const { organizationId, id } = group
@@ -118,6 +136,14 @@ function createGroups({ space, tables, stamps, facts }: ScimParts): ScimGroups {
         return 'removed'
       }),
   }
+}
+
+function headOf({ members, ...group }: ScimGroup): ScimGroupHead {
+  return { ...group, connectionId: null, memberCount: members.length }
+}
+
+function byAge(a: ScimGroupHead, b: ScimGroupHead): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
 }
 
 function createDirectRoles({ space, tables, stamps }: ScimParts): ScimDirectRoles {

@@ -3,8 +3,8 @@
  * here; role-answers.ts remembers what calls ask for. For the inside of changes and snapshots.
  */
 import type { DirectoryGroup, MemberFacts, RoleReason } from '../directory-store.js'
-import type { ScimGroup, ScimMapping, ScimRole } from '../scim-store.js'
-import { edgeOf, edgesOf, hasEdge, heldOf, heldOfGroup, isHeld } from './directory-edges.js'
+import type { ScimGroup, ScimGroupHead, ScimMapping, ScimRole } from '../scim-store.js'
+import { edgeOf, edgesOf, groupIdsOf, hasEdge, heldOf, heldOfGroup, isHeld } from './directory-edges.js'
 import { type DirectoryTables, keyOf, type ListPage, memberKey } from './directory-tables.js'
 import { KEY_END } from './record-table.js'
 import { digestOf, type ScimTables, scimKey, type UserDigest } from './scim-tables.js'
@@ -124,10 +124,19 @@ export class RoleFacts {
   groupOfConnection(organizationId: string, id: string): ScimGroup | null {
     const group = this.#groupOf(organizationId, id)
     if (group === null) return null
-    return { ...headOf(group), members: edgesOf(this.#directory, group).map(([memberId]) => memberId) }
+    const { connectionId: _, memberCount: __, ...head } = headOf(group)
+    return { ...head, members: edgesOf(this.#directory, group).map(([memberId]) => memberId) }
   }
 
-  groupsOfConnections(organizationId: string): Omit<ScimGroup, 'members'>[] {
+  /** Of the connection that delivers the user. */
+  groupsOfUser(organizationId: string, userId: string): ScimGroupHead[] {
+    const facts = this.#directory.facts(userId)
+    if (facts?.organizationId !== organizationId || facts.connectionId === null || facts.deleted) return []
+    const ids = groupIdsOf(this.#directory, facts.connectionId, userId)
+    return ids.flatMap((id) => this.#directory.group(id) ?? []).map(headOf)
+  }
+
+  groupsOfConnections(organizationId: string): ScimGroupHead[] {
     const connections = this.#directory.texts(keyOf('o', organizationId))
     return connections.flatMap((connection) =>
       this.#directory.texts(keyOf('G', connection)).map((id) => headOf(this.#directory.group(id)!)),
@@ -189,7 +198,8 @@ function placeOf(
   return facts === null || facts.connectionId === null ? null : { id, connectionId: facts.connectionId }
 }
 
-function headOf(group: DirectoryGroup): Omit<ScimGroup, 'members'> {
-  const { id, organizationId, displayName, externalId, createdAt, updatedAt } = group
-  return { id, organizationId, displayName, externalId, createdAt, updatedAt }
+function headOf(group: DirectoryGroup): ScimGroupHead {
+  const { id, organizationId, connectionId, displayName, externalId, memberCount, createdAt, updatedAt } =
+    group
+  return { id, organizationId, connectionId, displayName, externalId, memberCount, createdAt, updatedAt }
 }

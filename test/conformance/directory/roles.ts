@@ -196,7 +196,14 @@ export function roleTests(named: NamedDirectoryTest): void {
       await place.scim.putGroup(whole, ACTOR)
       const { id, organizationId, displayName, externalId, createdAt, updatedAt } = GROUP
       const head = { id, organizationId, displayName, externalId, createdAt, updatedAt }
-      t.match(place.scim.groupsOf(idOf(1)), [head, { id: whole.id }])
+      const listed = { ...head, connectionId: GROUP.connectionId, memberCount: 3 }
+      t.match(place.scim.groupsOf(idOf(1)), [listed, { id: whole.id, connectionId: null, memberCount: 1 }])
+      const groupsOf = (user: string, of = idOf(1)): string[] =>
+        place.scim.groupsOfUser(of, user).map(({ id }) => id)
+      t.strictSame(groupsOf(m(1)), [GROUP.id])
+      t.strictSame(groupsOf('ann'), [whole.id])
+      t.strictSame(groupsOf(m(11)), [], 'a group of another connection gives it nothing')
+      t.strictSame(groupsOf(m(1), idOf(11)), [], 'another organization')
       t.ok(place.scim.groupsOf(idOf(1)).every((group) => !('members' in group)))
       t.strictSame(place.scim.group(idOf(1), GROUP.id), { ...head, members: [m(1), m(11), 'free text'] })
       t.equal(place.scim.group(idOf(11), GROUP.id), null)

@@ -29,7 +29,9 @@ test('a mapping is created, read, listed, changed and deleted', async (t) => {
   const { id } = made.json.data
   t.match(id, UUID)
   const at = new Date(api.clock.unixSeconds() * 1000).toISOString()
-  const mapping = { id, organization_id: api.organizationId, ...wish, created_at: at, updated_at: at }
+  const { workspace_id, role } = wish
+  const names = { id, organization_id: api.organizationId, scim_group_id: group, group_name: null }
+  const mapping = { ...names, workspace_id, role, created_at: at, updated_at: at }
   t.strictSame(made.json, { data: mapping })
   t.strictSame((await asked(api, 'GET', `${PATH}/${id}`)).json, { data: mapping })
   t.strictSame((await asked(api, 'GET', `${PATH}/${id.toUpperCase()}`)).json, { data: mapping })

@@ -66,7 +66,7 @@ test('a member signs in, is who the directory says, and signs out', async (t) =>
   t.strictSame(who.workspaces, [])
   t.equal((await browser.fetch('/api/v1/scim-connections')).status, 403)
   const { json } = await bench.manage('GET', '/sessions', undefined, organization.key)
-  t.match(json.data, [{ member_id: ann, provider_id: provider, key_hash: null }])
+  t.match(json.data, [{ member_id: ann, name: 'ann@example.com', provider_id: provider, key_hash: null }])
   t.equal((await browser.fetch(SESSION, { method: 'DELETE' })).status, 200)
   t.equal(await whoIs(browser), 401)
   await eventually(async () => {

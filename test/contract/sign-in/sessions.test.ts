@@ -203,6 +203,7 @@ test('sessions are listed and ended by their organization, and by no other', asy
   t.equal(list.total_count, 2)
   t.ok(list.data.every((each: Json) => each.organization_id === id))
   t.notOk(JSON.stringify(list).includes(two.cookies.get(NAME)!))
+  t.match(list.data, [{ name: 'management' }, { name: 'management' }], 'that of the key it acts as')
   const who = (await (await two.fetch(SESSION)).json()) as Json
   const path = `/api/v1/sessions/${who.data.session.id}`
   t.equal((await foreign.fetch(path, { method: 'DELETE' })).status, 404)
