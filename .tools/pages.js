@@ -144,7 +144,7 @@ async function shorten(script) {
   const { minify } = await import('terser')
   const { code = '' } = await minify(script, {
     ...{ module: true, ecma: 2020 },
-    compress: { ecma: 2020, passes: 2, keep_fargs: false },
+    compress: { ecma: 2020, passes: 2, keep_fargs: false, lhs_constants: false },
   })
   return Buffer.from(code)
 }

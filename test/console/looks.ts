@@ -18,6 +18,8 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['members', 'Members'],
   ['members?new=member', 'Members'],
   ['members/rights?q=member', 'What a role may do'],
+  ['members/sign-in', 'Sign-in'],
+  ['members/sign-in?new=provider', 'Sign-in'],
   ['directory', 'Directory'],
   ['directory?new=connection', 'Directory'],
   ['organizations', 'Organizations'],

@@ -159,20 +159,33 @@ test('a directory is connected, delivers a group that gives a role, and is disco
   await page.getByText('in sync', { exact: true }).waitFor()
   await page.getByRole('cell', { name: /^POST .*Groups/ }).waitFor()
 
-  await page.getByRole('link', { name: 'Directory' }).first().click()
-  await page.getByRole('button', { name: 'Give a group a role' }).click()
-  await dialog.getByLabel('Group', { exact: true }).selectOption('<b>Developers</b>')
-  await dialog.getByRole('button', { name: 'Give' }).click()
-  await page.getByRole('button', { name: 'Change the role of <b>Developers</b>' }).click()
   const roles = async () => (await call('GET', `members/${user.id}`)).json.data.roles
+  await page.getByRole('link', { name: 'Directory' }).first().click()
+  await page.getByRole('button', { name: 'Give <b>Developers</b> a role' }).click()
+  await dialog.getByRole('button', { name: 'See who gains and loses' }).click()
+  await dialog.getByText('1 gain and 0 lose by it').waitFor()
+  t.same(await roles(), [], 'tried only')
+  await dialog.getByRole('button', { name: 'Give the role' }).click()
+  await page.getByRole('button', { name: 'Change the role of <b>Developers</b>' }).click()
   t.match(await roles(), [{ role: 'member' }])
   await dialog.getByLabel('The group is to').selectOption('admin')
   await dialog.getByRole('button', { name: 'See who gains and loses' }).click()
   await dialog.getByText('1 gain and 0 lose by it').waitFor()
   t.match(await roles(), [{ role: 'member' }], 'tried only')
   await dialog.getByRole('button', { name: 'Change the role' }).click()
-  await page.getByText('What the group gives is changed').waitFor()
+  await page.getByRole('cell', { name: /^admin in/ }).waitFor()
   t.match(await roles(), [{ role: 'admin' }])
+
+  await page.getByLabel('Find').fill('no such group')
+  await page.getByText('No directory has sent a group like that.').waitFor()
+  await page.getByLabel('Find').fill('DEV')
+  await page.getByRole('link', { name: '<b>Developers</b>' }).click()
+  await dialog.getByRole('link', { name: 'ada@example.com' }).click()
+  await page.getByRole('heading', { level: 2, name: 'Groups' }).waitFor()
+  await page.getByRole('link', { name: '<b>Developers</b>' }).click()
+  await dialog.getByRole('cell', { name: 'active' }).waitFor()
+  t.match(page.url(), /directory\?.*group=/, 'its address can be sent to others')
+  await dialog.getByRole('button', { name: 'Close' }).click()
 
   await page.getByRole('link', { name: 'Okta' }).click()
   await page.getByRole('button', { name: /^Revoke/ }).click()
@@ -228,7 +241,7 @@ test('removals that are more than usual wait on the screen until they are approv
 })
 
 test(
-  'groups beyond the first page have their names, and their mappings are on the next page',
+  'groups have their names beyond the first page, and their mappings are on the next page',
   SKIP,
   async (t) => {
     const { console, page, call } = await at(t, 'directory')
@@ -243,8 +256,16 @@ test(
     const last = page.getByRole('button', { name: 'Change the role of Team 101', exact: true })
     await page.getByRole('button', { name: 'Change the role of Team 100', exact: true }).waitFor()
     t.equal(await last.count(), 0)
-    await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded()
+    await page.getByRole('button', { name: 'Show more' }).last().scrollIntoViewIfNeeded()
     await last.waitFor()
+    await page.getByRole('button', { name: 'Give a group a role' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('SCIM id of the group').fill(randomUUID())
+    await dialog.getByRole('button', { name: 'See who gains and loses' }).click()
+    await dialog.getByText('Nobody’s role would become another one.').waitFor()
+    await dialog.getByRole('button', { name: 'Give the role' }).click()
+    await page.getByText('What the group gives is changed').waitFor()
+    t.equal((await call('GET', 'scim/group-mappings')).json.total_count, 102, 'also before it is delivered')
     t.same(console.problems, [])
   },
 )

@@ -83,3 +83,48 @@ test(
     await console.page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor()
   },
 )
+
+test('a provider is added and deleted, and the session of another browser is ended', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const call = async (method: string, path: string) =>
+    fetch(`${url}/api/v1/${path}`, { method, headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` } })
+  t.equal((await call('POST', 'session')).status, 201, 'another browser')
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('members')
+  await console.signIn()
+  await page.getByRole('link', { name: 'Sign-in', exact: true }).click()
+  await page.getByText('No provider yet').waitFor()
+  await page.getByRole('button', { name: 'Add a provider' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('Okta')
+  await dialog.getByLabel('Issuer URL').fill('https://acme.okta.com')
+  await dialog.getByLabel('Client id').fill('0oa1b2c3d4')
+  await dialog.getByLabel('Client secret').fill('hush-hush')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await page.getByText('The provider is added').waitFor()
+  t.notOk((await page.content()).includes('hush-hush'), 'nowhere in the page')
+  const providers = async () => ((await (await call('GET', 'sign-in-providers')).json()) as Listed).data
+  const [added] = await providers()
+  const known = { name: 'Okta', client_id: '0oa1b2c3d4', has_client_secret: true, subject_claim: 'sub' }
+  t.match(added, { ...known, connection_id: null })
+  await page.getByRole('button', { name: `Copy ${added!.redirect_uri}` }).waitFor()
+  await page.getByRole('button', { name: 'Delete Okta' }).click()
+  await dialog.getByRole('button', { name: 'End' }).click()
+  await page.getByText('No provider yet').waitFor()
+  t.same(await providers(), [])
+
+  const sessions = async () => ((await (await call('GET', 'sessions')).json()) as Listed).data
+  t.equal((await sessions()).length, 2)
+  await page.getByRole('cell', { name: 'this one' }).waitFor()
+  await page.getByRole('button', { name: /^End / }).click()
+  await dialog.getByRole('button', { name: 'End' }).click()
+  await page.getByRole('button', { name: /^End / }).waitFor({ state: 'detached' })
+  t.equal((await sessions()).length, 1)
+  await page.getByRole('heading', { level: 1, name: 'Sign-in' }).waitFor()
+  t.same(console.problems, [])
+})
+
+interface Listed {
+  readonly data: readonly { readonly redirect_uri?: string }[]
+}

@@ -1,12 +1,12 @@
-/** A change of what a group gives: first who gains and who loses by it, then the change itself. */
+/** What a group is to give: first who gains and who loses by it, then the change itself. */
 import { useState } from 'preact/hooks'
-import { call, queryOf } from '../../api/call.ts'
+import { call, type Outcome, queryOf } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Form, Select, textIn } from '../../kit/form.tsx'
+import { Field, Form, Select, textIn } from '../../kit/form.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { workspaceName } from '../../shell/session.ts'
+import { session, workspaceName } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
-import { MAPPINGS, type Mapping, mappingPath, type Trial } from './wire.ts'
+import { MAPPINGS, type Mapping, mappingPath, ROLES, type Trial } from './wire.ts'
 
 /** What can become of a mapping, in the words of the form. */
 const CHANGES = [
@@ -16,25 +16,39 @@ const CHANGES = [
   ['keep', 'take the role from the group, its members keep it'],
 ] as const
 
-type Change = (typeof CHANGES)[number][0]
-
 const COLUMNS: readonly Column<Trial['data'][number]>[] = [
   { title: 'Member', cell: ({ user_id, user_name }) => user_name ?? user_id },
   { title: 'Now', cell: ({ role_before }) => role_before ?? <span class="soft">no role</span> },
   { title: 'Then', cell: ({ role_after }) => role_after ?? <span class="soft">no role</span> },
 ]
 
+/** What a group gives already, or is to give. */
+export interface Gift {
+  /** Of the group. */
+  readonly name: string
+  /** Of the group; asked for when it is absent. */
+  readonly group?: string
+  /** What it gives now; a role is given anew without it. */
+  readonly mapping?: Mapping
+}
+
+/** A change that can be tried, and then made. */
+interface Wish {
+  readonly trial: object
+  readonly submit: string
+  readonly apply: () => Promise<Outcome<unknown>>
+}
+
 interface ChangeMappingProps {
-  readonly of: Mapping
-  readonly group: string
+  readonly of: Gift
   readonly close: () => void
   readonly changed: () => void
 }
 
-export function ChangeMapping({ of, group, close, changed }: ChangeMappingProps) {
-  const [tried, setTried] = useState<{ readonly change: Change; readonly trial: Trial } | null>(null)
-  const { id, role, workspace_id } = of
-  const title = `${group} in ${workspaceName(workspace_id)}`
+export function ChangeMapping({ of, close, changed }: ChangeMappingProps) {
+  const [tried, setTried] = useState<(Wish & { readonly found: Trial }) | null>(null)
+  const { name, group, mapping } = of
+  const title = mapping ? `${name} in ${workspaceName(mapping.workspace_id)}` : `Give ${name} a role`
   if (tried === null) {
     return (
       <Dialog title={title} close={close}>
@@ -42,57 +56,96 @@ export function ChangeMapping({ of, group, close, changed }: ChangeMappingProps)
           submit="See who gains and loses"
           cancel={close}
           send={async (fields) => {
-            const change = textIn(fields, 'change') as Change
-            const outcome = await call<Trial>('POST', `${MAPPINGS}/dry-run`, { body: trialOf(id, change) })
-            return outcome.ok ? { ...outcome, data: { change, trial: outcome.data } } : outcome
+            const wish = mapping ? changeIn(fields, mapping) : giftIn(fields, group)
+            const outcome = await call<Trial>('POST', `${MAPPINGS}/dry-run`, { body: wish.trial })
+            return outcome.ok ? { ...outcome, data: { ...wish, found: outcome.data } } : outcome
           }}
           done={setTried}
         >
-          <Select
-            label="The group is to"
-            name="change"
-            options={CHANGES.filter(([change]) => change !== role)}
-          />
+          {mapping ? (
+            <Select
+              label="The group is to"
+              name="change"
+              options={CHANGES.filter(([change]) => change !== mapping.role)}
+            />
+          ) : (
+            <>
+              {!group && (
+                <Field
+                  label="SCIM id of the group"
+                  name="group"
+                  maxLength={36}
+                  hint="A group that was not delivered yet gives the role as soon as it comes."
+                />
+              )}
+              <div class="fields">
+                <Select
+                  label="Workspace"
+                  name="workspace"
+                  options={session.value!.workspaces.map(({ id, name }) => [id, name])}
+                />
+                <Select label="Role" name="role" options={ROLES} />
+              </div>
+            </>
+          )}
         </Form>
       </Dialog>
     )
   }
-  const { change, trial } = tried
-  const unshown = trial.total_count - trial.data.length
+  const { submit, apply, found } = tried
+  const unshown = found.total_count - found.data.length
   return (
     <Dialog title={title} close={close} class="wide">
       <Form
-        submit={change === 'remove' || change === 'keep' ? 'Take it away' : 'Change the role'}
-        isDangerous={trial.losses > 0}
+        submit={submit}
+        isDangerous={found.losses > 0}
         cancel={close}
-        send={() => apply(id, change)}
+        send={apply}
         done={() => {
           tell('What the group gives is changed')
           changed()
         }}
       >
         <p>
-          {trial.gains} gain and {trial.losses} lose by it{unshown > 0 && `; the first ${trial.data.length}`}:
+          {found.gains} gain and {found.losses} lose by it{unshown > 0 && `; the first ${found.data.length}`}:
         </p>
         <Table
           caption="Who gains and who loses"
           columns={COLUMNS}
-          rows={trial.data}
+          rows={found.data}
           keyOf={({ user_id }) => user_id}
-          empty={<p class="soft">Nobody's role would become another one.</p>}
+          empty={<p class="soft">Nobody’s role would become another one.</p>}
         />
       </Form>
     </Dialog>
   )
 }
 
-function trialOf(id: string, change: Change) {
-  if (change === 'remove' || change === 'keep') return { remove: { id, keep_members: change === 'keep' } }
-  return { change: { id, role: change } }
+function giftIn(fields: FormData, group = textIn(fields, 'group')): Wish {
+  const create = {
+    scim_group_id: group,
+    workspace_id: textIn(fields, 'workspace'),
+    role: textIn(fields, 'role'),
+  }
+  return {
+    trial: { create },
+    submit: 'Give the role',
+    apply: () => call('POST', MAPPINGS, { body: create }),
+  }
 }
 
-function apply(id: string, change: Change) {
-  if (change === 'remove' || change === 'keep')
-    return call('DELETE', mappingPath(id) + queryOf({ keep_members: change === 'keep' }))
-  return call('PATCH', mappingPath(id), { body: { role: change } })
+function changeIn(fields: FormData, { id }: Mapping): Wish {
+  const role = textIn(fields, 'change')
+  const keep_members = role === 'keep'
+  if (keep_members || role === 'remove')
+    return {
+      trial: { remove: { id, keep_members } },
+      submit: 'Take it away',
+      apply: () => call('DELETE', mappingPath(id) + queryOf({ keep_members })),
+    }
+  return {
+    trial: { change: { id, role } },
+    submit: 'Change the role',
+    apply: () => call('PATCH', mappingPath(id), { body: { role } }),
+  }
 }

@@ -1,6 +1,6 @@
-/** The directory: its connections, what its groups give, and the page of one connection. */
-import { useEffect } from 'preact/hooks'
-import { call, postCommand } from '../../api/call.ts'
+/** The directory: its connections, its groups and what they give, and the page of one connection. */
+import { useState } from 'preact/hooks'
+import { call, postCommand, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, textIn } from '../../kit/form.tsx'
@@ -10,7 +10,9 @@ import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, Time } from '../../kit/values.tsx'
 import { navigate, place, setQuery, to } from '../../shell/location.ts'
 import type { ScreenProps } from '../screen.ts'
+import { ChangeMapping, type Gift } from './change-mapping.tsx'
 import { ConnectionPage } from './connection-page.tsx'
+import { Groups } from './groups.tsx'
 import { Mappings } from './mappings.tsx'
 import { CONNECTIONS, type Connection, GROUPS, type Group, MAPPINGS, type Mapping } from './wire.ts'
 
@@ -24,17 +26,11 @@ const COLUMNS: readonly Column<Connection>[] = [
   { title: 'Connected', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
 ]
 
-/** Groups that are read for their names; those of further ones are their ids. */
-const MOST_GROUPS = 2000
-
 function DirectoryOverview() {
   const connections = usePages<Connection>(`${CONNECTIONS}?limit=100`)
   const mappings = usePages<Mapping>(`${MAPPINGS}?limit=100`)
-  const groups = usePages<Group>(GROUPS)
-  const isNaming = groups.problem === null && groups.hasMore && groups.rows!.length < MOST_GROUPS
-  useEffect(() => {
-    if (isNaming) groups.more()
-  }, [isNaming, groups.rows])
+  const groups = usePages<Group>(GROUPS + queryOf({ limit: 100, name_contains: place.value.query.get('q') }))
+  const [chosen, choose] = useState<Gift | null>(null)
   const failed = [connections, mappings, groups].find(({ problem }) => problem !== null)
   const close = (): void => setQuery({ new: null })
   return (
@@ -48,7 +44,7 @@ function DirectoryOverview() {
       }
     >
       {failed && <ProblemNote problem={failed.problem!} retry={failed.reload} />}
-      {connections.rows && mappings.rows && groups.rows && !isNaming && (
+      {connections.rows && mappings.rows && groups.rows && (
         <>
           <Section title="Connections" lead="Each has its own tokens, and none sees the people of another.">
             <PagedTable
@@ -67,8 +63,23 @@ function DirectoryOverview() {
               }
             />
           </Section>
-          <Mappings mappings={mappings} groups={groups.rows} />
+          <Groups
+            groups={groups}
+            nameOf={(connection) => connections.rows!.find(({ id }) => id === connection)?.name ?? connection}
+            give={({ id, display_name }) => choose({ name: display_name, group: id })}
+          />
+          <Mappings mappings={mappings} change={choose} />
         </>
+      )}
+      {chosen && (
+        <ChangeMapping
+          of={chosen}
+          close={() => choose(null)}
+          changed={() => {
+            choose(null)
+            mappings.reload()
+          }}
+        />
       )}
       {place.value.query.get('new') === 'connection' && (
         <Dialog title="Connect a directory" close={close}>

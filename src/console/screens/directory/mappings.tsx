@@ -1,28 +1,20 @@
-/** What groups of directories give: listed, given, tried before it is changed, and taken away. */
-import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+/** What groups of directories give; a change of it is tried before it is made. */
 import type { Pages } from '../../api/resource.ts'
-import { Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, Select, textIn } from '../../kit/form.tsx'
 import { Section } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
-import { session, workspaceName } from '../../shell/session.ts'
-import { tell } from '../../shell/toasts.tsx'
-import { ChangeMapping } from './change-mapping.tsx'
-import { type Group, MAPPINGS, type Mapping, ROLES } from './wire.ts'
+import { workspaceName } from '../../shell/session.ts'
+import type { Gift } from './change-mapping.tsx'
+import type { Mapping } from './wire.ts'
 
 interface MappingsProps {
   readonly mappings: Pages<Mapping>
-  readonly groups: readonly Group[]
+  /** Called with what is to be changed. */
+  readonly change: (gift: Gift) => void
 }
 
-export function Mappings({ mappings, groups }: MappingsProps) {
-  const [isMaking, setMaking] = useState(false)
-  const [chosen, setChosen] = useState<Mapping | null>(null)
-  const nameOf = ({ scim_group_id }: Mapping): string =>
-    groups.find(({ id }) => id === scim_group_id)?.display_name ?? scim_group_id
+export function Mappings({ mappings, change }: MappingsProps) {
   const columns: readonly Column<Mapping>[] = [
     { title: 'Group', cell: nameOf },
     {
@@ -42,20 +34,19 @@ export function Mappings({ mappings, groups }: MappingsProps) {
           type="button"
           class="plain"
           aria-label={`Change the role of ${nameOf(mapping)}`}
-          onClick={() => setChosen(mapping)}
+          onClick={() => change({ name: nameOf(mapping), mapping })}
         >
           Change
         </button>
       ),
     },
   ]
-  const close = (): void => setMaking(false)
   return (
     <Section
       title="What groups give"
       lead="A change counts from the next call of the members on."
       actions={
-        <button type="button" onClick={() => setMaking(true)}>
+        <button type="button" onClick={() => change({ name: 'a group' })}>
           Give a group a role
         </button>
       }
@@ -67,62 +58,10 @@ export function Mappings({ mappings, groups }: MappingsProps) {
         keyOf={({ id }) => id}
         empty={<p class="soft">No group gives a role yet.</p>}
       />
-      {isMaking && (
-        <Dialog title="Give a group a role" close={close}>
-          <Form
-            submit="Give"
-            cancel={close}
-            send={(fields) =>
-              call('POST', MAPPINGS, {
-                body: {
-                  scim_group_id: textIn(fields, 'group_id') || textIn(fields, 'group'),
-                  workspace_id: textIn(fields, 'workspace'),
-                  role: textIn(fields, 'role'),
-                },
-              })
-            }
-            done={() => {
-              tell('The group gives the role')
-              close()
-              mappings.reload()
-            }}
-          >
-            {groups.length > 0 && (
-              <Select
-                label="Group"
-                name="group"
-                options={groups.map(({ id, display_name }) => [id, display_name])}
-              />
-            )}
-            <Field
-              label={groups.length > 0 ? 'Another group, by its SCIM id' : 'SCIM id of the group'}
-              name="group_id"
-              maxLength={36}
-              isOptional={groups.length > 0}
-              hint="A group that was not delivered yet gives the role as soon as it comes."
-            />
-            <div class="fields">
-              <Select
-                label="Workspace"
-                name="workspace"
-                options={session.value!.workspaces.map(({ id, name }) => [id, name])}
-              />
-              <Select label="Role" name="role" options={ROLES} />
-            </div>
-          </Form>
-        </Dialog>
-      )}
-      {chosen && (
-        <ChangeMapping
-          of={chosen}
-          group={nameOf(chosen)}
-          close={() => setChosen(null)}
-          changed={() => {
-            setChosen(null)
-            mappings.reload()
-          }}
-        />
-      )}
     </Section>
   )
+}
+
+function nameOf({ group_name, scim_group_id }: Mapping): string {
+  return group_name ?? scim_group_id
 }

@@ -49,11 +49,24 @@ export interface Quirk {
 export interface Group {
   readonly id: string
   readonly display_name: string
+  /** The connection that delivers it; null of one that a program has delivered. */
+  readonly connection_id: string | null
+  readonly member_count: number
+}
+
+export interface GroupMember {
+  readonly user_id: string
+  /** Null of an id that is nobody's. */
+  readonly user_name: string | null
+  readonly display_name: string | null
+  readonly active: boolean | null
+  readonly added_at: string | null
 }
 
 export interface Mapping {
   readonly id: string
   readonly scim_group_id: string
+  readonly group_name: string | null
   readonly workspace_id: string
   readonly role: Role
   readonly updated_at: string
@@ -85,5 +98,4 @@ export const CONNECTIONS = 'api/v1/scim-connections'
 export const connectionPath = (id: string): string => `${CONNECTIONS}/${encodeURIComponent(id)}`
 export const MAPPINGS = 'api/v1/scim/group-mappings'
 export const mappingPath = (id: string): string => `${MAPPINGS}/${encodeURIComponent(id)}`
-/** Names of groups for the mappings. */
-export const GROUPS = 'api/v1/scim/groups?limit=100'
+export const GROUPS = 'api/v1/scim/groups'

@@ -9,6 +9,7 @@ import { Id, State, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { may } from '../../shell/session.ts'
 import { tell, tellProblem } from '../../shell/toasts.tsx'
+import { MemberGroups } from './member-groups.tsx'
 import { MemberRoles } from './member-roles.tsx'
 import { type Member, memberPath } from './wire.ts'
 
@@ -82,6 +83,7 @@ export function MemberPage({ id }: { id: string }) {
           />
         </Section>
       </div>
+      {may('management') && <MemberGroups of={id} />}
       {dialog === 'rename' && (
         <Dialog title="Rename the member" close={close}>
           <Form

@@ -1,4 +1,4 @@
-/** Members: the list, the page of one, and what a role may do. */
+/** Members: the list, the page of one, what a role may do, and how they sign in. */
 import { call, postCommand, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
@@ -12,13 +12,16 @@ import { may, session, workspaceName } from '../../shell/session.ts'
 import type { ScreenProps } from '../screen.ts'
 import { MemberPage } from './member-page.tsx'
 import { RightsPage } from './rights-page.tsx'
+import { SignInPage } from './sign-in-page.tsx'
 import { MEMBERS, type Member } from './wire.ts'
 
 /** In the place of an id, which is always a UUID. */
 const RIGHTS = 'rights'
+const SIGN_IN = 'sign-in'
 
 export function Screen({ id }: ScreenProps) {
   if (id === null) return <MemberList />
+  if (id === SIGN_IN) return <SignInPage />
   return id === RIGHTS ? <RightsPage /> : <MemberPage id={id} />
 }
 
@@ -67,6 +70,11 @@ function MemberList() {
           <a class="button" href={to('members', RIGHTS)}>
             What a role may do
           </a>
+          {may('management') && (
+            <a class="button" href={to('members', SIGN_IN)}>
+              Sign-in
+            </a>
+          )}
           {may('management') && (
             <button type="button" class="primary" onClick={() => setQuery({ new: 'member' })}>
               <Icon name="plus" /> Add a member

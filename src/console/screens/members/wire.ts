@@ -31,6 +31,26 @@ export interface Reason {
   readonly held: boolean
 }
 
+/** An OpenID provider with which members sign in. */
+export interface Provider {
+  readonly id: string
+  readonly name: string
+  readonly issuer: string
+  readonly redirect_uri: string
+  readonly sign_in_url: string
+}
+
+/** Of a browser, as a key or as a member. */
+export interface Session {
+  readonly id: string
+  readonly member_id: string | null
+  /** Of the key, or of the member; null of what has gone. */
+  readonly name: string | null
+  readonly address: string
+  readonly created_at: string
+  readonly expires_at: string
+}
+
 export const ROLES = [
   ['member', 'member'],
   ['admin', 'admin'],
@@ -40,3 +60,5 @@ export const MEMBERS = 'api/v1/members'
 export const memberPath = (id: string): string => `${MEMBERS}/${encodeURIComponent(id)}`
 export const rolePath = (id: string, workspace: string): string =>
   `${memberPath(id)}/roles/${encodeURIComponent(workspace)}`
+export const PROVIDERS = 'api/v1/sign-in-providers'
+export const SESSIONS = 'api/v1/sessions'
