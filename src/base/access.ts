@@ -1,15 +1,15 @@
 /** The one table of who may call what (contract/directory 5): levels of access, and whom each lets in. */
 
 /**
- * What an operation asks for. `anyone` needs no credential, `key` any key, `caller` any key or the session of anybody,
- * `own-key` a key and no access token that acts for one. `member` is for what is a person's own, `admin` for what concerns a workspace, both by a role there.
- * `management`, `operator` and `connection` ask for a credential of that kind.
+ * What an operation asks for. `anyone` needs no credential, `key` any key, `own-key` a key and no access token that
+ * acts for one, `caller` a key or the session of anybody with a role. `member` is for what is a person's own, `admin` for what
+ * concerns a workspace, both by a role there. `management`, `operator` and `connection` ask for a credential of that kind.
  */
 export type AccessLevel =
   | 'anyone'
   | 'key'
-  | 'caller'
   | 'own-key'
+  | 'caller'
   | 'member'
   | 'admin'
   | 'management'
@@ -33,14 +33,13 @@ export type CallerClass =
 
 const MANAGERS = ['management', 'operator'] as const
 const PEOPLE = ['member', 'admin'] as const
-
 const CALLERS = ['workspace-key', 'access-token', 'personal-key', ...PEOPLE, ...MANAGERS] as const
 
 /** Whom each level lets in; of `anyone`, who has a credential is let in like who has none. */
 export const ADMITTED: Readonly<Record<Exclude<AccessLevel, 'anyone'>, readonly CallerClass[]>> = {
   key: CALLERS,
-  caller: CALLERS,
   'own-key': ['workspace-key', 'personal-key', ...PEOPLE, ...MANAGERS],
+  caller: CALLERS,
   member: [...PEOPLE, ...MANAGERS],
   admin: ['admin', ...MANAGERS],
   management: MANAGERS,

@@ -16,7 +16,7 @@ export function changesManagedRecords({
   return method !== 'GET' && !keepsRecords && !UNMANAGED.includes(access)
 }
 
-const UNMANAGED: readonly AccessLevel[] = ['anyone', 'key', 'caller', 'own-key']
+const UNMANAGED: readonly AccessLevel[] = ['anyone', 'key', 'own-key', 'caller']
 
 /** The answer below, for the document. */
 export const UNCONFIRMED_REPLY: ReplyDoc = {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import tap, { type Test, test } from 'tap'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { freePort } from '../support/servers/listen.js'
-import { KEYS, serve } from '../support/servers/server-process.js'
+import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
 import { ConsoleBrowser, type ConsolePage, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
@@ -66,3 +66,28 @@ async function signedInAt(t: Test, url: string): Promise<ConsolePage> {
   await opened.signIn()
   return opened
 }
+
+test(
+  'who is not the operator reads which tools there are, and names them in the playground',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    const made = await fetch(`${url}/api/v1/organizations`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'Acme' }),
+    })
+    const { key } = (await made.json()) as { key: string }
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open('settings')
+    await console.signIn(key)
+    await page.getByRole('link', { name: 'Tools and plugins' }).click()
+    await page.getByRole('row', { name: /^web_search/ }).waitFor()
+    t.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0, 'what is the operator’s stays so')
+    await page.getByRole('link', { name: 'Playground' }).click()
+    await page.getByText('Tools and plugins', { exact: true }).last().click()
+    await page.getByLabel('datetime').check()
+    t.same(console.problems, [])
+  },
+)

@@ -24,6 +24,13 @@ export const SCREENS: readonly Screen[] = [
     access: 'member',
   },
   {
+    path: 'tools',
+    title: 'Tools and plugins',
+    group: 'Use',
+    icon: 'tool',
+    access: 'member',
+  },
+  {
     path: 'files',
     title: 'Files',
     group: 'Use',
@@ -94,13 +101,6 @@ export const SCREENS: readonly Screen[] = [
     group: 'Observe',
     icon: 'chart',
     access: 'member',
-  },
-  {
-    path: 'tools',
-    title: 'Tools and plugins',
-    group: 'Machine',
-    icon: 'tool',
-    access: 'operator',
   },
   {
     path: 'fleet',

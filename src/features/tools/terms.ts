@@ -1,5 +1,9 @@
-/** What the operator says of server tools and plugins, as it may be shown: names of backends, never where they are. */
+/**
+ * What the operator says of server tools and plugins, as it may be shown: names of backends, never where they are; and
+ * to others than the operator nothing of the machine and nothing of other organizations.
+ */
 import { nanosToDollars } from '../../base/money.js'
+import type { Principal } from '../../base/principal.js'
 import type { GatewayConfig } from '../../gateway/catalog/configuration.js'
 import { isSwitchedOff, type ToolsConfig, toolSettings } from '../../gateway/tools/configuration.js'
 
@@ -41,7 +45,7 @@ function needing(model: string | null, setting: string): Means {
   return model === null ? { backends: [], needs: setting } : { backends: [model], needs: null }
 }
 
-export function toolTerms(config: GatewayConfig) {
+export function toolTerms(config: GatewayConfig, { operator }: Principal) {
   const { maxCalls: _, ...sections } = config.tools
   return (Object.keys(sections) as Section[]).map((name) => {
     const { price, timeoutMs, limits } = toolSettings(config.tools, name)!
@@ -55,21 +59,30 @@ export function toolTerms(config: GatewayConfig) {
       timeout_ms: timeoutMs,
       calls_per_minute_per_key: limits.callsPerMinutePerKey,
       calls_per_minute_per_organization: limits.callsPerMinutePerOrganization,
-      settings: ownSettings(sections[name]),
+      settings: ownSettings(sections[name], operator),
     }
   })
 }
 
 const OF_EVERY_TOOL: ReadonlySet<string> = new Set(['enabled', 'price', 'timeoutMs'])
 
+/** What a request meets. How much the machine bears, and as whom it runs commands, is for the operator alone. */
+const OF_REQUESTS: ReadonlySet<string> = new Set([
+  ...['known_addresses_only', 'max_bytes'],
+  ...['memory_mib', 'disk_mib', 'files', 'processes', 'cpu_seconds', 'max_output_bytes', 'max_file_mib'],
+  ...['container_minutes', 'containers_per_organization', 'runs_per_organization'],
+  ...['egress_mib', 'egress_connections'],
+])
+
 /** Numbers and switches alone: what is text may be an address or the name of a credential's variable. */
-function ownSettings(section: object): Record<string, number | boolean> {
+function ownSettings(section: object, isAll: boolean): Record<string, number | boolean> {
   const shown = Object.entries(section).filter(
     ([name, value]) => !OF_EVERY_TOOL.has(name) && (typeof value === 'number' || typeof value === 'boolean'),
   )
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`), value]),
+  const named = shown.map(
+    ([name, value]) => [name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`), value] as const,
   )
+  return Object.fromEntries(named.filter(([name]) => isAll || OF_REQUESTS.has(name)))
 }
 
 /** What plugins need, and what they cost; the rest need nothing and are free. */
@@ -101,7 +114,13 @@ const PLUGIN_MEANS: Readonly<
   }),
 }
 
-export function pluginTerms(config: GatewayConfig, ids: readonly string[]) {
+/** Defaults are those for the requests of the caller's organization; for the operator, all of them. */
+export function pluginTerms(
+  config: GatewayConfig,
+  ids: readonly string[],
+  { operator, organizationId }: Principal,
+) {
+  const isShown = (id: string): boolean => operator || id === organizationId
   return ids.map((id) => {
     const {
       backends,
@@ -109,12 +128,14 @@ export function pluginTerms(config: GatewayConfig, ids: readonly string[]) {
       price = 0,
       unit = null,
     } = PLUGIN_MEANS[id]?.(config) ?? { backends: [], needs: null }
-    const defaults = config.plugins.defaults.filter((each) => each.id === id)
+    const defaults = config.plugins.defaults.filter(
+      (each) => each.id === id && (each.organizations?.some(isShown) ?? true),
+    )
     return {
       ...{ id, needs, backends: [...backends], price: nanosToDollars(price), price_per: unit },
       defaults: defaults.map(({ options, organizations, overridable }) => ({
         options,
-        organizations: organizations && [...organizations],
+        organizations: organizations === null ? null : organizations.filter(isShown),
         overridable,
       })),
     }

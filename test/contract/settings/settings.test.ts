@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { SETTINGS } from '../../../src/config/config.js'
 import {
+  API_KEY,
   CANARY_PROMPT,
   type Json,
   MANAGEMENT_KEY,
@@ -136,7 +137,8 @@ test('tools and plugins are told with backends by name, prices, limits and what 
   t.match(tools.web_search, { calls_per_minute_per_key: 60, calls_per_minute_per_organization: null })
   t.match(tools.web_fetch, { enabled: true, needs: null, settings: { known_addresses_only: true } })
   t.match(tools.datetime, { enabled: false, backends: [], price: 0 })
-  t.match(tools.bash, { enabled: false, needs: 'tools.bash.enabled', settings: { memory_mib: 512 } })
+  t.match(tools.bash, { enabled: false, needs: 'tools.bash.enabled' })
+  t.match(tools.bash.settings, { memory_mib: 512, containers: 64, runs: 4 })
   t.match(tools.image_generation, { needs: 'tools.image_generation.model' })
   t.same(tools.mcp.backends, ['docs'])
   const plugins = Object.fromEntries(data.plugins.map((each: Json) => [each.id, each]))
@@ -146,10 +148,62 @@ test('tools and plugins are told with backends by name, prices, limits and what 
   t.match(plugins.moderation, { needs: 'plugins.moderation', defaults: [] })
 })
 
-test('it is for the operator alone', async (t) => {
+test('callers are told of tools and plugins what holds for their requests', async (t) => {
+  const { server, read } = await start(t)
+  const wish = { name: 'another', plan: 'enterprise' }
+  const other = (await (await server.post('/organizations', wish, { key: MANAGEMENT_KEY })).json()) as Json
+  const own = (await read('/key', API_KEY)).data.organization_id
+  const defaultFor = (id: string, organizations: string[], more = {}) => ({
+    plugin: { id, ...more },
+    organizations,
+  })
+  server.write({
+    ...CONFIG,
+    plugins: {
+      ...CONFIG.plugins,
+      defaults: [
+        ...CONFIG.plugins.defaults,
+        defaultFor('web-fetch', [own, other.data.id], { max_uses: 2 }),
+        defaultFor('context-compression', [other.data.id]),
+      ],
+    },
+  })
+  t.equal((await server.post('/configuration/reload', undefined, { key: MANAGEMENT_KEY })).status, 200)
+  const toldTo = async (key: string) => {
+    const { status, data } = await read('/tools', key)
+    t.equal(status, 200)
+    const by = (list: Json[], name: string) => Object.fromEntries(list.map((each) => [each[name], each]))
+    return { text: JSON.stringify(data), tools: by(data.tools, 'name'), plugins: by(data.plugins, 'id') }
+  }
+  const caller = await toldTo(API_KEY)
+  t.match(caller.tools.web_search, {
+    backends: ['tavily', 'brave'],
+    price: 0.005,
+    calls_per_minute_per_key: 60,
+  })
+  t.same(caller.tools.web_fetch.settings, { known_addresses_only: true, max_bytes: 10 * 1024 * 1024 })
+  t.match(caller.tools.bash.settings, { memory_mib: 512, runs_per_organization: 2 })
+  for (const name of ['uid', 'containers', 'runs'])
+    t.notOk(name in caller.tools.bash.settings, `${name} is of the machine`)
+  t.match(caller.plugins.web.defaults, [{ options: { max_results: 3 }, organizations: null }])
+  t.same(caller.plugins['web-fetch'].defaults, [
+    { options: { max_uses: 2 }, organizations: [own], overridable: true },
+  ])
+  t.same(caller.plugins['context-compression'].defaults, [])
+  t.notOk(caller.text.includes(other.data.id), 'nothing of another organization')
+
+  const manager = await toldTo(other.key)
+  t.same(manager.plugins['web-fetch'].defaults[0].organizations, [other.data.id])
+  t.same(manager.plugins['context-compression'].defaults[0].organizations, [other.data.id])
+  t.notOk(manager.text.includes(own), 'its manager is told no more')
+  const operator = await toldTo(MANAGEMENT_KEY)
+  t.same(operator.plugins['web-fetch'].defaults[0].organizations, [own, other.data.id])
+})
+
+test('settings and the configuration are for the operator alone, and tools for nobody without a key', async (t) => {
   const { server } = await start(t)
-  for (const path of ['/settings', '/configuration', '/tools'])
-    t.equal((await server.get(path)).status, 403, path)
+  t.equal((await server.get('/tools', '')).status, 401)
+  for (const path of ['/settings', '/configuration']) t.equal((await server.get(path)).status, 403, path)
   t.equal((await server.post('/configuration/reload', undefined)).status, 403)
   t.match((await (await server.get('/configuration', MANAGEMENT_KEY)).json()) as Json, {
     data: { last_reload: null },

@@ -109,7 +109,7 @@ export function Parameters({ models, model }: ParametersProps) {
         <Field label="Temperature" name="temperature" type="number" min="0" max="2" step="0.1" isOptional />
         <Field label="Most tokens" name="max_tokens" type="number" min="1" step="1" isOptional />
       </div>
-      {who.operator && <Means />}
+      <Means />
     </div>
   )
 }

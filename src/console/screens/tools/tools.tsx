@@ -121,7 +121,9 @@ function Defaults({ defaults }: Plugin) {
     <>
       {defaults.map(({ organizations, overridable, options }) => (
         <span key={JSON.stringify([organizations, options])} class="two-lines">
-          {organizations === null ? 'for all' : `for ${organizations.length} organizations`}
+          {organizations === null
+            ? 'for all'
+            : `for ${organizations.length} organization${organizations.length > 1 ? 's' : ''}`}
           {overridable ? '' : ', whatever a request says'}
           <code class="soft">{JSON.stringify(options)}</code>
         </span>
