@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import tap, { type Test, test } from 'tap'
 import type { Json } from '../support/servers/gateway-server.js'
 import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
+import { eventually } from '../support/timing/eventually.js'
 import { ConsoleBrowser, SKIP } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
@@ -198,6 +199,32 @@ test('a directory is connected, delivers a group that gives a role, and is disco
   t.same((await call('GET', 'scim-connections')).json.data, [])
   t.same(console.problems, [])
 })
+
+test(
+  'the log of a directory goes on as it is scrolled, to the first request that is kept',
+  SKIP,
+  async (t) => {
+    const { console, page, call } = await at(t, 'directory')
+    const connection = (await call('POST', 'scim-connections', { name: 'Okta' })).json.data.id
+    const { token } = (await call('POST', `scim-connections/${connection}/tokens`, {})).json
+    for (let n = 0; n < 60; n++)
+      await call('GET', `/api/v1/scim/v2/Users?startIndex=${n + 1}`, undefined, token)
+    await eventually(async () => {
+      const { total_count } = (await call('GET', `scim-connections/${connection}/requests`)).json
+      return total_count === 60
+    })
+    await page.goto(page.url().replace(/directory.*/, `directory/${connection}`))
+    await page.getByText('60', { exact: true }).waitFor()
+    const rows = page.getByRole('region', { name: 'Last requests' }).locator('tbody tr')
+    const first = rows.getByText(/startIndex=1$/)
+    await rows.nth(49).waitFor()
+    t.equal(await first.count(), 0, 'not on the first page')
+    await rows.nth(49).scrollIntoViewIfNeeded()
+    await first.waitFor()
+    t.equal(await rows.count(), 60)
+    t.same(console.problems, [])
+  },
+)
 
 test('removals that are more than usual wait on the screen until they are approved', SKIP, async (t) => {
   const { console, page, call } = await at(t, 'directory')

@@ -61,6 +61,8 @@ interface Page<T> {
 export interface Pages<T> {
   /** Undefined until the first answer. */
   readonly rows: readonly T[] | undefined
+  /** Rows of all pages, where the answer tells. */
+  readonly total: number | undefined
   readonly problem: Problem | null
   readonly hasMore: boolean
   readonly isLoading: boolean
@@ -71,6 +73,7 @@ export interface Pages<T> {
 interface Loaded<T> {
   readonly path: string
   readonly rows: readonly T[] | undefined
+  readonly total?: number | undefined
   readonly problem: Problem | null
   /** Query of the next page; null behind the last one. */
   readonly next: string | null
@@ -96,15 +99,16 @@ export function usePages<T>(path: string, fullPage = 100): Pages<T> {
       setLoaded((before) => {
         if (!outcome.ok) return { ...before, path, problem: outcome.problem }
         const rows = [...(isFirst ? [] : (before.rows ?? [])), ...outcome.data.data]
-        return { path, rows, problem: null, next: nextOf(outcome.data, rows.length, fullPage) }
+        const total = outcome.data.total_count
+        return { path, rows, total, problem: null, next: nextOf(outcome.data, rows.length, fullPage) }
       })
     })
     return () => leaving.abort()
   }, [path, wanted])
-  const { rows, problem, next } = loaded
+  const { rows, total, problem, next } = loaded
   const more = useCallback(() => setWanted(({ round }) => ({ next: next ?? '', round })), [next])
   const reload = useCallback(() => setWanted(({ round }) => ({ next: '', round: round + 1 })), [])
-  return { rows, problem, hasMore: next !== null, isLoading, more, reload }
+  return { rows, total, problem, hasMore: next !== null, isLoading, more, reload }
 }
 
 function nextOf(

@@ -1,7 +1,7 @@
 /** One connection: its address and tokens, the state of the last sync, removals that wait, and its end. */
 import { useState } from 'preact/hooks'
 import { call, ROOT } from '../../api/call.ts'
-import { useResource } from '../../api/resource.ts'
+import { usePages, useResource } from '../../api/resource.ts'
 import { Confirm, Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
 import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
@@ -11,15 +11,7 @@ import { tell } from '../../shell/toasts.tsx'
 import { HeldRemovals } from './held-removals.tsx'
 import { Tokens } from './tokens.tsx'
 import { Traffic } from './traffic.tsx'
-import {
-  type Asked,
-  type Connection,
-  connectionPath,
-  type Listed,
-  type Quirk,
-  type Removal,
-  type Token,
-} from './wire.ts'
+import { type Asked, type Connection, connectionPath, type Quirk, type Removal, type Token } from './wire.ts'
 
 const UP = { href: to('directory'), title: 'Directory' }
 
@@ -27,13 +19,13 @@ export function ConnectionPage({ id }: { id: string }) {
   const path = connectionPath(id)
   const connection = useResource<{ data: Connection }>(path)
   const tokens = useResource<{ data: readonly Token[] }>(`${path}/tokens`)
-  const asked = useResource<Listed<Asked>>(`${path}/requests?limit=20`)
-  const held = useResource<Listed<Removal>>(`${path}/held?limit=20`)
+  const asked = usePages<Asked>(`${path}/requests`)
+  const held = usePages<Removal>(`${path}/held`)
   const quirks = useResource<{ data: readonly Quirk[] }>(`${path}/quirks`)
   const [dialog, setDialog] = useState<'settings' | 'delete' | null>(null)
   const failed = [connection, tokens, asked, held, quirks].find(({ problem }) => problem !== null)
   // All at once: what is beneath would move when what is above comes later.
-  if (!connection.data || !tokens.data || !asked.data || !held.data || !quirks.data) {
+  if (!connection.data || !tokens.data || !asked.rows || !held.rows || !quirks.data) {
     return (
       <Page title="Connection" up={UP}>
         {failed && <ProblemNote problem={failed.problem!} retry={failed.reload} />}
@@ -41,7 +33,7 @@ export function ConnectionPage({ id }: { id: string }) {
     )
   }
   const { name, held_share, held_from } = connection.data.data
-  const [last] = asked.data.data
+  const [last] = asked.rows
   const close = (): void => setDialog(null)
   return (
     <Page
@@ -69,8 +61,8 @@ export function ConnectionPage({ id }: { id: string }) {
           <Facts
             rows={[
               ['Last request', <Time key="last" at={last?.at ?? null} />],
-              ['Requests kept', <Count key="asked" value={asked.data.total_count} />],
-              ['Removals held', <Count key="held" value={held.data.total_count} />],
+              ['Requests kept', <Count key="asked" value={asked.total!} />],
+              ['Removals held', <Count key="held" value={held.total!} />],
               ['Held beyond', `${Math.round(held_share * 1000) / 10} % of a group, never up to ${held_from}`],
               ['Id', <Id key="id" id={id} />],
               ['Connected', <Time key="connected" at={connection.data.data.created_at} />],
@@ -78,8 +70,8 @@ export function ConnectionPage({ id }: { id: string }) {
           />
         </Section>
       </div>
-      <HeldRemovals path={path} held={held.data} changed={held.reload} />
-      <Traffic asked={asked.data} quirks={quirks.data.data} />
+      <HeldRemovals path={path} held={held} />
+      <Traffic asked={asked} quirks={quirks.data.data} />
       {dialog === 'settings' && (
         <Dialog title={`Change ${name}`} close={close}>
           <Form

@@ -1,13 +1,14 @@
 /** Removals from groups that take no role away until somebody approves them. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
+import type { Pages } from '../../api/resource.ts'
 import { Confirm } from '../../kit/dialog.tsx'
 import { Section } from '../../kit/page.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
-import type { Listed, Removal } from './wire.ts'
+import type { Removal } from './wire.ts'
 
 const COLUMNS: readonly Column<Removal>[] = [
   { title: 'Member', cell: ({ member_id }) => <Id id={member_id} href={to('members', member_id)} /> },
@@ -18,14 +19,13 @@ const COLUMNS: readonly Column<Removal>[] = [
 interface HeldRemovalsProps {
   /** Of the connection. */
   readonly path: string
-  readonly held: Listed<Removal>
-  readonly changed: () => void
+  readonly held: Pages<Removal>
 }
 
-export function HeldRemovals({ path, held, changed }: HeldRemovalsProps) {
+export function HeldRemovals({ path, held }: HeldRemovalsProps) {
   const [isApproving, setApproving] = useState(false)
-  const count = held.total_count.toLocaleString('en-US')
-  if (held.total_count === 0) return null
+  const count = held.total!.toLocaleString('en-US')
+  if (held.total === 0) return null
   return (
     <Section
       title="Removals that wait"
@@ -36,10 +36,10 @@ export function HeldRemovals({ path, held, changed }: HeldRemovalsProps) {
         </button>
       }
     >
-      <Table
+      <PagedTable
         caption="Removals that wait"
         columns={COLUMNS}
-        rows={held.data}
+        pages={held}
         keyOf={({ scim_group_id, member_id }) => `${scim_group_id} ${member_id}`}
         empty={null}
       />
@@ -51,7 +51,7 @@ export function HeldRemovals({ path, held, changed }: HeldRemovalsProps) {
           done={() => {
             tell('The removals count')
             setApproving(false)
-            changed()
+            held.reload()
           }}
           close={() => setApproving(false)}
         >

@@ -1,8 +1,9 @@
 /** What the identity provider has asked last, and how often it was understood although the standard has it otherwise. */
+import type { Pages } from '../../api/resource.ts'
 import { Section } from '../../kit/page.tsx'
-import { type Column, Table } from '../../kit/table.tsx'
+import { type Column, PagedTable, Table } from '../../kit/table.tsx'
 import { Count, State, Time } from '../../kit/values.tsx'
-import type { Asked, Listed, Quirk } from './wire.ts'
+import type { Asked, Quirk } from './wire.ts'
 
 const ASKED: readonly Column<Asked>[] = [
   { title: 'Time', cell: ({ at }) => <Time at={at} /> },
@@ -33,23 +34,24 @@ const QUIRKS: readonly Column<Quirk>[] = [
   { title: 'Times', align: 'end', cell: ({ count }) => <Count value={count} /> },
 ]
 
-export function Traffic({ asked, quirks }: { asked: Listed<Asked>; quirks: readonly Quirk[] }) {
+/** The requests come last: they go on as they are scrolled. */
+export function Traffic({ asked, quirks }: { asked: Pages<Asked>; quirks: readonly Quirk[] }) {
   return (
     <>
-      <Section title="Last requests">
-        <Table
-          caption="Last requests"
-          columns={ASKED}
-          rows={asked.data}
-          keyOf={({ id }) => id}
-          empty={<p class="soft">Nothing was asked yet.</p>}
-        />
-      </Section>
       {quirks.length > 0 && (
         <Section title="Quirks" lead="What was understood although the standard has it otherwise.">
           <Table caption="Quirks" columns={QUIRKS} rows={quirks} keyOf={({ name }) => name} empty={null} />
         </Section>
       )}
+      <Section title="Last requests">
+        <PagedTable
+          caption="Last requests"
+          columns={ASKED}
+          pages={asked}
+          keyOf={({ id }) => id}
+          empty={<p class="soft">Nothing was asked yet.</p>}
+        />
+      </Section>
     </>
   )
 }

@@ -84,11 +84,6 @@ export interface Trial {
   readonly losses: number
 }
 
-export interface Listed<T> {
-  readonly data: readonly T[]
-  readonly total_count: number
-}
-
 export const ROLES = [
   ['member', 'member'],
   ['admin', 'admin'],
