@@ -5,6 +5,7 @@
 import { applyChanges } from '../base/changes.js'
 import { type Clock, unixMs } from '../base/clock.js'
 import { Fault, invalidInput } from '../base/fault.js'
+import { foldCase } from '../base/fold-case.js'
 import { dollarsToNanos } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import { TurnSlices } from '../base/turn-slices.js'
@@ -23,6 +24,7 @@ interface KeyListFilter {
   readonly offset: number
   readonly include_disabled: boolean
   readonly workspace_id: string | null
+  readonly q: string | null
 }
 
 type OptionalMembers<T> = { readonly [K in keyof T]?: T[K] | undefined }
@@ -75,6 +77,7 @@ export class KeyService {
   /** Whether a key counts follows from the roles of its person, so all keys before the page are looked at, in turns. */
   async list(caller: Principal, asked: KeyListFilter): Promise<ApiKey[]> {
     const { offset, include_disabled, workspace_id } = asked
+    const part = foldCase(asked.q ?? '')
     const reach = reachOf(caller, this.#people.roles)
     const slices = new TurnSlices()
     const page: ApiKey[] = []
@@ -82,6 +85,7 @@ export class KeyService {
     for (const key of this.#keysOf(caller.organizationId)) {
       if (slices.isOver) await slices.next()
       if (!mayManage(reach, key) || (workspace_id !== null && key.workspaceId !== workspace_id)) continue
+      if (!key.hash.startsWith(part) && !foldCase(key.name).includes(part)) continue
       const shown = this.#asItCounts(key)
       if (shown.disabled && !include_disabled) continue
       if (passed++ >= offset) page.push(shown)

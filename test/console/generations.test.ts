@@ -7,10 +7,10 @@ tap.teardown(() => browser.close())
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
-async function ask(url: string, model: string, session?: string): Promise<Response> {
+async function ask(url: string, model: string, session?: string, key = API_KEY): Promise<Response> {
   const answer = await fetch(`${url}/api/v1/chat/completions`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({
       ...{ model, max_tokens: 4, messages: [{ role: 'user', content: 'hello' }] },
       ...(session && { session_id: session }),
@@ -153,6 +153,45 @@ test(
     await console.picture('generation-loop')
   },
 )
+
+test('a key beyond the first hundred is found by its name, and its calls by the key', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const made: { key: string; data: { hash: string } }[] = []
+  for (let n = 1; n <= 150; n++) {
+    const answer = await fetch(`${url}/api/v1/keys`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: `Job ${n}` }),
+    })
+    made.push((await answer.json()) as (typeof made)[number])
+  }
+  const last = made.at(-1)!
+  await ask(url, 'sim/fast')
+  t.equal((await ask(url, 'sim/fast', undefined, last.key)).status, 200)
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('keys')
+  await console.signIn()
+  await page.getByLabel('Find').fill('job 150')
+  await page.getByRole('link', { name: /^Job 1 / }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /^Job 150/ }).click()
+  await page.getByRole('link', { name: 'one by one' }).click()
+  const chosen = page.getByLabel('Key', { exact: true }).locator('option:checked')
+  const rows = page.locator('tbody tr')
+  await chosen.filter({ hasText: 'Job 150' }).waitFor({ state: 'attached' })
+  await rows.getByRole('link', { name: 'Job 150' }).waitFor()
+  t.equal(await rows.count(), 1)
+  t.equal(new URL(page.url()).searchParams.get('key'), last.data.hash)
+
+  // Of one that has no calls it is the same.
+  await console.open(`generations?key=${made.at(-2)!.data.hash}`)
+  await chosen.filter({ hasText: 'Job 149' }).waitFor({ state: 'attached' })
+  await page.getByText('No call was like that').waitFor()
+  await page.getByLabel('Key', { exact: true }).selectOption('Job 1')
+  await page.getByText('No call was like that').waitFor()
+  t.equal(new URL(page.url()).searchParams.get('key'), made[0]!.data.hash)
+  t.same(console.problems, [])
+})
 
 test('usage is drawn and summed up, and leads to the calls it is of', SKIP, async (t) => {
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })

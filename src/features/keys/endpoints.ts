@@ -81,6 +81,7 @@ export const keyEndpoints = (
         }),
         include_disabled: flagParam('Whether to list disabled keys as well.'),
         workspace_id: optionalTextParam('Only keys of this workspace.'),
+        q: optionalTextParam('Part of the name, in any case, or what the hash begins with.'),
       },
       replies: { 200: { description: 'A page of keys', schema: KeyList } },
       faults: ['unavailable'],

@@ -222,6 +222,26 @@ test('a list leaves out disabled keys unless asked, and can keep to a workspace'
   }
 })
 
+test('a list finds keys by a part of the name, in any case, or by what the hash begins with', async (t) => {
+  const { manage } = await accountApi(t)
+  const made = async (name: string): Promise<string> =>
+    (await manage('POST', '/keys', { name })).json.data.hash
+  for (let n = 0; n < 120; n++) await made(`job ${n}`)
+  const street = await made('Große Straße')
+  const listed = async (query: string): Promise<string[]> => {
+    const { data } = (await manage('GET', `/keys?${query}`)).json
+    return data.map(({ name }: { name: string }) => name)
+  }
+  t.strictSame(await listed('q=JOB+119'), ['job 119'], 'beyond the first page of all')
+  t.strictSame(await listed('q=job+11&offset=9'), ['job 118', 'job 119'], 'pages are of what was found')
+  t.strictSame(await listed(`q=${encodeURIComponent('GROSSE STRASSE')}`), ['Große Straße'])
+  t.strictSame(await listed(`q=${street}`), ['Große Straße'])
+  t.strictSame(await listed(`q=${street.slice(0, 12)}`), ['Große Straße'])
+  t.strictSame(await listed(`q=${street.slice(1)}`), [], 'no other part of it')
+  t.equal((await listed('q=')).length, 100)
+  refused(t, await manage('GET', '/keys?q=%ff'), 400, 'q: must be a string')
+})
+
 test('what names no key of the organization is not found, whatever it is', async (t) => {
   const { call, manage, managementKey, apiKey } = await accountApi(t)
   const { key: theirs } = (await manage('POST', '/organizations', { name: 'theirs' })).json

@@ -99,20 +99,23 @@ function GenerationList() {
   )
 }
 
-interface KeyName {
-  readonly hash: string
-  readonly name: string
+interface KeyNames {
+  readonly data: readonly { readonly hash: string; readonly name: string }[]
 }
+
+const keysPath = (q?: string): string => `api/v1/keys${queryOf({ include_disabled: true, q })}`
 
 function Filters() {
   const { query } = place.value
-  const keys = useResource<{ data: readonly KeyName[] }>('api/v1/keys?include_disabled=true').data?.data
   const key = query.get('key') ?? ''
+  const listed = useResource<KeyNames>(keysPath()).data?.data
+  // An answer has a hundred keys at most: this one may be among those after them.
+  const asked = useResource<KeyNames>(key === '' ? null : keysPath(key)).data?.data
   const options = useMemo(() => {
-    const named = (keys ?? []).map(({ hash, name }) => [hash, name] as const)
-    const isListed = key === '' || named.some(([hash]) => hash === key)
-    return [['', 'Any'] as const, ...named, ...(isListed ? [] : [[key, key.slice(0, 8)] as const])]
-  }, [keys, key])
+    const names = new Map([['', 'Any'], ...(listed ?? []).map(({ hash, name }) => [hash, name] as const)])
+    if (!names.has(key)) names.set(key, asked?.find(({ hash }) => hash === key)?.name ?? key.slice(0, 8))
+    return [...names]
+  }, [listed, asked, key])
   const textOf = (name: string): string => query.get(name) ?? ''
   return (
     <form

@@ -2,7 +2,7 @@
 
 import { postCommand, queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
-import { Check, Select } from '../../kit/form.tsx'
+import { Check, Field, Select } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { Empty, Page } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
@@ -47,7 +47,8 @@ function KeyList() {
   const { query } = place.value
   const workspace = query.get('workspace') ?? ''
   const withDisabled = query.get('disabled') !== 'no'
-  const path = `${KEYS}${queryOf({ include_disabled: withDisabled, workspace_id: workspace })}`
+  const q = query.get('q') ?? ''
+  const path = `${KEYS}${queryOf({ include_disabled: withDisabled, workspace_id: workspace, q })}`
   const pages = usePages<Key>(path)
   return (
     <Page
@@ -69,6 +70,13 @@ function KeyList() {
           ]}
           onChange={(event) => setQuery({ workspace: event.currentTarget.value })}
         />
+        <Field
+          label="Find"
+          type="search"
+          isOptional
+          defaultValue={q}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
         <Check
           label="Disabled keys"
           checked={withDisabled}
@@ -80,7 +88,7 @@ function KeyList() {
         columns={COLUMNS}
         pages={pages}
         keyOf={({ hash }) => hash}
-        empty={<NoKeys isFiltered={workspace !== '' || !withDisabled} />}
+        empty={<NoKeys isFiltered={(workspace || q) !== '' || !withDisabled} />}
       />
       {query.get('new') === 'key' && (
         <CreateKey workspace={workspace} close={() => setQuery({ new: null })} created={pages.reload} />
