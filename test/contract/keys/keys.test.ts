@@ -223,9 +223,11 @@ test('a list leaves out disabled keys unless asked, and can keep to a workspace'
 })
 
 test('a list finds keys by a part of the name, in any case, or by what the hash begins with', async (t) => {
-  const { manage } = await accountApi(t)
-  const made = async (name: string): Promise<string> =>
-    (await manage('POST', '/keys', { name })).json.data.hash
+  const { manage, clock } = await accountApi(t)
+  const made = async (name: string): Promise<string> => {
+    clock.advance(1)
+    return (await manage('POST', '/keys', { name })).json.data.hash
+  }
   for (let n = 0; n < 120; n++) await made(`job ${n}`)
   const street = await made('Große Straße')
   const listed = async (query: string): Promise<string[]> => {
