@@ -27,6 +27,14 @@ async function listed(url: string, query = ''): Promise<readonly { id: string; m
   return ((await answer.json()) as { data: { id: string; model: string }[] }).data
 }
 
+/** The day of the first call, as the API has it. */
+async function usedDay(url: string): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/usage?by=day`, {
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
+  })
+  return ((await answer.json()) as { data: { day: string }[] }).data[0]!.day
+}
+
 test('calls are listed, filtered by what stands in the address, and read one by one', SKIP, async (t) => {
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
   const console = await browser.page(t, url)
@@ -229,6 +237,34 @@ test('usage is drawn and summed up, and leads to the calls it is of', SKIP, asyn
   await page.getByRole('heading', { level: 1, name: 'Generations' }).waitFor()
   await page.locator('tbody tr').first().getByRole('link').first().waitFor()
   t.ok(new URL(page.url()).searchParams.get('from')?.endsWith(':00:00.000Z'))
+  t.same(console.problems, [])
+})
+
+test('a day of the usage is that of UTC, wherever somebody is, and leads to its calls', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const console = await browser.page(t, url)
+  const { page } = console
+  const timezoneId = 'Pacific/Kiritimati'
+  // Its day begins 14 hours before that of UTC.
+  await (await page.context().newCDPSession(page)).send('Emulation.setTimezoneOverride', { timezoneId })
+  await console.open('usage?by=time')
+  await console.signIn()
+  await ask(url, 'sim/fast')
+  const day = await usedDay(url)
+  await page.reload()
+  await page.getByRole('columnheader', { name: 'Day (UTC)' }).waitFor()
+  await page
+    .locator('.bar-chart figcaption')
+    .getByText(/^\d{4}-\d{2}-\d{2} UTC$/)
+    .first()
+    .waitFor()
+  await page.getByRole('link', { name: day, exact: true }).press('Enter')
+  await page.locator('tbody tr').first().getByRole('link').first().waitFor()
+  const { searchParams } = new URL(page.url())
+  const next = new Date(Date.parse(`${day}T00:00:00Z`) + 24 * 60 * 60 * 1000).toISOString().slice(0, 10)
+  t.strictSame([searchParams.get('from'), searchParams.get('to')], [day, next])
+  t.equal(await page.getByLabel('From (UTC)').inputValue(), day)
+  t.equal(await page.getByLabel('Before (UTC)').inputValue(), next)
   t.same(console.problems, [])
 })
 

@@ -260,8 +260,12 @@ test('every change is in the audit with who made it, and what changed nothing is
     data: data.slice(1, 3),
     total_count: 6,
   })
-  t.strictSame((await api.call(api.foreignManagementKey, 'GET', '/api/v1/scim/audit')).json, {
-    data: [],
-    total_count: 0,
+  t.strictSame((await asked(api, 'GET', `/api/v1/scim/audit?mapping_id=${id}&offset=1&limit=2`)).json, {
+    data: data.slice(2, 4),
+    total_count: 4,
   })
+  for (const query of ['', `?mapping_id=${id}`]) {
+    const { json } = await api.call(api.foreignManagementKey, 'GET', `/api/v1/scim/audit${query}`)
+    t.strictSame(json, { data: [], total_count: 0 })
+  }
 })

@@ -1,10 +1,11 @@
-/** What has happened, newest first: changes of identity records, exchanges of tokens and sign-ins. */
+/** What has happened, newest first: changes of identity records and of directories, exchanges of tokens and sign-ins. */
 import { queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
 import { Empty } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
-import { to } from '../../shell/location.ts'
+import { place, to } from '../../shell/location.ts'
+import { connectionPath } from '../directory/wire.ts'
 
 interface Entry {
   readonly id: string
@@ -18,12 +19,22 @@ interface Entry {
   readonly policy_id: string | null
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
+/** Of a directory; what its identity provider has changed is told in other members. */
+interface Change extends Entry {
+  readonly at?: string
+  readonly scim_group_id: string | null
+  readonly user_ids?: readonly string[]
+  readonly member_ids?: readonly string[]
+  readonly role_before?: string | null
+  readonly role_after?: string | null
+}
+
+const COLUMNS: readonly Column<Change>[] = [
   {
     title: 'Time',
-    cell: ({ created_at }) => (
+    cell: ({ at, created_at }) => (
       <span class="when">
-        <Time at={created_at} />
+        <Time at={at ?? created_at} />
       </span>
     ),
   },
@@ -46,18 +57,49 @@ const COLUMNS: readonly Column<Entry>[] = [
   { title: 'Request', from: 'wide', cell: ({ request_id }) => idOr(request_id) },
 ]
 
+const OF_DIRECTORY: readonly Column<Change>[] = [
+  ...COLUMNS.slice(0, 2),
+  {
+    title: 'Role',
+    cell: ({ role_before, role_after }) =>
+      role_before === role_after ? NONE : `${role_before ?? 'none'} → ${role_after ?? 'none'}`,
+  },
+  { title: 'Group', from: 'medium', cell: ({ scim_group_id }) => idOr(scim_group_id) },
+  {
+    title: 'Members',
+    from: 'medium',
+    cell: ({ user_ids, member_ids }) => {
+      const ids = user_ids ?? member_ids ?? []
+      return ids.length > 1 ? ids.length : idOr(ids[0] ?? null)
+    },
+  },
+  ...COLUMNS.slice(4),
+]
+
 const NONE = <span class="soft">none</span>
 
 const idOr = (id: string | null, href?: string) =>
   id === null ? NONE : <Id id={id} {...(href && { href })} />
 
-/** `trail`: what kind of it; all, with an end after the latest thousand, where it is empty. */
+/**
+ * `trail`: what kind of it; all of workload identity, with an end after the latest thousand, where it is empty. What is
+ * of directories may be of the connection or the mapping that the address names.
+ */
 export function AuditList({ trail }: { trail: string }) {
-  const pages = usePages<Entry>(`api/v1/federation/audit${queryOf({ trail })}`)
+  const { query } = place.value
+  const connection = query.get('connection')
+  const isOfDirectory = trail === 'directory'
+  const pages = usePages<Change>(
+    !isOfDirectory
+      ? `api/v1/federation/audit${queryOf({ trail })}`
+      : connection
+        ? `${connectionPath(connection)}/audit`
+        : `api/v1/scim/audit${queryOf({ mapping_id: query.get('mapping') })}`,
+  )
   return (
     <PagedTable
       caption="Audit"
-      columns={COLUMNS}
+      columns={isOfDirectory ? OF_DIRECTORY : COLUMNS}
       pages={pages}
       keyOf={({ id }) => id}
       empty={<Empty title="Nothing has happened yet">Changes, exchanges and sign-ins appear here.</Empty>}

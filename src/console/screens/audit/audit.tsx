@@ -1,6 +1,7 @@
-/** The audit: who has changed identity records, and what became of every exchange and sign-in. */
+/** The audit: who has changed identity records and directories, and what became of every exchange and sign-in. */
 import { Select } from '../../kit/form.tsx'
 import { Page } from '../../kit/page.tsx'
+import { Id } from '../../kit/values.tsx'
 import { place, setQuery } from '../../shell/location.ts'
 import { AuditList } from './audit-list.tsx'
 
@@ -9,21 +10,30 @@ const TRAILS = [
   ['changes', 'Changes'],
   ['issued', 'Issued tokens'],
   ['refused', 'Refusals'],
+  ['directory', 'Directories'],
 ] as const
 
 export function Screen() {
-  const trail = place.value.query.get('trail') ?? ''
+  const { query } = place.value
+  const trail = query.get('trail') ?? ''
+  const of = query.get('connection') ?? query.get('mapping')
   return (
-    <Page title="Audit" lead="Changes of identity records, exchanges of tokens and sign-ins, newest first.">
+    <Page
+      title="Audit"
+      beside={of && <Id id={of} />}
+      lead="Changes of identity records and directories, exchanges of tokens and sign-ins, newest first."
+    >
       <div class="filters">
         <Select
           label="Show"
           value={trail}
           options={TRAILS}
-          onChange={(event) => setQuery({ trail: event.currentTarget.value })}
+          onChange={(event) =>
+            setQuery({ trail: event.currentTarget.value, connection: null, mapping: null })
+          }
         />
       </div>
-      <AuditList trail={trail} />
+      <AuditList key={trail} trail={trail} />
     </Page>
   )
 }

@@ -42,6 +42,9 @@ export function ConnectionPage({ id }: { id: string }) {
       beside={<SyncState last={last} hasTokens={tokens.data.data.length > 0} />}
       actions={
         <>
+          <a class="button" href={to('audit', null, { trail: 'directory', connection: id })}>
+            Audit
+          </a>
           <button type="button" onClick={() => setDialog('settings')}>
             Change
           </button>

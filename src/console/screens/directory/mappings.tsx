@@ -27,6 +27,10 @@ export function Mappings({ mappings, change }: MappingsProps) {
     },
     { title: 'Changed', from: 'wide', cell: ({ updated_at }) => <Time at={updated_at} dayOnly /> },
     {
+      title: 'Audit',
+      cell: ({ id }) => <a href={to('audit', null, { trail: 'directory', mapping: id })}>its changes</a>,
+    },
+    {
       title: 'Actions',
       align: 'end',
       cell: (mapping) => (

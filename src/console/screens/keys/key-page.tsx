@@ -57,9 +57,9 @@ export function KeyPage({ hash }: { hash: string }) {
     >
       <Figures
         rows={[
-          ['Today', <Money key="day" dollars={key.usage_daily} />],
-          ['This week', <Money key="week" dollars={key.usage_weekly} />],
-          ['This month', <Money key="month" dollars={key.usage_monthly} />],
+          ['Today (UTC)', <Money key="day" dollars={key.usage_daily} />],
+          ['This week (UTC)', <Money key="week" dollars={key.usage_weekly} />],
+          ['This month (UTC)', <Money key="month" dollars={key.usage_monthly} />],
           ['Altogether', <Money key="all" dollars={key.usage} />],
           ['Own provider keys', <Money key="own" dollars={key.byok_usage} />],
         ]}

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<Key>[] = [
   { title: 'State', cell: (key) => <KeyState of={key} /> },
   { title: 'Workspace', from: 'medium', cell: ({ workspace_id }) => workspaceName(workspace_id) },
   {
-    title: 'This month',
+    title: 'This month (UTC)',
     align: 'end',
     from: 'medium',
     cell: ({ usage_monthly }) => <Money dollars={usage_monthly} />,

@@ -27,7 +27,12 @@ export function LimitFields({ of }: { of?: Limits }) {
           isOptional
           defaultValue={of?.limit ?? ''}
         />
-        <Select label="Starts anew" name="limit_reset" value={of?.limit_reset ?? ''} options={PERIODS} />
+        <Select
+          label="Starts anew (UTC)"
+          name="limit_reset"
+          value={of?.limit_reset ?? ''}
+          options={PERIODS}
+        />
       </div>
       <Check
         label="Count calls on your own provider keys as well"

@@ -55,4 +55,4 @@ function figureOf(slot: Slot, figure: Figure): number {
 }
 
 const labelOf = (at: string, span: Span): string =>
-  span === 'day' ? at.slice(0, 10) : `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
+  `${at.slice(0, 10)}${span === 'day' ? '' : ` ${at.slice(11, 16)}`} UTC`

@@ -170,7 +170,7 @@ const nameOf = ({ day, hour, key_hash, model, provider }: UsageLine): string =>
   day ?? hour ?? key_hash ?? model ?? provider ?? ''
 
 const TITLES: Readonly<Record<Group, string>> = {
-  ...{ day: 'Day', hour: 'Hour', key: 'Key', model: 'Model', provider: 'Provider' },
+  ...{ day: 'Day (UTC)', hour: 'Hour (UTC)', key: 'Key', model: 'Model', provider: 'Provider' },
 }
 
 function columnsOf(by: Group, scope: Scope): readonly Column<UsageLine>[] {
