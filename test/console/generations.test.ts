@@ -1,39 +1,12 @@
 import tap, { type Test, test } from 'tap'
-import { API_KEY, KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
+import { API_KEY, KEYS, serve } from '../support/servers/server-process.js'
+import { ask, listed } from './calls.js'
 import { ConsoleBrowser, type ConsolePage, SKIP, WIDTHS } from './console-browser.js'
 
 const browser = new ConsoleBrowser()
 tap.teardown(() => browser.close())
 
 const HOSTILE = '<img src=x onerror=alert(1)>'
-
-async function ask(url: string, model: string, session?: string, key = API_KEY): Promise<Response> {
-  const answer = await fetch(`${url}/api/v1/chat/completions`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      ...{ model, max_tokens: 4, messages: [{ role: 'user', content: 'hello' }] },
-      ...(session && { session_id: session }),
-    }),
-  })
-  await answer.arrayBuffer()
-  return answer
-}
-
-async function listed(url: string, query = ''): Promise<readonly { id: string; model: string }[]> {
-  const answer = await fetch(`${url}/api/v1/generations${query}`, {
-    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
-  })
-  return ((await answer.json()) as { data: { id: string; model: string }[] }).data
-}
-
-/** The day of the first call, as the API has it. */
-async function usedDay(url: string): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/usage?by=day`, {
-    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
-  })
-  return ((await answer.json()) as { data: { day: string }[] }).data[0]!.day
-}
 
 test('calls are listed, filtered by what stands in the address, and read one by one', SKIP, async (t) => {
   const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
@@ -81,57 +54,6 @@ test('calls are listed, filtered by what stands in the address, and read one by 
 })
 
 test(
-  'of a long list only what is near the window is drawn, and every row is met once on the way',
-  SKIP,
-  async (t) => {
-    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-    const calls = 420
-    for (let n = 0; n < calls; n++) t.equal((await ask(url, 'sim/fast')).status, 200)
-    const console = await browser.page(t, url)
-    const { page } = console
-    await console.open('generations')
-    await console.signIn()
-    await page.locator('tbody a').first().waitFor()
-    const met = new Map<number, string>()
-    const meet = async (): Promise<number> => {
-      const drawn = await page
-        .locator('tr[aria-rowindex]')
-        .evaluateAll((rows) =>
-          rows.map((row) => [Number(row.ariaRowIndex), row.querySelector('a')!.pathname] as const),
-        )
-      for (const [index, path] of drawn) {
-        if ((met.get(index) ?? path) !== path) t.fail(`row ${index} is ${path} and was ${met.get(index)}`)
-        met.set(index, path)
-      }
-      return drawn.length
-    }
-    // Where the middle of the window is over the table there is a row, and no gap.
-    const isRowInSight = `document.elementsFromPoint(innerWidth / 2, innerHeight / 2).some((one) =>
-    one.matches('td, .filters, .filters *, h1, thead *'))`
-    const turnTo = async (last: number, by: number): Promise<void> => {
-      while (!met.has(last)) {
-        await page.mouse.wheel(0, by)
-        await page.waitForFunction(isRowInSight)
-        const drawn = await meet()
-        t.ok(drawn <= 300, `${drawn} rows are drawn`)
-      }
-    }
-    await turnTo(calls + 1, 700)
-    t.equal(await page.locator('table').getAttribute('aria-rowcount'), String(calls + 1))
-    t.ok((await meet()) <= 160, 'a part is drawn')
-    await turnTo(2, -700)
-    t.equal(met.size, calls)
-    t.equal(new Set(met.values()).size, calls)
-
-    await page.emulateMedia({ media: 'print' })
-    await page.evaluate('dispatchEvent(new Event("beforeprint"))')
-    await page.locator(`tr[aria-rowindex="${calls + 1}"]`).waitFor()
-    t.equal(await meet(), calls, 'on paper there are all')
-    t.same(console.problems, [])
-  },
-)
-
-test(
   'of a loop each attempt is told with its turn, and the money of all is what the call cost',
   SKIP,
   async (t) => {
@@ -161,112 +83,6 @@ test(
     await console.picture('generation-loop')
   },
 )
-
-test('a key beyond the first hundred is found by its name, and its calls by the key', SKIP, async (t) => {
-  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-  const made: { key: string; data: { hash: string } }[] = []
-  for (let n = 1; n <= 150; n++) {
-    const answer = await fetch(`${url}/api/v1/keys`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: `Job ${n}` }),
-    })
-    made.push((await answer.json()) as (typeof made)[number])
-  }
-  const last = made.at(-1)!
-  await ask(url, 'sim/fast')
-  t.equal((await ask(url, 'sim/fast', undefined, last.key)).status, 200)
-  const console = await browser.page(t, url)
-  const { page } = console
-  await console.open('keys')
-  await console.signIn()
-  await page.getByLabel('Find').fill('job 150')
-  await page.getByRole('link', { name: /^Job 1 / }).waitFor({ state: 'detached' })
-  await page.getByRole('link', { name: /^Job 150/ }).click()
-  await page.getByRole('link', { name: 'one by one' }).click()
-  const chosen = page.getByLabel('Key', { exact: true }).locator('option:checked')
-  const rows = page.locator('tbody tr')
-  await chosen.filter({ hasText: 'Job 150' }).waitFor({ state: 'attached' })
-  await rows.getByRole('link', { name: 'Job 150' }).waitFor()
-  t.equal(await rows.count(), 1)
-  t.equal(new URL(page.url()).searchParams.get('key'), last.data.hash)
-
-  // Of one that has no calls it is the same.
-  await console.open(`generations?key=${made.at(-2)!.data.hash}`)
-  await chosen.filter({ hasText: 'Job 149' }).waitFor({ state: 'attached' })
-  await page.getByText('No call was like that').waitFor()
-  await page.getByLabel('Key', { exact: true }).selectOption('Job 1')
-  await page.getByText('No call was like that').waitFor()
-  t.equal(new URL(page.url()).searchParams.get('key'), made[0]!.data.hash)
-  t.same(console.problems, [])
-})
-
-test('usage is drawn and summed up, and leads to the calls it is of', SKIP, async (t) => {
-  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-  for (const model of ['sim/fast', 'sim/fast', 'sim/reasoner']) await ask(url, model)
-  const models = (await listed(url)).map(({ model }) => model)
-  const first = models.at(-1)!
-  const calls = models.filter((model) => model === first).length
-  const console = await browser.page(t, url)
-  const { page } = console
-  await console.open('usage')
-  await console.signIn()
-  const row = page.locator('tbody tr', { hasText: first })
-  await row.waitFor()
-  t.equal(await row.locator('td').nth(1).innerText(), String(calls))
-  await page.getByLabel('Drawn').selectOption('calls')
-  await page.getByRole('img', { name: new RegExp(`^${models.length} in all`) }).waitFor()
-  await page.getByLabel('Period').selectOption('24h')
-  await page.getByRole('img', { name: /in one hour$/ }).waitFor()
-
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download as CSV' }).click(),
-  ])
-  t.equal(download.suggestedFilename(), 'usage.csv')
-  const stream = await download.createReadStream()
-  const csv = Buffer.concat(await stream.toArray()).toString()
-  t.ok(csv.startsWith('model,calls,'), csv)
-  t.ok(csv.includes(`\r\n${first},${calls},`), csv)
-
-  await page.getByLabel('Summed up by').selectOption('time')
-  await page
-    .getByRole('link', { name: /^\d{4}-\d{2}-\d{2} \d{2}:00$/ })
-    .last()
-    .press('Enter')
-  await page.getByRole('heading', { level: 1, name: 'Generations' }).waitFor()
-  await page.locator('tbody tr').first().getByRole('link').first().waitFor()
-  t.ok(new URL(page.url()).searchParams.get('from')?.endsWith(':00:00.000Z'))
-  t.same(console.problems, [])
-})
-
-test('a day of the usage is that of UTC, wherever somebody is, and leads to its calls', SKIP, async (t) => {
-  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
-  const console = await browser.page(t, url)
-  const { page } = console
-  const timezoneId = 'Pacific/Kiritimati'
-  // Its day begins 14 hours before that of UTC.
-  await (await page.context().newCDPSession(page)).send('Emulation.setTimezoneOverride', { timezoneId })
-  await console.open('usage?by=time')
-  await console.signIn()
-  await ask(url, 'sim/fast')
-  const day = await usedDay(url)
-  await page.reload()
-  await page.getByRole('columnheader', { name: 'Day (UTC)' }).waitFor()
-  await page
-    .locator('.bar-chart figcaption')
-    .getByText(/^\d{4}-\d{2}-\d{2} UTC$/)
-    .first()
-    .waitFor()
-  await page.getByRole('link', { name: day, exact: true }).press('Enter')
-  await page.locator('tbody tr').first().getByRole('link').first().waitFor()
-  const { searchParams } = new URL(page.url())
-  const next = new Date(Date.parse(`${day}T00:00:00Z`) + 24 * 60 * 60 * 1000).toISOString().slice(0, 10)
-  t.strictSame([searchParams.get('from'), searchParams.get('to')], [day, next])
-  t.equal(await page.getByLabel('From (UTC)').inputValue(), day)
-  t.equal(await page.getByLabel('Before (UTC)').inputValue(), next)
-  t.same(console.problems, [])
-})
 
 /**
  * What of a page is on paper: which parts that only a screen needs, and which texts that are not dark on white, with

@@ -1,0 +1,97 @@
+import tap, { test } from 'tap'
+import { KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
+import { ask } from './calls.js'
+import { ConsoleBrowser, SKIP } from './console-browser.js'
+
+const browser = new ConsoleBrowser()
+tap.teardown(() => browser.close())
+
+test(
+  'of a long list only what is near the window is drawn, and every row is met once on the way',
+  SKIP,
+  async (t) => {
+    const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+    const calls = 420
+    for (let n = 0; n < calls; n++) t.equal((await ask(url, 'sim/fast')).status, 200)
+    const console = await browser.page(t, url)
+    const { page } = console
+    await console.open('generations')
+    await console.signIn()
+    await page.locator('tbody a').first().waitFor()
+    const met = new Map<number, string>()
+    const meet = async (): Promise<number> => {
+      const drawn = await page
+        .locator('tr[aria-rowindex]')
+        .evaluateAll((rows) =>
+          rows.map((row) => [Number(row.ariaRowIndex), row.querySelector('a')!.pathname] as const),
+        )
+      for (const [index, path] of drawn) {
+        if ((met.get(index) ?? path) !== path) t.fail(`row ${index} is ${path} and was ${met.get(index)}`)
+        met.set(index, path)
+      }
+      return drawn.length
+    }
+    // Where the middle of the window is over the table there is a row, and no gap.
+    const isRowInSight = `document.elementsFromPoint(innerWidth / 2, innerHeight / 2).some((one) =>
+    one.matches('td, .filters, .filters *, h1, thead *'))`
+    const turnTo = async (last: number, by: number): Promise<void> => {
+      while (!met.has(last)) {
+        await page.mouse.wheel(0, by)
+        await page.waitForFunction(isRowInSight)
+        const drawn = await meet()
+        t.ok(drawn <= 300, `${drawn} rows are drawn`)
+      }
+    }
+    await turnTo(calls + 1, 700)
+    t.equal(await page.locator('table').getAttribute('aria-rowcount'), String(calls + 1))
+    t.ok((await meet()) <= 160, 'a part is drawn')
+    await turnTo(2, -700)
+    t.equal(met.size, calls)
+    t.equal(new Set(met.values()).size, calls)
+
+    await page.emulateMedia({ media: 'print' })
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))')
+    await page.locator(`tr[aria-rowindex="${calls + 1}"]`).waitFor()
+    t.equal(await meet(), calls, 'on paper there are all')
+    t.same(console.problems, [])
+  },
+)
+
+test('a key beyond the first hundred is found by its name, and its calls by the key', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const made: { key: string; data: { hash: string } }[] = []
+  for (let n = 1; n <= 150; n++) {
+    const answer = await fetch(`${url}/api/v1/keys`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: `Job ${n}` }),
+    })
+    made.push((await answer.json()) as (typeof made)[number])
+  }
+  const last = made.at(-1)!
+  await ask(url, 'sim/fast')
+  t.equal((await ask(url, 'sim/fast', undefined, last.key)).status, 200)
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open('keys')
+  await console.signIn()
+  await page.getByLabel('Find').fill('job 150')
+  await page.getByRole('link', { name: /^Job 1 / }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: /^Job 150/ }).click()
+  await page.getByRole('link', { name: 'one by one' }).click()
+  const chosen = page.getByLabel('Key', { exact: true }).locator('option:checked')
+  const rows = page.locator('tbody tr')
+  await chosen.filter({ hasText: 'Job 150' }).waitFor({ state: 'attached' })
+  await rows.getByRole('link', { name: 'Job 150' }).waitFor()
+  t.equal(await rows.count(), 1)
+  t.equal(new URL(page.url()).searchParams.get('key'), last.data.hash)
+
+  // Of one that has no calls it is the same.
+  await console.open(`generations?key=${made.at(-2)!.data.hash}`)
+  await chosen.filter({ hasText: 'Job 149' }).waitFor({ state: 'attached' })
+  await page.getByText('No call was like that').waitFor()
+  await page.getByLabel('Key', { exact: true }).selectOption('Job 1')
+  await page.getByText('No call was like that').waitFor()
+  t.equal(new URL(page.url()).searchParams.get('key'), made[0]!.data.hash)
+  t.same(console.problems, [])
+})
