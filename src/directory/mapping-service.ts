@@ -52,7 +52,7 @@ interface GroupFilter {
 }
 
 /** Whom a group names; null where it is nobody to whom the group could give a role. */
-export interface GroupMember {
+interface GroupMember {
   readonly userId: string
   readonly userName: string | null
   readonly displayName: string | null

@@ -45,7 +45,7 @@ export interface ToolRun {
   readonly state: 'started' | 'completed' | 'failed'
 }
 
-export type Source = readonly [address: string, title: string]
+type Source = readonly [address: string, title: string]
 
 /** What an event of an answer tells. */
 export interface Piece {
