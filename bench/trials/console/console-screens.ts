@@ -70,7 +70,7 @@ async function readList(console: ConsolePage) {
   // The wheel is turned until so many pages have come of themselves.
   while (rowsShown < (PAGES + 1) * begunWith) {
     if (performance.now() - scrollBegun > SCROLL_LIMIT_MS)
-      throw new Error(`the list ends at ${rowsShown} rows`)
+      throw new Error(`the list ends at ${rowsShown} rows: ${await page.locator('main').innerText()}`)
     await page.mouse.wheel(0, 5_000)
     // A long list draws a part of its rows, and tells how many there are with its heading.
     const told = await page.locator('table').getAttribute('aria-rowcount')

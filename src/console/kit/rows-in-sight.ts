@@ -3,11 +3,9 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 /** A list of so many rows is drawn whole. */
-const WHOLE = 200
-/** The rows that are drawn change by so many at a time. */
-const STEP = 40
-/** Rows that are drawn of a longer one: those in sight of the highest window, and a step before and behind. */
-const DRAWN = 4 * STEP
+const WHOLE = 100
+/** Of a longer one the rows in sight and half a step at least before and behind; they change by a step at a time. */
+const STEP = 10
 
 interface Drawn {
   readonly from: number
@@ -17,8 +15,9 @@ interface Drawn {
 }
 
 const ALL: Drawn = { from: 0, to: Number.POSITIVE_INFINITY, rowHeight: 0 }
-/** What a window shows at first; others have their place, and are drawn when these have been seen. */
-const FIRST: Drawn = { from: 0, to: 30, rowHeight: 52 }
+/** What a window shows at first; others have their place, and are drawn a moment after these were seen. */
+const FIRST: Drawn = { from: 0, to: 24, rowHeight: 52 }
+const MOMENT_MS = 100
 
 /**
  * The rows of a table that are to be drawn, as it is scrolled with its page. All of them where they are few, and on
@@ -34,14 +33,17 @@ export function useRowsInSight(
   useEffect(() => {
     const table = ref.current
     if (count === 0 || table === null) return
-    if (!isLong) return setDrawn(ALL)
+    if (!isLong) {
+      const later = setTimeout(() => setDrawn(ALL), MOMENT_MS)
+      return () => clearTimeout(later)
+    }
     const { rows } = table.tBodies[0]!
     const look = (): void => {
       keepWidths(table)
       const rowHeight = rows[rows.length >> 1]!.getBoundingClientRect().height
-      const from =
-        Math.max(0, Math.floor(-rows[0]!.getBoundingClientRect().top / rowHeight / STEP) - 1) * STEP
-      const to = from + DRAWN
+      const first = -rows[0]!.getBoundingClientRect().top / rowHeight
+      const from = Math.max(0, Math.floor(first / STEP - 0.5)) * STEP
+      const to = from + Math.ceil(innerHeight / rowHeight) + 2 * STEP
       setDrawn((before) => (before.to === to ? before : { from, to, rowHeight }))
     }
     const measure = (): void => freeWidths(table)
