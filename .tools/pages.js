@@ -61,6 +61,15 @@ const MARKUP = {
   inject: ['.tools/markup.js'],
 }
 
+/** @satisfies {import('terser').MinifyOptions} */
+const SHORTENED = {
+  ...{ module: true, ecma: 2020 },
+  compress: { ecma: 2020, passes: 2, keep_fargs: false, lhs_constants: false },
+}
+const TERSER = JSON.parse(readFileSync(join(ROOT, 'node_modules/terser/package.json'), 'utf8'))
+/** Names of scripts hold a hash of what esbuild made, this comment included: another terser makes other names. */
+const SHORTENED_BY = `terser ${TERSER.version} ${JSON.stringify(SHORTENED)}`
+
 /**
  * Screens are chunks that are loaded when they are opened.
  *
@@ -72,6 +81,7 @@ function bundleConsole(esbuild) {
     outdir: `${OUT}/console`,
     entryPoints: { console: `${CONSOLE_SOURCE}main.tsx`, style: `${CONSOLE_SOURCE}style/console.css` },
     ...MARKUP,
+    banner: { js: `/* ${SHORTENED_BY} */` },
     chunkNames: '[name]-[hash]',
     splitting: true,
     format: 'esm',
@@ -135,17 +145,13 @@ async function writeConsole(bundle) {
 }
 
 /**
- * What esbuild has made small and no compressor finds: two per cent less when it is sent. The name keeps the hash of
- * what esbuild has made, which says the same.
+ * What esbuild has made small and no compressor finds: two per cent less when it is sent.
  *
  * @param {string} script
  */
 async function shorten(script) {
   const { minify } = await import('terser')
-  const { code = '' } = await minify(script, {
-    ...{ module: true, ecma: 2020 },
-    compress: { ecma: 2020, passes: 2, keep_fargs: false, lhs_constants: false },
-  })
+  const { code = '' } = await minify(script, SHORTENED)
   return Buffer.from(code)
 }
 

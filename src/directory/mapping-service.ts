@@ -1,6 +1,7 @@
 /** What a management key may do with groups and mappings: those of its own organization and no others. */
 import { type Clock, unixMs } from '../base/clock.js'
 import { Fault, invalidInput } from '../base/fault.js'
+import { foldCase } from '../base/fold-case.js'
 import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
@@ -190,8 +191,8 @@ export class MappingService {
       asked.user_id === null
         ? scim.groupsOf(organizationId)
         : scim.groupsOfUser(organizationId, asked.user_id)
-    const part = asked.name_contains?.toLowerCase() ?? ''
-    return part === '' ? groups : groups.filter((group) => group.displayName.toLowerCase().includes(part))
+    const part = foldCase(asked.name_contains ?? '')
+    return part === '' ? groups : groups.filter((group) => foldCase(group.displayName).includes(part))
   }
 
   /** Null of a group that was not delivered. */

@@ -300,7 +300,7 @@ async function interact(
     const sources = answer.getByRole('list', { name: 'Sources' })
     const links = await sources.getByRole('link').all()
     const addresses = await Promise.all(links.map((link) => link.getAttribute('href')))
-    if (!addresses.every((address) => address === CITED.at(-1)!.url_citation.url))
+    if (addresses.length !== 1 || addresses[0] !== CITED.at(-1)!.url_citation.url)
       throw new Error(`${format}: links to ${addresses.join(' and ')}`)
     // Every one is told, and as text what is no address of the web.
     for (const { url_citation } of CITED) await sources.getByText(url_citation.url).waitFor()

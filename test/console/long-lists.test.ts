@@ -41,6 +41,8 @@ test(
         await eventually(() => page.evaluate<boolean>(isRowInSight))
         const drawn = await meet()
         t.ok(drawn <= 150, `${drawn} rows are drawn`)
+        const uncounted = page.locator('table[aria-rowcount] tbody tr:has(td):not([aria-rowindex])')
+        t.equal(await uncounted.count(), 0, 'every row says which it is')
       }
     }
     await turnTo(calls + 1, 700)
@@ -96,3 +98,45 @@ test('a key beyond the first hundred is found by its name, and its calls by the 
   t.equal(new URL(page.url()).searchParams.get('key'), made[0]!.data.hash)
   t.same(console.problems, [])
 })
+
+test('a long list in a dialog is drawn as the dialog is scrolled', SKIP, async (t) => {
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1' })
+  const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+  const members = Array.from({ length: 160 }, (_, n) => idOf(n))
+  const put = await fetch(`${url}/api/v1/scim/groups/${idOf(999)}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ display_name: 'Many', members }),
+  })
+  t.equal(put.status, 200)
+  const console = await browser.page(t, url)
+  const { page } = console
+  await console.open(`directory?group=${idOf(999)}`)
+  await console.signIn()
+  const dialog = page.locator('dialog[open]')
+  await dialog.locator('tbody tr').nth(49).waitFor()
+  const scrollTo = (place: string) =>
+    dialog.evaluate((element, top) => element.scrollTo(0, Number(top)), place)
+  // The next page comes when the end is in sight.
+  for (let read = 0; read < 160; read = await dialog.locator('table').evaluate(rowsOf)) {
+    await scrollTo('1e6')
+    const more = dialog.getByRole('button', { name: 'Show more' })
+    if (await more.isVisible()) await more.click()
+  }
+  await scrollTo('0')
+  await dialog.locator('tr[aria-rowindex="2"]').waitFor()
+  await scrollTo('1e6')
+  await dialog.locator('tr[aria-rowindex="161"]').waitFor()
+  t.ok((await dialog.locator('tbody tr').count()) < 100)
+  t.same(console.problems, [])
+})
+
+/** The records of a table, drawn or not. */
+function rowsOf(table: {
+  ariaRowCount: string | null
+  querySelectorAll(of: string): { length: number }
+}): number {
+  return table.ariaRowCount === null
+    ? table.querySelectorAll('tbody tr').length
+    : Number(table.ariaRowCount) - 1
+}

@@ -71,7 +71,16 @@ void tap.test('members of one organization', SKIP, async (t) => {
     const console = await comeIn(t, 'ann')
     const { page } = console
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    const screens = ['Overview', 'Generations', 'Usage', 'Playground', 'Models', 'Keys', 'Workspaces']
+    const screens = [
+      'Overview',
+      'Generations',
+      'Usage',
+      'Playground',
+      'Models',
+      'Tools and plugins',
+      'Keys',
+      'Workspaces',
+    ]
     t.same(await screensOf(console), screens)
     await page.getByRole('button', { name: 'Account: ann@example.com' }).click()
     await page.getByText('Member · acme').waitFor()

@@ -110,7 +110,7 @@ test('a provider is added and deleted, and the session of another browser is end
   t.match(added, { ...known, connection_id: null })
   await page.getByRole('button', { name: `Copy ${added!.redirect_uri}` }).waitFor()
   await page.getByRole('button', { name: 'Delete Okta' }).click()
-  await dialog.getByRole('button', { name: 'End' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No provider yet').waitFor()
   t.same(await providers(), [])
 

@@ -15,10 +15,6 @@ interface Drawn {
 }
 
 const ALL: Drawn = { from: 0, to: Number.POSITIVE_INFINITY, rowHeight: 0 }
-/** What a window shows at first; others have their place, and are drawn a moment after these were seen. */
-const FIRST: Drawn = { from: 0, to: 24, rowHeight: 52 }
-const MOMENT_MS = 100
-
 /**
  * The rows of a table that are to be drawn, as it is scrolled with its page. All of them where they are few, and on
  * paper; of others a part, so that laying out and painting does not grow with the list. Rows are of one height, and
@@ -29,14 +25,10 @@ export function useRowsInSight(
 ): Drawn & { readonly table: RefObject<HTMLTableElement | null>; readonly isPart: boolean } {
   const ref = useRef<HTMLTableElement>(null)
   const isLong = count > WHOLE
-  const [drawn, setDrawn] = useState(FIRST)
+  const [drawn, setDrawn] = useState(ALL)
   useEffect(() => {
     const table = ref.current
-    if (count === 0 || table === null) return
-    if (!isLong) {
-      const later = setTimeout(() => setDrawn(ALL), MOMENT_MS)
-      return () => clearTimeout(later)
-    }
+    if (!isLong || table === null) return
     const { rows } = table.tBodies[0]!
     const look = (): void => {
       keepWidths(table)
@@ -44,22 +36,30 @@ export function useRowsInSight(
       const first = -rows[0]!.getBoundingClientRect().top / rowHeight
       const from = Math.max(0, Math.floor(first / STEP - 0.5)) * STEP
       const to = from + Math.ceil(innerHeight / rowHeight) + 2 * STEP
-      setDrawn((before) => (before.to === to ? before : { from, to, rowHeight }))
+      setDrawn((before) =>
+        before.to === to && before.rowHeight === rowHeight ? before : { from, to, rowHeight },
+      )
     }
-    const measure = (): void => freeWidths(table)
+    const measure = (): void => {
+      freeWidths(table)
+      look()
+    }
     const drawAll = (): void => setDrawn(ALL)
     look()
-    addEventListener('scroll', look, { passive: true })
+    // Of a table in a dialog it is the dialog that is scrolled, and such events do not rise.
+    addEventListener('scroll', look, { passive: true, capture: true })
     addEventListener('resize', measure)
     addEventListener('beforeprint', drawAll)
     return () => {
-      removeEventListener('scroll', look)
+      removeEventListener('scroll', look, true)
       removeEventListener('resize', measure)
       removeEventListener('beforeprint', drawAll)
-      measure()
+      freeWidths(table)
     }
-  }, [isLong, count > 0])
-  return { table: ref, ...(isLong || drawn === FIRST ? drawn : ALL), isPart: isLong }
+  }, [isLong])
+  const { from, ...others } = isLong ? drawn : ALL
+  // A list that has become shorter still has a row by which the next look finds the others.
+  return { table: ref, from: Math.max(0, Math.min(from, count - STEP)), ...others, isPart: isLong }
 }
 
 function keepWidths({ tHead, offsetWidth, style }: HTMLTableElement): void {

@@ -89,8 +89,9 @@ interface RowProps<T> {
 
 /** Drawn anew only when it is another row, or a signal that its cells read has changed: lists grow long. */
 class Row<T> extends Component<RowProps<T>> {
-  override shouldComponentUpdate({ row, columns }: RowProps<T>, state: object): boolean {
-    return row !== this.props.row || columns !== this.props.columns || state !== this.state
+  override shouldComponentUpdate({ row, columns, index }: RowProps<T>, state: object): boolean {
+    const { props } = this
+    return row !== props.row || columns !== props.columns || index !== props.index || state !== this.state
   }
 
   override render() {

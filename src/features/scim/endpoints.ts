@@ -57,10 +57,19 @@ export function scimEndpoints(ports: ScimPorts): Endpoint[] {
 }
 
 /** A mapping with the name of its group. */
-const encoderFor =
-  (mappings: MappingService, caller: Principal) =>
-  (mapping: ScimMapping): z.infer<typeof Mapping> =>
-    encodeMapping({ ...mapping, groupName: mappings.groupName(caller, mapping.scimGroupId) })
+/** For one answer: a group of many members is read whole for its name, and may have a mapping to each workspace. */
+function encoderFor(
+  mappings: MappingService,
+  caller: Principal,
+): (mapping: ScimMapping) => z.infer<typeof Mapping> {
+  const names = new Map<string, string | null>()
+  const nameOf = (groupId: string): string | null => {
+    const name = names.get(groupId) ?? mappings.groupName(caller, groupId)
+    names.set(groupId, name)
+    return name
+  }
+  return (mapping) => encodeMapping({ ...mapping, groupName: nameOf(mapping.scimGroupId) })
+}
 
 const mappingEndpoints = (scimStore: ScimStore, mappings: MappingService): Endpoint[] => [
   operation('list_scim_group_mappings', `GET ${MAPPINGS}`, {
@@ -247,12 +256,13 @@ async function auditOfMapping(
   organizationId: string,
   mappingId: string,
 ): Promise<ScimAuditEntry[]> {
-  const found: ScimAuditEntry[] = []
+  // By id: a change that is made meanwhile moves the others on, and some are read twice.
+  const found = new Map<string, ScimAuditEntry>()
   const slices = new TurnSlices()
   for (let offset = 0; ; offset += ROWS_AT_ONCE) {
     const { rows } = await scimStore.auditPage(organizationId, offset, ROWS_AT_ONCE)
-    found.push(...rows.filter((row) => row.mappingId === mappingId))
-    if (rows.length < ROWS_AT_ONCE) return found
+    for (const row of rows) if (row.mappingId === mappingId) found.set(row.id, row)
+    if (rows.length < ROWS_AT_ONCE) return [...found.values()]
     if (slices.isOver) await slices.next()
   }
 }

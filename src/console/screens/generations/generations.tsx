@@ -64,6 +64,8 @@ const COLUMNS: readonly Column<Listed>[] = [
   { title: 'Cost', align: 'end', cell: ({ cost, byok_cost }) => <Money dollars={cost + byok_cost} /> },
 ]
 
+/** More than most windows show; the rest is read as it is scrolled to. */
+const FIRST_ROWS = 30
 const FILTERS = ['from', 'to', 'key', 'model', 'provider', 'outcome', 'session'] as const
 /** What is typed, and applied together. */
 const TYPED = ['from', 'to', 'model', 'provider', 'session'] as const
@@ -75,7 +77,9 @@ function GenerationList() {
   // Of another one, where the operator comes from its page.
   const organization = query.get('organization')
   const organization_id = organization ?? session.value!.organization.id
-  const pages = usePages<Listed>(`${GENERATIONS}${queryOf({ organization_id, ...filters })}`)
+  const pages = usePages<Listed>(
+    `${GENERATIONS}${queryOf({ organization_id, limit: FIRST_ROWS, ...filters })}`,
+  )
   return (
     <Page
       title="Generations"

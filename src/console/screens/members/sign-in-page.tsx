@@ -13,8 +13,8 @@ import { tell } from '../../shell/toasts.tsx'
 import { CONNECTIONS, type Connection } from '../directory/wire.ts'
 import { PROVIDERS, type Provider, SESSIONS, type Session } from './wire.ts'
 
-/** What is to be deleted: what is asked, in words, and its path. */
-type Doomed = readonly [question: string, path: string]
+/** What is to be deleted: the verb, what it is called, and its path. */
+type Doomed = readonly [verb: string, name: string, path: string]
 
 export function SignInPage() {
   const providers = usePages<Provider>(PROVIDERS)
@@ -75,10 +75,10 @@ export function SignInPage() {
       )}
       {doomed && (
         <Confirm
-          title={`${doomed[0]}?`}
-          submit="End"
-          send={() => call('DELETE', doomed[1])}
-          done={() => done('It has ended')}
+          title={`${doomed[0]} ${doomed[1]}?`}
+          submit={doomed[0]}
+          send={() => call('DELETE', doomed[2])}
+          done={() => done('It is gone')}
           close={close}
         >
           Who is signed in by it is refused from the next call on.
@@ -106,7 +106,7 @@ const SESSION: readonly Column<Session>[] = [
   {
     title: 'Who',
     cell: ({ name, member_id }) =>
-      member_id === null ? `key ${name}` : <a href={to('members', member_id)}>{name}</a>,
+      member_id === null ? `key ${name ?? 'deleted'}` : <a href={to('members', member_id)}>{name}</a>,
   },
   { title: 'From', from: 'medium', cell: ({ address }) => address },
   { title: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
@@ -128,8 +128,8 @@ const endOf = <T extends Provider | Session>(
       <button
         type="button"
         class="plain"
-        aria-label={`${verb} ${name}`}
-        onClick={() => doom([`${verb} ${name}`, `${path}/${id}`])}
+        aria-label={`${verb} ${name ?? id}`}
+        onClick={() => doom([verb, name ?? id, `${path}/${id}`])}
       >
         {verb}
       </button>
