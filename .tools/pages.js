@@ -1,5 +1,6 @@
 /** Builds what browsers load: the console, the guide, and what pages of the server and of the lab have from others. */
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFolder } from './files.js'
@@ -66,9 +67,12 @@ const SHORTENED = {
   ...{ module: true, ecma: 2020 },
   compress: { ecma: 2020, passes: 2, keep_fargs: false, lhs_constants: false },
 }
-const TERSER = JSON.parse(readFileSync(join(ROOT, 'node_modules/terser/package.json'), 'utf8'))
+
 /** Names of scripts hold a hash of what esbuild made, this comment included: another terser makes other names. */
-const SHORTENED_BY = `terser ${TERSER.version} ${JSON.stringify(SHORTENED)}`
+function shortenedBy() {
+  const { version } = createRequire(import.meta.url)('terser/package.json')
+  return `/* terser ${version} ${JSON.stringify(SHORTENED)} */`
+}
 
 /**
  * Screens are chunks that are loaded when they are opened.
@@ -81,7 +85,7 @@ function bundleConsole(esbuild) {
     outdir: `${OUT}/console`,
     entryPoints: { console: `${CONSOLE_SOURCE}main.tsx`, style: `${CONSOLE_SOURCE}style/console.css` },
     ...MARKUP,
-    banner: { js: `/* ${SHORTENED_BY} */` },
+    banner: { js: shortenedBy() },
     chunkNames: '[name]-[hash]',
     splitting: true,
     format: 'esm',
