@@ -5,9 +5,10 @@
  * a start. What it loads later, or only for some commands, stands in `dist/chunks`. Tests and benches import
  * single modules, so with `--all` every other file becomes the JavaScript file of the same name.
  *
- * esbuild strips types and checks none: that is the work of `npm run check`. Everything is turned each time, which
- * takes less than a second, so nothing has to be remembered about earlier builds: a switched branch, a changed
- * setting or an older date cannot leave something behind. Outputs without a source are deleted.
+ * esbuild strips types and checks none: that is the work of `npm run check`. Everything is turned each time,
+ * so nothing has to be remembered about earlier builds: a switched branch, a changed setting or an older date cannot
+ * leave something behind. Scripts of the console alone, which take seconds to be made short, stay where their names say
+ * that they are the same. Outputs without a source are deleted.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'

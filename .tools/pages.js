@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeFolder } from './files.js'
+import { contentsOf, writeFolder } from './files.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OUT = 'dist'
@@ -138,8 +138,9 @@ async function writeConsole(bundle) {
   }
   const outputs = await Promise.all(
     bundle.outputFiles.map(async ({ path, contents, text }) => {
-      const isScript = path.endsWith('.js')
-      return /** @type {const} */ ([basename(path), isScript ? await shorten(text) : contents])
+      // A script of this name is of the same text by the same terser: every start builds, and few change the console.
+      const script = path.endsWith('.js') && (contentsOf(path) ?? (await shorten(text)))
+      return /** @type {const} */ ([basename(path), script || contents])
     }),
   )
   writeFolder(

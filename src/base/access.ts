@@ -2,8 +2,8 @@
 
 /**
  * What an operation asks for. `anyone` needs no credential, `key` any key, `own-key` a key and no access token that
- * acts for one, `caller` a key or any session. `member` is for what is a person's own, `admin` for what
- * concerns a workspace, both by a role there. `management`, `operator` and `connection` ask for a credential of that kind.
+ * acts for one, `caller` a key or any session. `member` is for what is a person's own, `admin` for what concerns a
+ * workspace, both by a role there. `management`, `operator` and `connection` ask for a credential of that kind.
  */
 export type AccessLevel =
   | 'anyone'

@@ -132,7 +132,10 @@ export interface ScimGroups {
   group(organizationId: string, id: string): ScimGroup | null
   /** Oldest first. */
   groupsOf(organizationId: string): readonly ScimGroupHead[]
-  /** Those that name this user, oldest first; a connection's only where it delivers the user as well. Costs the groups that are delivered whole. */
+  /**
+   * Those that name this user, oldest first; a connection's only where it delivers the user as well. Costs the groups
+   * that are delivered whole.
+   */
   groupsOfUser(organizationId: string, userId: string): readonly ScimGroupHead[]
   /**
    * The group as it is now; its time of creation stays. Organizations do not see each other’s groups, even under

@@ -15,6 +15,7 @@ interface Drawn {
 }
 
 const ALL: Drawn = { from: 0, to: Number.POSITIVE_INFINITY, rowHeight: 0 }
+
 /**
  * The rows of a table that are to be drawn, as it is scrolled with its page. All of them where they are few, and on
  * paper; of others a part, so that laying out and painting does not grow with the list. Rows are of one height, and

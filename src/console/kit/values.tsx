@@ -68,12 +68,9 @@ export function rateText(rate: number): string {
 const FORMATS: Record<string, Intl.NumberFormat> = {}
 
 function numberText(value: number, minimumFractionDigits: number, maximumFractionDigits: number): string {
-  const decimals = { minimumFractionDigits, maximumFractionDigits }
-  const format = (FORMATS[`${minimumFractionDigits}-${maximumFractionDigits}`] ??= new Intl.NumberFormat(
-    'en-US',
-    decimals,
-  ))
-  return format.format(value)
+  const name = `${minimumFractionDigits}-${maximumFractionDigits}`
+  FORMATS[name] ??= new Intl.NumberFormat('en-US', { minimumFractionDigits, maximumFractionDigits })
+  return FORMATS[name].format(value)
 }
 
 /** A whole number with its groups, and a muted unit behind it. */

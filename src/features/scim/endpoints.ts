@@ -56,8 +56,10 @@ export function scimEndpoints(ports: ScimPorts): Endpoint[] {
   ]
 }
 
-/** A mapping with the name of its group. */
-/** For one answer: a group of many members is read whole for its name, and may have a mapping to each workspace. */
+/**
+ * A mapping with the name of its group. For one answer: a group of many members is read whole for its name, and may have
+ * a mapping to each workspace.
+ */
 function encoderFor(
   mappings: MappingService,
   caller: Principal,

@@ -4,9 +4,10 @@ import { call, type Outcome, queryOf } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, Select, textIn } from '../../kit/form.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { session, workspaceName } from '../../shell/session.ts'
+import { workspaceName } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
-import { MAPPINGS, type Mapping, mappingPath, ROLES, type Trial } from './wire.ts'
+import { RoleFields } from '../members/member-roles.tsx'
+import { MAPPINGS, type Mapping, mappingPath, type Trial } from './wire.ts'
 
 /** What can become of a mapping, in the words of the form. */
 const CHANGES = [
@@ -78,14 +79,7 @@ export function ChangeMapping({ of, close, changed }: ChangeMappingProps) {
                   hint="A group that was not delivered yet gives the role as soon as it comes."
                 />
               )}
-              <div class="fields">
-                <Select
-                  label="Workspace"
-                  name="workspace"
-                  options={session.value!.workspaces.map(({ id, name }) => [id, name])}
-                />
-                <Select label="Role" name="role" options={ROLES} />
-              </div>
+              <RoleFields />
             </>
           )}
         </Form>

@@ -84,11 +84,6 @@ export interface Trial {
   readonly losses: number
 }
 
-export const ROLES = [
-  ['member', 'member'],
-  ['admin', 'admin'],
-] as const
-
 export const CONNECTIONS = 'api/v1/scim-connections'
 export const connectionPath = (id: string): string => `${CONNECTIONS}/${encodeURIComponent(id)}`
 export const MAPPINGS = 'api/v1/scim/group-mappings'

@@ -114,7 +114,8 @@ function Filters() {
   const key = query.get('key') ?? ''
   const listed = useResource<KeyNames>(keysPath()).data?.data
   // An answer has a hundred keys at most: this one may be among those after them.
-  const asked = useResource<KeyNames>(key === '' ? null : keysPath(key)).data?.data
+  const isLater = key !== '' && listed?.every(({ hash }) => hash !== key)
+  const asked = useResource<KeyNames>(isLater ? keysPath(key) : null).data?.data
   const options = useMemo(() => {
     const names = new Map([['', 'Any'], ...(listed ?? []).map(({ hash, name }) => [hash, name] as const)])
     if (!names.has(key)) names.set(key, asked?.find(({ hash }) => hash === key)?.name ?? key.slice(0, 8))

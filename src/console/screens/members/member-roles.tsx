@@ -80,14 +80,7 @@ export function MemberRoles({ of: member, changed }: MemberRolesProps) {
               changed()
             }}
           >
-            <div class="fields">
-              <Select
-                label="Workspace"
-                name="workspace"
-                options={session.value!.workspaces.map(({ id, name }) => [id, name])}
-              />
-              <Select label="Role" name="role" options={ROLES} />
-            </div>
+            <RoleFields />
           </Form>
         </Dialog>
       )}
@@ -169,5 +162,19 @@ function Why({ member, workspace, close, changed }: WhyProps) {
         </button>
       </div>
     </Dialog>
+  )
+}
+
+/** In which workspace, and what: of a member, or of the members of a group. */
+export function RoleFields() {
+  return (
+    <div class="fields">
+      <Select
+        label="Workspace"
+        name="workspace"
+        options={session.value!.workspaces.map(({ id, name }) => [id, name])}
+      />
+      <Select label="Role" name="role" options={ROLES} />
+    </div>
   )
 }

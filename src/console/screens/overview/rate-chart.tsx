@@ -16,7 +16,7 @@ interface RateChartProps {
 export function RateChart({ beats, now, seconds, textOf }: RateChartProps) {
   const most = Math.max(0, ...beats.map(({ calls }) => calls))
   const first = Math.floor(now ?? 0) - seconds + 1
-  /** One shape for all bars: 240 elements that move every second are most of what the page has to do. */
+  /** One shape for all bars: to move 240 elements every second is a good part of what the page has to do. */
   const barsOf = (rateOf: (beat: Beat) => number): string =>
     beats
       .filter((beat) => beat.at >= first && rateOf(beat) > 0)
