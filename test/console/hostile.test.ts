@@ -281,7 +281,7 @@ async function interact(
   await harmless('the palette')
   await page.keyboard.press('Escape')
   await console.open('playground?model=sim/agent')
-  await page.getByText('Tools and plugins').last().click()
+  await page.locator('summary', { hasText: 'Tools and plugins' }).click()
   await page.getByLabel('datetime').check()
   await page.getByLabel('Your message').fill(`call service:datetime\nanswer ${HOSTILE}`)
   await press('Send')

@@ -25,7 +25,7 @@ test(
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
     await console.forgiveMoves()
     await page.getByLabel('Thinking').selectOption('low')
-    await page.getByText('Tools and plugins').last().click()
+    await page.locator('summary', { hasText: 'Tools and plugins' }).click()
     await page.getByLabel('datetime').check()
     for (const [n, format] of ['chat', 'messages'].entries()) {
       await page.getByLabel('Format').selectOption(format)
@@ -109,7 +109,7 @@ test(
     await console.signIn()
     await page.getByLabel('Paid by').selectOption('key')
     await page.getByLabel('Key', { exact: true }).fill(API_KEY)
-    await page.getByText('Tools and plugins').last().click()
+    await page.locator('summary', { hasText: 'Tools and plugins' }).click()
     await page.getByLabel('files', { exact: true }).check()
     for (const [n, format] of ['chat', 'messages'].entries()) {
       await page.getByLabel('Format').selectOption(format)

@@ -86,7 +86,7 @@ test(
     await page.getByRole('row', { name: /^web_search/ }).waitFor()
     t.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0, 'what is the operator’s stays so')
     await page.getByRole('link', { name: 'Playground' }).click()
-    await page.getByText('Tools and plugins', { exact: true }).last().click()
+    await page.locator('summary', { hasText: 'Tools and plugins' }).click()
     await page.getByLabel('datetime').check()
     t.same(console.problems, [])
   },
