@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- gate`: what a call costs in CPU against its floor in the same run, held against what was recorded.
- * The record is bench/cost-ratios.json, by model of processor; `--record` writes the entry of this one. The ratios of
- * two processors, or of two versions of Node, differ by more than what is tolerated, so one that is not recorded is told
- * and holds nothing up.
+ * The record is bench/cost-ratios.json, by name and family of the processor; `--record` writes the entry of this one. The
+ * ratios of two processors, or of two versions of Node, differ by more than what is tolerated, so one that is not
+ * recorded is told and holds nothing up.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ interface ProcessorRecord {
   readonly costs: Readonly<Record<string, RecordedCost>>
 }
 
-/** By model of processor. */
+/** By name and family of processor. */
 export type CostRecords = Readonly<Record<string, ProcessorRecord>>
 
 /** Exit code: 0 when nothing costs too much, 1 when something does or a call failed. Throws `UsageError`. */

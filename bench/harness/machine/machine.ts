@@ -11,7 +11,7 @@ export type SourceRecord = ReturnType<typeof describeSource>
 /** Describes the machine; what cannot be found out is `unknown`. */
 export function describeMachine(dataFolder: string) {
   return {
-    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cpu: processorName(),
     cores: availableParallelism(),
     /** `on`, `off` or `unknown`: two logical cores of one physical core share its speed. */
     smt:
@@ -85,6 +85,16 @@ function readJson(path: string): PackageFile {
   } catch {
     return {}
   }
+}
+
+/**
+ * The name that the processor gives itself, with its family where it has one: virtual machines say "AMD EPYC" for
+ * generations that are eight years apart.
+ */
+function processorName(): string {
+  const name = cpus()[0]?.model.trim() ?? 'unknown'
+  const family = /^cpu family\s*:\s*(\d+)$/m.exec(readTextOrUnknown('/proc/cpuinfo'))?.[1]
+  return family === undefined ? name : `${name}, family ${family}`
 }
 
 function detectVirtualMachine(): string {
