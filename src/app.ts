@@ -1,5 +1,6 @@
 /** Ports in, endpoints out: the one list of features. */
 import type { Clock } from './base/clock.js'
+import { INTERFACE_VERSION } from './base/version.js'
 import { type AudioPorts, audioEndpoints } from './features/audio/endpoints.js'
 import { chatEndpoints } from './features/chat/endpoints.js'
 import { consoleEndpoints } from './features/console/endpoints.js'
@@ -32,12 +33,7 @@ import { type WhatIfPorts, whatIfEndpoints } from './features/routing/what-if.js
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { type ConnectionPorts, scimConnectionEndpoints } from './features/scim-connections/endpoints.js'
 import { type ScimProviderPorts, scimProviderEndpoints } from './features/scim-provider/endpoints.js'
-import {
-  INTERFACE_VERSION,
-  type ServicePorts,
-  serviceEndpoints,
-  statsEndpoint,
-} from './features/service/endpoints.js'
+import { type ServicePorts, serviceEndpoints, statsEndpoint } from './features/service/endpoints.js'
 import { type SettingsPorts, settingsEndpoints } from './features/settings/endpoints.js'
 import { type SessionPorts, sessionEndpoints } from './features/sign-in/session-endpoints.js'
 import { type SignInPorts, signInEndpoints } from './features/sign-in/sign-in-endpoints.js'
@@ -54,8 +50,6 @@ import type { People } from './identity/people.js'
 import type { LoopingPorts } from './inference-http/inference-reply.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
-
-export { INTERFACE_VERSION }
 
 /** Whether anybody may use the practice API, only who has a key, or nobody (contract/decisions 65). */
 type PracticeAccess = 'open' | 'keyed' | 'off'

@@ -1,6 +1,6 @@
 /** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
 import { readFileSync } from 'node:fs'
-import { VERSION } from './base/version.js'
+import { INTERFACE_VERSION, VERSION } from './base/version.js'
 import { failCommand, parseCommandArgs, runCommand, sanitizeForTerminal } from './cli/command.js'
 import { writeFully } from './cli/write-fully.js'
 import type { Config, InvalidConfigError } from './config/config.js'
@@ -297,10 +297,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   version: plainCommand(
     'version',
     'print the version of the product, and of the interface that the document describes',
-    async () => {
-      const { INTERFACE_VERSION } = await import('./app.js')
-      return `sluice ${VERSION} (interface ${INTERFACE_VERSION})\n`
-    },
+    async () => `sluice ${VERSION} (interface ${INTERFACE_VERSION})\n`,
   ),
   help: {
     about: 'print this, or with the name of a command what that one does',

@@ -1,6 +1,5 @@
 /** What the start page tells of this server. */
-import { INTERFACE_VERSION } from '../app.js'
-import { VERSION } from '../base/version.js'
+import { INTERFACE_VERSION, VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
 import type { StartPorts } from '../features/start/endpoints.js'
 

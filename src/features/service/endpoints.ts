@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { INTERFACE_VERSION } from '../../base/version.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -76,9 +77,6 @@ const Stats = nameSchema(
 )
 
 const operation = endpointGroup({ tag: 'Service', dialect: practice })
-
-/** Version string of the practice interface. */
-export const INTERFACE_VERSION = '2.0'
 
 export interface ServicePorts {
   readonly worker: number
