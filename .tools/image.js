@@ -15,7 +15,7 @@ import { join, resolve } from 'node:path'
 import { argv, env } from 'node:process'
 import { parseArgs } from 'node:util'
 import { makeLayers, NODE, PLATFORMS, packInto, USER } from './image/layers.js'
-import { writeLayout } from './image/layout.js'
+import { beginLayout, writeLayout } from './image/layout.js'
 import { ROOT, run } from './run.js'
 
 const MAIN = '/app/dist/src/main.js'
@@ -61,7 +61,7 @@ function makeImage(out, platforms, archive) {
   if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, 'oci-layout')))
     throw new Error(`${out} holds something else than an image`)
   rmSync(out, { recursive: true, force: true })
-  mkdirSync(join(out, 'blobs/sha256'), { recursive: true })
+  beginLayout(out)
   const seconds = Number(env.SOURCE_DATE_EPOCH ?? run('git', ['log', '-1', '--format=%ct']))
   const scratch = mkdtempSync(join(tmpdir(), 'sluice-image-'))
   try {

@@ -59,6 +59,17 @@ export function layerOf(layout, folder, about, paths = ['.'], owner = '0') {
 }
 
 /**
+ * An empty layout. It says what it is before anything is in it, so that what a failure leaves of it is made anew the next
+ * time, and nobody's own files.
+ *
+ * @param {string} layout
+ */
+export function beginLayout(layout) {
+  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true })
+  writeFileSync(join(layout, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
+}
+
+/**
  * Writes manifests and the index of all platforms, under the version of the image as its name. Gives the digest of each
  * manifest, and how many bytes somebody fetches.
  *
@@ -116,7 +127,6 @@ export function writeLayout(layout, images, config, made) {
     'org.opencontainers.image.ref.name': version,
     'io.containerd.image.name': `docker.io/library/sluice:${version}`,
   }
-  writeFileSync(join(layout, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
   writeFileSync(
     join(layout, 'index.json'),
     JSON.stringify({ schemaVersion: 2, mediaType, manifests: [{ ...all, annotations }] }),

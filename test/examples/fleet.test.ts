@@ -30,6 +30,7 @@ interface ComposeService {
   readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
   readonly secrets?: readonly string[]
   readonly stop_grace_period?: string
+  readonly networks?: { readonly default: { readonly ipv4_address: string } }
 }
 
 interface Compose {
@@ -63,10 +64,17 @@ test('the compose file has three machines with good settings, and a volume for e
   const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = services.postgres!.environment!
   const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`
   for (const [name, { environment }] of machines) t.equal(environment!.SLUICE_DATABASE_URL, url, name)
+  const { depends_on, networks } = services.proxy!
   t.strictSame(
-    services.proxy!.depends_on,
+    depends_on,
     machines.map(([name]) => name),
   )
+  for (const [name, { environment }] of machines)
+    t.equal(
+      environment!.SLUICE_TRUSTED_PROXIES,
+      networks!.default.ipv4_address,
+      `${name} trusts the proxy alone`,
+    )
 })
 
 interface StatefulSet {

@@ -30,8 +30,11 @@ interface Manifest {
   readonly spec: any
 }
 
-const readManifests = (file: string): Manifest[] =>
-  parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS())
+const readManifests = (file: string, prepare = (text: string) => text): Manifest[] =>
+  parseAllDocuments(prepare(readFileSync(file, 'utf8'))).map((document) => document.toJS())
+
+/** With the members that stand there as comments. */
+const withCommented = (text: string): string => text.replaceAll(/^( {4,})# (?=- | {2})/gm, '$1')
 
 /** What the compiler finds in the manifests when they are written as objects of those types. */
 function strayMembers(folder: string, manifests: readonly Manifest[]): string[] {
@@ -51,8 +54,12 @@ function strayMembers(folder: string, manifests: readonly Manifest[]): string[] 
 }
 
 for (const file of MANIFESTS) {
-  test(`${file} is what the schemas of Kubernetes say, and has no member that they do not know`, async (t) => {
-    const manifests = readManifests(file)
+  test(`${file} is what the schemas of Kubernetes say, with what it has as comments and without`, async (t) => {
+    const whole = readManifests(file, withCommented)
+    const [container] = whole.find(({ kind }) => kind === 'StatefulSet')!.spec.template.spec.containers
+    const named = container.env.map(({ name }: { name: string }) => name)
+    for (const name of ['SLUICE_CONFIG', 'SLUICE_TRUSTED_PROXIES']) t.ok(named.includes(name), name)
+    const manifests = [...readManifests(file), ...whole]
     for (const manifest of manifests) {
       const { model: Model } = KINDS[manifest.kind]
       t.equal(manifest.apiVersion, Model.apiVersion)
@@ -70,7 +77,11 @@ for (const file of MANIFESTS) {
       [runAsNonRoot, runAsUser, fsGroup, seccompProfile],
       [true, USER, USER, { type: 'RuntimeDefault' }],
     )
+    t.equal(pod.enableServiceLinks, false, 'or a Service named sluice would be taken for settings')
     const [container] = pod.containers
+    const { value } = container.env.find(({ name }: { name: string }) => name === 'SLUICE_PRACTICE')
+    t.equal(value, 'keyed', 'a Service is open to all of a cluster')
+    t.ok(Number(container.resources.limits.cpu) >= 1, 'by which workers are counted')
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     t.equal(container.image, `sluice:${version}`)
     t.strictSame(container.securityContext, {

@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { freePort } from '../support/servers/listen.js'
+import { freePort, listen } from '../support/servers/listen.js'
 import { API_KEY, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -15,44 +15,75 @@ interface Proxy {
   readonly file: string
   /** How the file names a machine, and where it listens. */
   readonly machine: RegExp
+  readonly machines: number
   readonly listens: string
   command(file: string, folder: string): readonly string[]
   /** Its configuration for a folder of this test. */
   adapt(text: string, folder: string): string
 }
 
-const PROXIES: readonly Proxy[] = [
+const NGINX = {
+  name: 'nginx',
+  command: (file: string, folder: string) => ['nginx', '-p', folder, '-c', file, '-g', 'daemon off;'],
+  // Its folders are root's otherwise, and where the test is root the workers are nobody.
+  adapt: (text: string, folder: string) =>
+    `${process.getuid?.() === 0 ? 'user root;\n' : ''}pid ${folder}/nginx.pid;\nerror_log stderr;\n${text.replace(
+      'http {',
+      `http {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}`,
+    )}`,
+}
+const HAPROXY = {
+  name: 'haproxy',
+  command: (file: string) => ['haproxy', '-db', '-f', file],
+  adapt: (text: string) => text,
+}
+
+const FLEETS: readonly Proxy[] = [
   {
-    name: 'nginx',
+    ...NGINX,
     file: 'examples/fleet/nginx.conf',
     machine: /(?:ant|bee|cat):8080/,
+    machines: 3,
     listens: '8443',
-    command: (file, folder) => ['nginx', '-p', folder, '-c', file, '-g', 'daemon off;'],
-    // Its folders are root's otherwise, and where the test is root the workers are nobody.
-    adapt: (text, folder) =>
-      `${process.getuid?.() === 0 ? 'user root;\n' : ''}pid ${folder}/nginx.pid;\nerror_log stderr;\n${text.replace(
-        'http {',
-        `http {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}`,
-      )}`,
   },
   {
-    name: 'haproxy',
-    file: 'examples/fleet/haproxy.cfg',
-    machine: /127\.0\.0\.1:808[123]/,
+    ...HAPROXY,
+    ...{ file: 'examples/fleet/haproxy.cfg', machine: /127\.0\.0\.1:808[123]/, machines: 3 },
     listens: '127.0.0.1:8444',
-    command: (file) => ['haproxy', '-db', '-f', file],
-    adapt: (text) => text,
+  },
+]
+const PROXIES: readonly Proxy[] = [
+  ...FLEETS,
+  {
+    ...NGINX,
+    ...{ file: 'examples/machine/nginx.conf', machine: /127\.0\.0\.1:8080/, machines: 1 },
+    listens: '127.0.0.1:8443',
+  },
+  {
+    ...HAPROXY,
+    ...{ file: 'examples/machine/haproxy.cfg', machine: /127\.0\.0\.1:8080/, machines: 1 },
+    listens: '127.0.0.1:8444',
   },
 ]
 
-/** Runs a proxy with its shipped file; only addresses and folders are those of the test. Gives its address. */
-async function startProxy(t: Test, proxy: Proxy, machine: number): Promise<string> {
+const skipOf = ({ name }: Proxy) =>
+  spawnSync(name, ['-v']).error !== undefined && `${name} is not installed here`
+
+/**
+ * Runs a proxy with its shipped file; only addresses and folders are those of the test. Each place for a machine has the
+ * port that stands at the same place of the list, or the last one. Gives the proxy's address.
+ */
+async function startProxy(t: Test, proxy: Proxy, ports: readonly number[]): Promise<string> {
   const folder = tempFolder(t)
   const port = await freePort()
   const shipped = readFileSync(proxy.file, 'utf8')
   const named = new RegExp(proxy.machine, 'g')
-  t.equal(shipped.match(named)?.length, 3, 'three machines are named')
-  const local = shipped.replace(named, `127.0.0.1:${machine}`).replace(proxy.listens, `127.0.0.1:${port}`)
+  t.equal(shipped.match(named)?.length, proxy.machines, 'so many machines are named')
+  let place = 0
+  const portOf = (at: number) => ports[at] ?? ports.at(-1)!
+  const local = shipped
+    .replace(named, () => `127.0.0.1:${portOf(place++)}`)
+    .replace(proxy.listens, `127.0.0.1:${port}`)
   const file = join(folder, 'proxy.conf')
   writeFileSync(file, proxy.adapt(local, folder))
   const [program = '', ...args] = proxy.command(file, folder)
@@ -97,7 +128,7 @@ function endProcess(child: ChildProcess): Promise<void> | undefined {
 const headers = { Authorization: `Bearer ${API_KEY}` }
 
 for (const proxy of PROXIES) {
-  const skip = spawnSync(proxy.name, ['-v']).error !== undefined && `${proxy.name} is not installed here`
+  const skip = skipOf(proxy)
   test(`${proxy.file}: a streamed chat comes as it is written, an upload arrives, a client has its address`, {
     skip,
   }, async (t) => {
@@ -107,7 +138,7 @@ for (const proxy of PROXIES) {
         ...{ SLUICE_EXCHANGES_PER_MINUTE: '1', SLUICE_EXCHANGE_BURST: '1' },
       },
     })
-    const url = await startProxy(t, proxy, (await server.ready()).port)
+    const url = await startProxy(t, proxy, [(await server.ready()).port])
 
     const body = {
       ...{ model: 'sim/standard', stream: true, max_tokens: 60 },
@@ -133,5 +164,38 @@ for (const proxy of PROXIES) {
     t.equal(await exchange('127.0.0.2', '198.51.100.1'), 400)
     t.equal(await exchange('127.0.0.2', '198.51.100.2'), 429)
     t.equal(await exchange('127.0.0.3', '198.51.100.1'), 400)
+  })
+}
+
+for (const proxy of FLEETS) {
+  test(`${proxy.file}: an inference is not sent to a second machine when the first has gone within it`, {
+    skip: skipOf(proxy),
+  }, async (t) => {
+    const taken = { leaves: 0, answers: 0 }
+    const machine = async (kind: keyof typeof taken) =>
+      await listen(
+        t,
+        createServer((asked, answer) => {
+          if (asked.url === '/api/v1/health') answer.end()
+          else {
+            taken[kind]++
+            asked.resume().once('end', () => (kind === 'leaves' ? asked.socket.destroy() : answer.end()))
+          }
+        }),
+      )
+    const url = await startProxy(t, proxy, [await machine('leaves'), await machine('answers')])
+    let sent = 0
+    const statuses: number[] = []
+    while (taken.leaves === 0 && sent < 20) {
+      sent++
+      // HAProxy ends the caller's connection where the machine has ended one that was used before.
+      const answer = await fetch(`${url}/api/v1/chat/completions`, { method: 'POST', body: '{}' }).catch(
+        () => null,
+      )
+      statuses.push(answer?.status ?? 502)
+    }
+    t.equal(taken.leaves, 1, 'one machine has gone')
+    t.equal(taken.answers, sent - 1, 'and what it was asked nobody else was')
+    t.strictSame(statuses, [...statuses.slice(1).map(() => 200), 502])
   })
 }

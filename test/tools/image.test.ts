@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MIB = 2 ** 20
 const READY_MS = 60_000
 /** Some of it is fetched, which takes as long as it takes. */
-const MAKE_MS = 180_000
+const MAKE_MS = 300_000
 
 interface ImageConfig {
   readonly architecture: string

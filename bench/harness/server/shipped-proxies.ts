@@ -25,7 +25,7 @@ const PROXIES = {
     version: '-v',
     changes: (server, port, folder) => ({
       [UPSTREAM]: `127.0.0.1:${server}`,
-      'listen 8443': `listen 127.0.0.1:${port}`,
+      'listen 127.0.0.1:8443': `listen 127.0.0.1:${port}`,
       'http {': `http { ${WORK_FOLDERS.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}`,
     }),
     command: (config, folder) => [
