@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MESSAGES_STOP_REASONS } from '../gateway/formats/messages.js'
+import { isThere } from '../tape/tape-file.js'
 import { compileDistribution, constantSampler, distributionSchema } from './distribution.js'
 
 const after = z.int().min(0).max(1_000_000)
@@ -36,14 +37,18 @@ export const FAULT_KINDS: ReadonlySet<string> = new Set(
 
 export type SimulatedFault = z.infer<typeof faultSchema>
 
-const file = z.string().min(1).max(4096)
+const path = z.string().min(1).max(4096)
 const seconds = z.number().min(0).max(1e9)
 
-/** A tape, or a part of one: where it is, how its times are stretched, and how often it is taken among others. */
+/**
+ * A tape, or a part of one: where it is, which of its streams count, how their times are stretched, and how often it is
+ * taken among others. That a file or a folder is there is seen when the configuration is read; what is in it, later.
+ */
 const tapePartSchema = z
   .strictObject({
-    file: file.optional(),
-    folder: file.optional(),
+    file: path.refine((file) => isThere(file, 'file'), 'names no file').optional(),
+    folder: path.refine((folder) => isThere(folder, 'folder'), 'names no folder').optional(),
+    model: z.string().max(256).optional(),
     scale: z.number().positive().max(1000).default(1),
     cut: z
       .tuple([seconds, seconds])
@@ -95,7 +100,8 @@ export type CompiledBehaviour = Readonly<ReturnType<typeof compileBehaviour>>
 
 const NO_DELAY = constantSampler(0)
 
-export function compileBehaviour(behaviour: Behaviour) {
+/** `tapeStream`: the number of the stream that a request asks for, of a tape; null for any. */
+export function compileBehaviour(behaviour: Behaviour, tapeStream: number | null = null) {
   const { first_token_ms, gap_ms, tokens, reasoning_tokens, fault, seed, stop_reason } = behaviour
   return {
     firstTokenMs: first_token_ms === undefined ? NO_DELAY : compileDistribution(first_token_ms),
@@ -120,5 +126,6 @@ export function compileBehaviour(behaviour: Behaviour) {
     isAgent: behaviour.agent === true,
     /** Whether it says which rules a text breaks. */
     isJudge: behaviour.judge === true,
+    tapeStream,
   }
 }

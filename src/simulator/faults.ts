@@ -1,6 +1,8 @@
 /** What goes wrong with a simulated call, when, and how it looks to the gateway: exactly as from a real provider. */
 import { Fault, type FaultKind, type GatewayErrorType } from '../base/fault.js'
+import { refusedCall } from '../gateway/providers/port/failure.js'
 import type { FailureClass, ProviderFailure } from '../gateway/providers/port/provider.js'
+import { TapeDefect } from '../tape/tape.js'
 import type { SimulatedFault } from './behaviour.js'
 import type { RandomSeed } from './random.js'
 
@@ -158,18 +160,32 @@ export function simulatedFailure(
   return { fault, class: template.class, status: template.status }
 }
 
+/** As a provider of kind openai tells a status that was recorded; 0 for one that was out of reach. */
+export function recordedRefusal(status: number, providerName: string): ProviderFailure {
+  if (status === 0) return simulatedFailure('refused', providerName)
+  return refusedCall(status, {}, '', { name: providerName, secrets: [] }, 0)
+}
+
 /** Thrown where a request asks for what a simulated model does not do. The message says what and why, and is public. */
 export class UnsupportedRequest extends Error {}
 
 /** Why a call cannot begin, of what was thrown while it was planned. A defect is thrown on. */
 export function planningFailure(error: unknown, providerName: string): ProviderFailure {
   if (error instanceof Fault) return { fault: error, class: 'refused', status: 400 }
+  if (error instanceof TapeDefect) return tapeFailure(error, providerName)
   const metadata = { error_type: 'invalid_request', provider_name: providerName } as const
   return {
     fault: new Fault('bad-request', { note: rejectionSentence(error), metadata }),
     class: 'refused',
     status: 400,
   }
+}
+
+/** The operator's to mend: why is told in the log, the caller learns that it was the provider. */
+function tapeFailure(cause: TapeDefect, providerName: string): ProviderFailure {
+  const metadata = { error_type: 'provider_unavailable', provider_name: providerName } as const
+  const detail = `${providerName}: ${cause.message}`
+  return { fault: new Fault('provider-failed', { metadata, detail, cause }), class: 'not-sent', status: 0 }
 }
 
 /** Schemas and tools come from callers; nested a hundred thousand deep they end the stack, not the worker. */

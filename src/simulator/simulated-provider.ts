@@ -15,10 +15,11 @@ import type {
   TargetEndpoint,
   TranscriptionApi,
 } from '../gateway/providers/port/provider.js'
-import type { AnswerGenerator } from './answer/answer-generator.js'
+import { AnswerGenerator } from './answer/answer-generator.js'
 import { DEFAULT_ANSWER_TOKENS, planAnswer } from './answer/plan-answer.js'
 import { digestPrompt } from './answer/prompt-digest.js'
 import { simulatedSpeech, simulatedTranscription } from './audio/audio-apis.js'
+import { AwaitedCall } from './awaited-call.js'
 import { type Behaviour, type CompiledBehaviour, compileBehaviour } from './behaviour.js'
 import { constantSampler } from './distribution.js'
 import { simulatedEmbeddings } from './embeddings.js'
@@ -37,7 +38,8 @@ import { MessagesStreamWriter, messagesCompletionReceiver } from './messages/mes
 import type { SeededRandom } from './random.js'
 import { type PreparedCall, RejectedCall, ScheduledCompletion, ScheduledStream } from './scheduled-call.js'
 import { parseSimulateHeader } from './simulate-header.js'
-import { type TapeDeck, type TapedPace, TapeShelf } from './tape-deck.js'
+import type { TapedFinish, TapedPace } from './tape-deck.js'
+import { TapedEndpoint, TapeShelf } from './tape-shelf.js'
 import type { TimerWheel } from './timer-wheel.js'
 
 interface SimulatedProviderOptions {
@@ -58,7 +60,7 @@ interface SimulatedEndpointState {
   readonly configured: Behaviour
   readonly behaviour: CompiledBehaviour
   /** Where its paces are replayed. */
-  readonly deck: TapeDeck | null
+  readonly taped: TapedEndpoint | null
   /** Calls so far; a flap alternates by it. */
   calls: number
 }
@@ -84,27 +86,44 @@ export class SimulatedProvider implements Provider {
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
-    const prepared = this.#prepare(call)
-    return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startStream(prepared, receiver)
+    return this.#whenRead(call, receiver, () => {
+      const prepared = this.#prepare(call)
+      return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startStream(prepared, receiver)
+    })
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
-    const prepared = this.#prepare(call)
-    return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startCompletion(prepared, receiver)
+    return this.#whenRead(call, receiver, () => {
+      const prepared = this.#prepare(call)
+      if ('fault' in prepared) return this.#reject(prepared, receiver)
+      return this.#startCompletion(prepared, receiver)
+    })
   }
 
   readonly messages: MessagesApi = {
-    stream: (call, receiver) => {
-      const prepared = this.#prepareMessages(call)
-      if ('fault' in prepared) return this.#reject(prepared, receiver)
-      const writer = new MessagesStreamWriter(receiver, prepared.plan)
-      return writer.attach(this.#startStream(prepared, writer))
-    },
-    complete: (call, receiver) => {
-      const prepared = this.#prepareMessages(call)
-      if ('fault' in prepared) return this.#reject(prepared, receiver)
-      return this.#startCompletion(prepared, messagesCompletionReceiver(receiver, prepared.plan))
-    },
+    stream: (call, receiver) =>
+      this.#whenRead(call, receiver, () => {
+        const prepared = this.#prepareMessages(call)
+        if ('fault' in prepared) return this.#reject(prepared, receiver)
+        const writer = new MessagesStreamWriter(receiver, prepared.plan)
+        return writer.attach(this.#startStream(prepared, writer))
+      }),
+    complete: (call, receiver) =>
+      this.#whenRead(call, receiver, () => {
+        const prepared = this.#prepareMessages(call)
+        if ('fault' in prepared) return this.#reject(prepared, receiver)
+        return this.#startCompletion(prepared, messagesCompletionReceiver(receiver, prepared.plan))
+      }),
+  }
+
+  /** Begins at once, but for the first calls of a tape that is still being read. */
+  #whenRead(
+    { endpoint }: ProviderCall<RoutedRequest>,
+    receiver: FailureReceiver,
+    begin: () => CallHandle,
+  ): CallHandle {
+    const reading = this.#stateOf(endpoint).taped?.whenRead() ?? null
+    return reading === null ? begin() : new AwaitedCall(reading, receiver, begin)
   }
 
   /** As many as an answer would say. */
@@ -163,20 +182,24 @@ export class SimulatedProvider implements Provider {
   /** `shows`: the format of the answer has a place for pictures. */
   #plan(call: ProviderCall, behaviour: CompiledBehaviour, shows: boolean): PreparedCall {
     const state = this.#stateOf(call.endpoint)
-    const { deck } = state
+    const { name } = call.endpoint.provider
+    const deck = state.taped?.deck() ?? null
     let pace: TapedPace | null = null
-    const tokens = {
-      constant: null,
-      draw: (random: SeededRandom): number => {
-        pace = deck!.draw(random)
-        return pace.tokens
-      },
+    const draw = (random: SeededRandom): number => {
+      const { tapeStream } = behaviour
+      pace = tapeStream === null ? deck!.draw(random) : deck!.pick(tapeStream, random)
+      return pace.tokens
     }
-    const asked = deck === null ? behaviour : { ...behaviour, tokens }
-    const generator = planAnswer(call, asked, this.#options.seed)
+    const asked = deck === null ? behaviour : { ...behaviour, tokens: { constant: null, draw } }
+    const planned = planAnswer(call, asked, this.#options.seed)
     const taped = pace as TapedPace | null
-    const fault = behaviour.fault ?? taped?.fault ?? null
-    const faults = scheduleFault(fault, generator.plan.seed, state.calls++, call.endpoint.provider.name)
+    const generator = endAs(planned, taped?.finishReason ?? null)
+    const calls = state.calls++
+    const failure = behaviour.fault === null ? (taped?.failure(name) ?? null) : null
+    const faults =
+      failure === null
+        ? scheduleFault(behaviour.fault, generator.plan.seed, calls, name)
+        : { fault: failure, firstTokenMs: null }
     const create = this.#creationOf(call, generator, behaviour, shows)
     return { call, generator, faults, behaviour, pace: taped, create }
   }
@@ -200,14 +223,16 @@ export class SimulatedProvider implements Provider {
 
   /** The endpoint's behaviour, with what the request asks for on top where it may. */
   #behaviourOf(call: ProviderCall<RoutedRequest>): CompiledBehaviour {
-    const { configured, behaviour } = this.#stateOf(call.endpoint)
+    const { configured, behaviour, taped } = this.#stateOf(call.endpoint)
     if (call.simulate === '') return behaviour
-    if (!this.#options.allowRequestFaults) {
-      throw new UnsupportedRequest("X-Service-Simulate is not allowed by this server's configuration")
-    }
-    const asked = parseSimulateHeader(call.simulate)
+    const isAllowed = this.#options.allowRequestFaults
+    if (!isAllowed && taped === null) throw new UnsupportedRequest(NOT_ALLOWED)
+    const { tape_stream: tapeStream, ...asked } = parseSimulateHeader(call.simulate)
+    // Which stream is replayed costs and breaks nothing: whoever configures a tape allows it.
+    if (!isAllowed && Object.keys(asked).length > 0) throw new UnsupportedRequest(NOT_ALLOWED)
+    if (tapeStream !== undefined && taped === null) throw new UnsupportedRequest(NO_TAPE)
     const reasons = asked.reasoning_tokens === undefined ? {} : ({ reasons: 'always' } as const)
-    return compileBehaviour({ ...configured, ...asked, ...reasons })
+    return compileBehaviour({ ...configured, ...asked, ...reasons }, tapeStream)
   }
 
   #stateOf(endpoint: TargetEndpoint): SimulatedEndpointState {
@@ -216,9 +241,19 @@ export class SimulatedProvider implements Provider {
     // The catalogue has validated it by `behaviourSchema`.
     const configured = (endpoint.simulation ?? {}) as Behaviour
     const { tape } = configured
-    const deck = tape === undefined ? null : this.#tapes.deckOf([tape].flat(), endpoint.upstreamModel)
-    const state = { configured, behaviour: compileBehaviour(configured), deck, calls: 0 }
+    const parts = tape === undefined ? null : [tape].flat()
+    const taped = parts === null ? null : new TapedEndpoint(this.#tapes, parts, endpoint.upstreamModel)
+    const state = { configured, behaviour: compileBehaviour(configured), taped, calls: 0 }
     this.#endpoints.set(endpoint, state)
     return state
   }
+}
+
+const NOT_ALLOWED = "X-Service-Simulate is not allowed by this server's configuration"
+const NO_TAPE = 'X-Service-Simulate: tape_stream is for models that replay a tape'
+
+/** The same answer with another reason for its end; one that the request's own limits have cut keeps its own. */
+function endAs(answer: AnswerGenerator, finishReason: TapedFinish | null): AnswerGenerator {
+  if (finishReason === null || answer.plan.finishReason !== 'stop') return answer
+  return new AnswerGenerator({ ...answer.plan, finishReason })
 }

@@ -1,76 +1,57 @@
 /** Recorded paces for simulated answers: which stream of a tape an answer takes its times from, and those times. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Fault } from '../base/fault.js'
-import { readTape, type TapedStream, UNITS_PER_MS } from '../tape/tape.js'
-import type { SimulatedFault, TapePart } from './behaviour.js'
-import { UnsupportedRequest } from './faults.js'
+import {
+  isLeftEmpty,
+  type StreamEnd,
+  TapeDefect,
+  type TapedStream,
+  tokensOf,
+  UNITS_PER_MS,
+} from '../tape/tape.js'
+import type { TapePart } from './behaviour.js'
+import { type FaultPoint, recordedRefusal, simulatedFailure, UnsupportedRequest } from './faults.js'
 import type { SeededRandom } from './random.js'
-
-/** Names of tapes that stand in the id of a model. */
-const TAPE_NAME = /^\w[\w.-]{0,63}$/
-/** Tapes that are kept; the one that was read first goes first. */
-const MOST_TAPES = 16
-
-/** The tapes that a provider has read, by their files. */
-export class TapeShelf {
-  readonly #tapes = new Map<string, readonly TapedStream[]>()
-
-  /** `model`: what stands for the name of a tape where only its folder is given. */
-  deckOf(parts: readonly TapePart[], model: string): TapeDeck {
-    return new TapeDeck(
-      parts.map((part) => ({ part, streams: cutTape(this.#read(fileOf(part, model)), part) })),
-    )
-  }
-
-  /** Read once, while others wait: a tape is small, and this is no production. */
-  #read(file: string): readonly TapedStream[] {
-    const known = this.#tapes.get(file)
-    if (known !== undefined) return known
-    let streams: readonly TapedStream[]
-    try {
-      // What its reader held back has the times of the reader.
-      streams = readTape(readFileSync(file, 'utf8')).filter(({ held }) => held !== true)
-    } catch (cause) {
-      throw new Fault('provider-failed', { detail: `the tape ${file} cannot be read`, cause })
-    }
-    this.#tapes.set(file, streams)
-    if (this.#tapes.size > MOST_TAPES) this.#tapes.delete(this.#tapes.keys().next().value!)
-    return streams
-  }
-}
-
-function fileOf({ file, folder }: TapePart, model: string): string {
-  if (file !== undefined) return file
-  // Of `tape:monday` the name is `monday`.
-  const name = model.slice(model.lastIndexOf(':') + 1)
-  if (!TAPE_NAME.test(name)) throw new UnsupportedRequest(`"${name.slice(0, 64)}" is no name of a tape`)
-  return join(folder!, `${name}.ndjson`)
-}
 
 const UNITS_PER_SECOND = 1000 * UNITS_PER_MS
 
-function cutTape(streams: readonly TapedStream[], { cut }: TapePart): readonly TapedStream[] {
-  if (cut === undefined) return streams
-  const [from, to] = cut.map((seconds) => seconds * UNITS_PER_SECOND) as [number, number]
-  return streams.filter(({ at }) => at >= from && at < to)
-}
-
+/** A part and the whole of its tape. */
 interface LoadedPart {
   readonly part: TapePart
+  readonly tape: readonly TapedStream[]
+}
+
+/** A part and the streams of it that say how a provider is. */
+interface PlayablePart extends LoadedPart {
   readonly streams: readonly TapedStream[]
+}
+
+/** What its reader held back has the times of the reader; what was left before anything came has none. */
+function isPlayable(stream: TapedStream): boolean {
+  return stream.held !== true && !isLeftEmpty(stream)
+}
+
+/** Whether a stream is in a part, by when it was asked for and of which model. */
+function isOfPart({ at, model }: TapedStream, { cut, model: only }: TapePart): boolean {
+  if (only !== undefined && model !== only) return false
+  return cut === undefined || (at >= cut[0] * UNITS_PER_SECOND && at < cut[1] * UNITS_PER_SECOND)
 }
 
 /** Parts of tapes, each with its share of the answers. */
 export class TapeDeck {
-  readonly #parts: readonly LoadedPart[]
+  readonly #loaded: readonly LoadedPart[]
+  readonly #parts: readonly PlayablePart[]
   readonly #shares: number
 
-  constructor(parts: readonly LoadedPart[]) {
-    this.#parts = parts.filter(({ streams }) => streams.length > 0)
+  /** Throws a `TapeDefect` where nothing is left to replay. */
+  constructor(loaded: readonly LoadedPart[]) {
+    this.#loaded = loaded
+    this.#parts = loaded
+      .map((one) => ({
+        ...one,
+        streams: one.tape.filter((each) => isPlayable(each) && isOfPart(each, one.part)),
+      }))
+      .filter(({ streams }) => streams.length > 0)
     this.#shares = this.#parts.reduce((sum, { part }) => sum + part.share, 0)
-    if (this.#parts.length === 0)
-      throw new UnsupportedRequest('the tape has no stream that could be replayed')
+    if (this.#parts.length === 0) throw new TapeDefect('it has no stream that could be replayed')
   }
 
   draw(random: SeededRandom): TapedPace {
@@ -78,39 +59,81 @@ export class TapeDeck {
     const drawn = this.#parts.find(({ part }) => (at -= part.share) < 0) ?? this.#parts.at(-1)!
     return new TapedPace(drawn.streams[random.nextBelow(drawn.streams.length)]!, drawn.part.scale)
   }
+
+  /**
+   * The stream of a tape by its number, from 1 on. Of one that its reader held back the length is known and the times
+   * are not: they are those of another.
+   */
+  pick(number: number, random: SeededRandom): TapedPace {
+    const [{ tape, part }, ...others] = this.#loaded as [LoadedPart, ...LoadedPart[]]
+    if (others.length > 0) throw rejectNumber('this model mixes several tapes')
+    const stream = tape[number - 1]
+    if (stream === undefined) throw rejectNumber(`the tape has ${tape.length} streams`)
+    if (!isOfPart(stream, part)) throw rejectNumber(`this model does not replay stream ${number} of its tape`)
+    if (isLeftEmpty(stream)) throw rejectNumber(`stream ${number} was left before anything came`)
+    if (stream.held !== true) return new TapedPace(stream, part.scale)
+    const timed = this.#parts[0]!.streams.filter(({ tok }) => tok.length > 0)
+    const times = timed.length === 0 ? stream : timed[random.nextBelow(timed.length)]!
+    return new TapedPace({ ...stream, took: undefined }, part.scale, times)
+  }
 }
 
-/** The times of one stream. */
+function rejectNumber(why: string): UnsupportedRequest {
+  return new UnsupportedRequest(`X-Service-Simulate: tape_stream: ${why}`)
+}
+
+/** Ends that an answer of words can have. Calls of tools are made where a request has tools, not because of a tape. */
+export type TapedFinish = 'length' | 'content_filter'
+const FINISH_REASONS: Readonly<Partial<Record<StreamEnd, TapedFinish>>> = {
+  length: 'length',
+  filter: 'content_filter',
+}
+
+/** What one stream says of an answer: its length, its times, how it ends. */
 export class TapedPace {
   readonly #stream: TapedStream
+  /** Whose times they are; nearly always its own. */
+  readonly #times: TapedStream
   readonly #scale: number
 
-  constructor(stream: TapedStream, scale: number) {
+  constructor(stream: TapedStream, scale: number, times: TapedStream = stream) {
     this.#stream = stream
+    this.#times = times
     this.#scale = scale / UNITS_PER_MS
   }
 
   get tokens(): number {
-    return Math.max(
-      1,
-      this.#stream.tok.reduce((sum, tokens) => sum + tokens, 0),
-    )
+    return Math.max(1, tokensOf(this.#stream))
   }
 
   get firstMs(): number {
-    return (this.#stream.ttft ?? 0) * this.#scale
+    return (this.#times.ttft ?? this.#times.took ?? 0) * this.#scale
   }
 
-  /** How it failed, where it did. A caller that left has ended nothing: then the answer ends with what was heard. */
-  get fault(): SimulatedFault | null {
-    const { end, status = 0, tok } = this.#stream
-    if (end === 'refused') return status === 429 ? { kind: 'rate-limited' } : { kind: 'error' }
+  /** Null for the one that fits what the answer says. */
+  get finishReason(): TapedFinish | null {
+    return FINISH_REASONS[this.#stream.end] ?? null
+  }
+
+  /**
+   * How it failed, where it did, and after which silence; null where nobody has written that down. A caller that left
+   * has ended nothing: then the answer ends with what was heard.
+   */
+  failure(providerName: string): FaultPoint | null {
+    const { end, status = 0, tok, ttft, gaps, took } = this.#stream
+    if (end === 'refused') {
+      const waitMs = (took ?? 0) * this.#scale
+      return { afterSteps: 0, waitMs, failure: recordedRefusal(status, providerName) }
+    }
     if (end !== 'cut' && end !== 'error') return null
-    return { kind: 'cut', after: tok.length === 0 ? 0 : this.tokens }
+    const heardFor = gaps.reduce((sum, gap) => sum + gap, ttft ?? 0)
+    const waitMs = took === undefined ? null : Math.max(0, took - heardFor) * this.#scale
+    const afterSteps = tok.length === 0 ? 0 : this.tokens
+    return { afterSteps, waitMs, failure: simulatedFailure('cut', providerName) }
   }
 
   steps(): TapedSteps {
-    return new TapedSteps(this.#stream, this.#scale)
+    return new TapedSteps(this.#times, this.#scale)
   }
 }
 

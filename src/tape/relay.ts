@@ -40,8 +40,10 @@ export function startRelay(options: RelayOptions): Promise<Relay> {
   const beganAt = now()
   const server = createServer((incoming, outgoing) => {
     readBody(incoming, (body) => {
+      const url = targetUrl(upstream, incoming.url ?? '/')
       if (body === null) outgoing.writeHead(413).end()
-      else relayCall({ incoming, outgoing, body, upstream, beganAt, onStream, now })
+      else if (url === null) outgoing.writeHead(400).end()
+      else relayCall({ incoming, outgoing, body, url, beganAt, onStream, now })
     })
   })
   return new Promise((resolve, reject) => {
@@ -60,6 +62,15 @@ export function startRelay(options: RelayOptions): Promise<Relay> {
   })
 }
 
+/** Of a request line's target: a path, or a whole address, of which only the path counts; null for any other. */
+function targetUrl(upstream: URL, target: string): URL | null {
+  const whole = /^https?:/i.test(target) && URL.canParse(target) ? new URL(target) : null
+  const path = whole === null ? target : `${whole.pathname}${whole.search}`
+  if (!path.startsWith('/')) return null
+  const href = `${upstream.href.replace(/\/$/, '')}${path}`
+  return URL.canParse(href) ? new URL(href) : null
+}
+
 /** Null where it is too large, or has not come whole. */
 function readBody(incoming: IncomingMessage, done: (body: Buffer | null) => void): void {
   const pieces: Buffer[] = []
@@ -76,15 +87,14 @@ interface RelayedCall {
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
   readonly body: Buffer
-  readonly upstream: URL
+  readonly url: URL
   readonly beganAt: number
   readonly onStream: (stream: TapedStream) => void
   readonly now: () => number
 }
 
 function relayCall(call: RelayedCall): void {
-  const { incoming, outgoing, body, upstream, beganAt, onStream, now } = call
-  const url = new URL(`${upstream.href.replace(/\/$/, '')}${incoming.url ?? '/'}`)
+  const { incoming, outgoing, body, url, beganAt, onStream, now } = call
   const send = url.protocol === 'https:' ? tlsRequest : plainRequest
   const asked = streamedModelOf(body)
   const askedAt = now()
@@ -98,10 +108,12 @@ function relayCall(call: RelayedCall): void {
   const headers = { ...passedOn(incoming.headers), 'content-length': String(body.length) }
   const sent = send(url, { method: incoming.method ?? 'GET', headers })
   sent.once('response', (answer) => {
-    const status = answer.statusCode ?? 502
+    const { statusCode = 0 } = answer
+    // Below 100 there is none, and nobody could be sent one.
+    const status = statusCode < 100 ? 502 : statusCode
     outgoing.writeHead(status, passedOn(answer.headers))
     const isStream = String(answer.headers['content-type']).startsWith('text/event-stream')
-    if (status >= 400 || !isStream) end(status >= 400 ? record?.refuse(status) : undefined)
+    if (status >= 400 || !isStream) end(status >= 400 ? record?.refuse(status, now()) : undefined)
     answer.on('data', (piece: Buffer) => {
       const readAt = now()
       record?.read(piece, readAt)
@@ -114,21 +126,21 @@ function relayCall(call: RelayedCall): void {
     })
     answer.once('end', () => {
       outgoing.end()
-      end(record?.finish('ended'))
+      end(record?.finish('ended', now()))
     })
     answer.once('error', () => {
       outgoing.destroy()
-      end(record?.finish('ended'))
+      end(record?.finish('ended', now()))
     })
   })
-  sent.once('error', () => {
+  sent.on('error', () => {
     if (!outgoing.headersSent) outgoing.writeHead(502)
     outgoing.end()
-    end(record?.refuse(0))
+    end(record?.refuse(0, now()))
   })
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) {
-      end(record?.finish('left'))
+      end(record?.finish('left', now()))
       sent.destroy()
     }
   })

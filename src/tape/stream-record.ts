@@ -62,8 +62,8 @@ export class StreamRecord {
     this.#isHeld = true
   }
 
-  /** It is over. `why`: what its socket tells, where the stream has not told. */
-  finish(why: 'ended' | 'left'): TapedStream {
+  /** It is over, now. `why`: what its socket tells, where the stream has not told. */
+  finish(why: 'ended' | 'left', now: number): TapedStream {
     if (!this.#isDone && this.#end !== 'error') this.#end = why === 'left' ? 'left' : 'cut'
     const tok = this.#tokens()
     return {
@@ -72,14 +72,16 @@ export class StreamRecord {
       gaps: this.#times.slice(1).map((time, at) => toUnits(time) - toUnits(this.#times[at]!)),
       tok,
       ...(this.#reads.some((events) => events !== 1) && { reads: this.#reads }),
+      took: toUnits(now - this.#beganAt),
       end: this.#end,
       ...(this.#isHeld && { held: true as const }),
     }
   }
 
-  /** It was refused; 0 where the provider was out of reach. */
-  refuse(status: number): TapedStream {
-    return { ...this.#head(), ttft: null, gaps: [], tok: [], end: 'refused', status }
+  /** It was refused, now; 0 where the provider was out of reach. */
+  refuse(status: number, now: number): TapedStream {
+    const took = toUnits(now - this.#beganAt)
+    return { ...this.#head(), ttft: null, gaps: [], tok: [], took, end: 'refused', status }
   }
 
   #head() {

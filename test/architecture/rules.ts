@@ -289,8 +289,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/simulator/',
     'simulated models: a provider like any other',
-    `src/base/ src/gateway/formats/ src/gateway/providers/port/provider.ts type:src/gateway/web/port.ts
-     src/tape/tape.ts`,
+    `src/base/ src/gateway/formats/ src/gateway/providers/port/ type:src/gateway/web/port.ts
+     src/tape/tape.ts src/tape/tape-file.ts`,
   ),
   rule(
     'src/tape/',

@@ -1,11 +1,12 @@
 /** Pace tapes: what of a stream is kept, read, compared and replayed. */
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { compareTapes } from '../../src/tape/fit.js'
 import { startRelay } from '../../src/tape/relay.js'
 import { StreamRecord } from '../../src/tape/stream-record.js'
-import { formatStream, readTape, STREAM_ENDS, type TapedStream } from '../../src/tape/tape.js'
+import { formatStream, LONGEST_LINE, readTape, STREAM_ENDS, type TapedStream } from '../../src/tape/tape.js'
 import { mockUpstream } from '../support/providers/mock-upstream.js'
 import { mockChunk, mockStream } from '../support/servers/chat-bench.js'
 import { listen } from '../support/servers/listen.js'
@@ -33,9 +34,9 @@ test('a chat stream: gaps in 100 µs, tokens that add up to those counted, reads
     frame(mockChunk({}, null, { usage: { prompt_tokens: 9, completion_tokens: 7 } }), '[DONE]'),
     1022,
   )
-  t.same(record.finish('ended'), {
+  t.same(record.finish('ended', 1022.5), {
     ...{ v: 1, at: 123, model: 'acme/one', in: 9, out: 7, ttft: 100 },
-    ...{ gaps: [101, 0], tok: [1, 2, 4], reads: [1, 2], end: 'length' },
+    ...{ gaps: [101, 0], tok: [1, 2, 4], reads: [1, 2], took: 225, end: 'length' },
   })
 })
 
@@ -49,7 +50,7 @@ test('a messages stream', async (t) => {
     5,
   )
   record.read(frame({ type: 'message_stop' }), 6)
-  t.match(record.finish('ended'), { in: 4, out: 2, ttft: 20, gaps: [20], tok: [1, 1], end: 'stop' })
+  t.match(record.finish('ended', 6), { in: 4, out: 2, ttft: 20, gaps: [20], tok: [1, 1], end: 'stop' })
 })
 
 const ENDS: readonly (readonly [end: string, events: readonly unknown[], why: 'ended' | 'left'])[] = [
@@ -66,7 +67,7 @@ for (const [end, events, why] of ENDS) {
   test(`a stream that ${why} after ${events.length} events ends with ${end}`, async (t) => {
     const record = new StreamRecord('m', 0, 0)
     record.read(frame(...events), 1)
-    t.equal(record.finish(why).end, end)
+    t.equal(record.finish(why, 1).end, end)
   })
 }
 
@@ -87,7 +88,7 @@ test('whatever a provider sends, the record is a line that can be read, and hold
       const record = new StreamRecord('m', 0, 0)
       let now = 0
       for (const [each, gap] of events) record.read(frame(each), (now += gap))
-      const line = formatStream(record.finish(leaves ? 'left' : 'ended'))
+      const line = formatStream(record.finish(leaves ? 'left' : 'ended', now))
       return !line.includes(CANARY) && readTape(line).length === 1
     }),
   )
@@ -100,6 +101,13 @@ const DEFECTS: readonly (readonly [why: string, line: string])[] = [
   ['a member that no tape has', JSON.stringify({ ...stream(), text: 'hi' })],
   ['gaps that do not fit', JSON.stringify({ ...stream(), gaps: [1] })],
   ['a time below zero', JSON.stringify({ ...stream(), ttft: -1 })],
+  ['a time that is no whole number', JSON.stringify({ ...stream(), gaps: [1, 2.5] })],
+  ['a member less', JSON.stringify({ ...stream(), in: undefined })],
+  ['a status that is none', JSON.stringify({ ...stream(), status: 99 })],
+  ['a name in the place of times', JSON.stringify({ ...stream(), gaps: 'gaps' })],
+  ['a list in the place of a stream', '[]'],
+  ['nothing in the place of a stream', 'null'],
+  ['a line that is too long', `{"v":1,"x":"${'x'.repeat(LONGEST_LINE)}"}`],
 ]
 
 for (const [why, line] of DEFECTS) {
@@ -110,7 +118,7 @@ for (const [why, line] of DEFECTS) {
 }
 
 test('a tape is read as it was written', async (t) => {
-  const streams = STREAM_ENDS.map((end) => stream({ end, model: end }))
+  const streams = STREAM_ENDS.map((end) => stream({ end, model: end, took: 140, status: 999 }))
   t.same(readTape(streams.map(formatStream).join('')), streams)
 })
 
@@ -187,3 +195,51 @@ test('a stream whose reader does not keep up is marked', async (t) => {
   await eventually(async () => streams.length === 1)
   t.equal(streams[0]!.held, true)
 })
+
+/** What comes back for bytes that no HTTP library would send. */
+async function rawAnswer(url: string, head: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(head)
+  let answer = ''
+  for await (const bytes of socket) answer += String(bytes)
+  return answer
+}
+
+test('an odd request line is refused, a whole address is taken by its path, and the relay goes on', async (t) => {
+  const upstream = await mockUpstream(t, (peer) => peer.json({}))
+  const relay = await startRelay({
+    ...{ upstream: new URL(upstream.origin), host: '127.0.0.1', port: 0 },
+    onStream: () => {},
+  })
+  t.teardown(() => relay.close())
+  const rest = ' HTTP/1.1\r\nHost: relay\r\nConnection: close\r\n\r\n'
+  for (const line of ['OPTIONS *', 'GET ftp://elsewhere/', 'GET http://[/'])
+    t.match(await rawAnswer(relay.url, line + rest), /^HTTP\/1\.1 400 /, line)
+  t.match(await rawAnswer(relay.url, `GET http://elsewhere.example/v1/models?a=b${rest}`), /^HTTP\/1\.1 200 /)
+  t.same(
+    upstream.requests.map(({ path }) => path),
+    ['/v1/models?a=b'],
+  )
+})
+
+for (const [status, told] of [
+  [42, 502],
+  [999, 999],
+] as const) {
+  test(`a provider that answers ${status} does not end the relay, and its line can be read`, async (t) => {
+    const upstream = await mockUpstream(t, (peer) =>
+      peer.write(`HTTP/1.1 ${String(status).padStart(3, '0')} Odd\r\nContent-Length: 0\r\n\r\n`),
+    )
+    const streams: TapedStream[] = []
+    const relay = await startRelay({
+      ...{ upstream: new URL(upstream.origin), host: '127.0.0.1', port: 0 },
+      onStream: (each) => streams.push(each),
+    })
+    t.teardown(() => relay.close())
+    const body = JSON.stringify({ model: 'm', stream: true })
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: relay\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    t.match(await rawAnswer(relay.url, head), new RegExp(`^HTTP/1\\.1 ${told} `))
+    await eventually(async () => streams.length === 1)
+    t.match(readTape(formatStream(streams[0]!)), [{ end: 'refused' }])
+  })
+}
