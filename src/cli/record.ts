@@ -1,7 +1,8 @@
 /** `sluice record`: keeps how the streams of a provider come. */
 import { closeSync, openSync, writeSync } from 'node:fs'
+import { GrowingTape } from '../tape/growing-tape.js'
 import { startRelay } from '../tape/relay.js'
-import { formatStream } from '../tape/tape.js'
+import { MOST_STREAMS } from '../tape/tape.js'
 import { failCommand, failUsage, type PrintOutput, parseCommandArgs, runCommand } from './command.js'
 import { untilSignal } from './until-signal.js'
 
@@ -14,7 +15,8 @@ base_url: https://host/v1, give --from https://host and have base_url point here
   --from URL     where calls go
   --to FILE      the tape, a new file
   --port PORT    where it listens on 127.0.0.1 (8090 when absent; 0 takes a free port)
-  --streams N    as many streams are kept (100000 when absent); later ones pass unrecorded
+  --streams N    as many streams are kept (100000 when absent, 200000 at most), and as many as go into 64 MiB; later ones
+                 pass unrecorded, which is told
 `
 
 /** @returns the exit code: 130 when it was told to end, 1 when it could not be done, 2 when it was no command */
@@ -29,21 +31,25 @@ export function recordCommand(args: readonly string[], print: PrintOutput): Prom
     if (upstream === null || !/^https?:$/.test(upstream.protocol))
       failUsage('--from must be an http or https URL')
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) failUsage('--port must be a port from 0 to 65535')
-    if (!/^[1-9]\d{0,5}$/.test(streams)) failUsage('--streams must be a number from 1 to 999999')
+    if (!/^[1-9]\d{0,5}$/.test(streams) || Number(streams) > MOST_STREAMS)
+      failUsage(`--streams must be a number from 1 to ${MOST_STREAMS}`)
     const file = openNew(to)
-    let kept = 0
+    const tape = new GrowingTape({
+      streams: Number(streams),
+      write: (line) => writeSync(file, line),
+      onFull: (why) => print(2, `sluice: the tape is full, later streams pass unrecorded: ${why}\n`),
+    })
     try {
       return await untilSignal(async (left) => {
         const relay = await startRelay({
           ...{ upstream, host: '127.0.0.1', port: Number(port) },
-          onStream: (stream) => {
-            if (kept++ < Number(streams)) writeSync(file, formatStream(stream))
-          },
+          onStream: (stream) => tape.add(stream),
         }).catch((error: Error) => failCommand(error.message))
         print(1, `recording at ${relay.url} what ${upstream.origin} sends\n`)
         await new Promise<void>((resolve) => left.addEventListener('abort', () => resolve(), { once: true }))
         await relay.close()
-        print(1, `${Math.min(kept, Number(streams))} streams in ${to}\n`)
+        const { kept, passed } = tape
+        print(1, `${kept} streams in ${to}${passed === 0 ? '' : `, ${passed} passed unrecorded`}\n`)
         return { text: '' }
       })
     } finally {
