@@ -254,7 +254,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
   tape: {
-    about: 'compare two pace tapes, as recorded and as replayed',
+    about: 'compare two pace tapes; turn tapes and public traces into arrivals',
     run: async (args) => {
       const { tapeCommand } = await import('./cli/tape.js')
       return tapeCommand(args, writeFully)

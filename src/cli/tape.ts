@@ -1,8 +1,8 @@
 /** `sluice tape`: how well a replayed tape resembles the recorded one, and when the calls of a trace came. */
-import { readFileSync } from 'node:fs'
-import { ARRIVAL_FORMATS, formatArrivals, readArrivals } from '../tape/arrivals.js'
+import { readFileSync, statSync } from 'node:fs'
+import { ARRIVAL_FORMATS, formatArrivals, isCounted, readArrivalsFile } from '../tape/arrivals.js'
 import { compareTapes } from '../tape/fit.js'
-import { readTape } from '../tape/tape.js'
+import { LONGEST_TAPE, readTape, TapeDefect, type TapedStream } from '../tape/tape.js'
 import {
   type CommandOutput,
   failCommand,
@@ -19,7 +19,8 @@ const USAGE = `usage: sluice tape fit RECORDED REPLAYED [--json]
 fit compares two tapes: times to the first token and gaps between events, in milliseconds, and how far their
 distributions are apart (0 to 1). Streams that their readers held back are left out.
 arrivals prints when the calls of FILE came and how long they were, as a Mooncake trace or as an Azure one; FILE is a
-pace tape or either of the two.
+pace tape or either of the two, of 256 MiB (a tape 64 MiB) and 2 million calls at most. Calls whose question nobody has
+counted are left out, and counted on standard error.
 
   --as FORMAT  mooncake (JSON lines) or azure (CSV)
   --json       the comparison as JSON
@@ -31,8 +32,12 @@ export function tapeCommand(args: readonly string[], print: PrintOutput): Promis
     const options = { json: { type: 'boolean' }, as: { type: 'string' } } as const
     const { values, positionals } = parseCommandArgs('tape', args, options)
     const [word, ...files] = positionals
-    if (word === 'arrivals' && files.length === 1) return tellArrivals(files[0]!, values.as)
+    if (word === 'arrivals' && files.length === 1) {
+      if (values.json !== undefined) failUsage('--json is for fit: arrivals are told as --as says')
+      return tellArrivals(files[0]!, values.as)
+    }
     if (word !== 'fit' || files.length !== 2) failUsage('tape takes fit and two files, or arrivals and one')
+    if (values.as !== undefined) failUsage('--as is for arrivals')
     return tellFit(files, values.json === true)
   })
 }
@@ -40,11 +45,19 @@ export function tapeCommand(args: readonly string[], print: PrintOutput): Promis
 function tellArrivals(file: string, as: string | undefined): CommandOutput {
   const format = ARRIVAL_FORMATS.find((one) => one === as)
   if (format === undefined) failUsage('--as must be mooncake or azure')
-  return { text: formatArrivals(readFileWith(file, readArrivals), format) }
+  const all = readWith(file, readArrivalsFile)
+  const counted = all.filter(isCounted)
+  const left = all.length - counted.length
+  return {
+    text: formatArrivals(counted, format),
+    ...(left > 0 && {
+      remark: `sluice: ${left} of ${all.length} calls left out: their questions are not counted\n`,
+    }),
+  }
 }
 
 function tellFit(files: readonly string[], isJson: boolean): CommandOutput {
-  const [recorded, replayed] = files.map((file) => readFileWith(file, readTape))
+  const [recorded, replayed] = files.map((file) => readWith(file, tapeOfFile))
   const fits = compareTapes(recorded!, replayed!)
   if (fits.length === 0) failCommand('there is nothing in both tapes that could be compared')
   if (isJson) return { text: `${JSON.stringify(fits, null, 2)}\n` }
@@ -56,9 +69,14 @@ function tellFit(files: readonly string[], isJson: boolean): CommandOutput {
   return { text: formatTable([['', 'count', 'p50 ms', 'p99 ms', 'distance'], ...rows]) }
 }
 
-function readFileWith<T>(path: string, read: (text: string) => T): T {
+function tapeOfFile(path: string): TapedStream[] {
+  if (statSync(path).size > LONGEST_TAPE) throw new TapeDefect('the tape has more than 64 MiB')
+  return readTape(readFileSync(path, 'utf8'))
+}
+
+function readWith<T>(path: string, read: (path: string) => T): T {
   try {
-    return read(readFileSync(path, 'utf8'))
+    return read(path)
   } catch (error) {
     return failCommand(`${path}: ${error instanceof Error ? error.message : String(error)}`)
   }

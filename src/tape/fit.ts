@@ -19,7 +19,7 @@ export function compareTapes(one: readonly TapedStream[], other: readonly TapedS
   ]
   const values = [
     ['first token', ({ ttft }: TapedStream) => (ttft === null ? [] : [ttft])],
-    // Events of one read have no time of their own.
+    // Events of one read come together: their gaps of 0 count, on both tapes.
     ['gap', ({ gaps }: TapedStream) => gaps],
   ] as const
   return values.flatMap(([kind, of]) => {

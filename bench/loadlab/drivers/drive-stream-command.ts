@@ -1,7 +1,6 @@
 /** `npm run bench -- drive-stream`: the SSE driver for a person or a script. */
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../../../src/base/random.js'
-import { type Arrival, readArrivals } from '../../../src/tape/arrivals.js'
 import { type ArrivalPattern, arrivalSchedule, listedSchedule } from '../../harness/http/arrival-schedule.js'
 import {
   parseHeaderLines,
@@ -15,6 +14,7 @@ import { SPARE_FOR_BURSTS } from '../../harness/sse/stream-loop.js'
 import type { AbortRule } from '../../harness/sse/timed-stream.js'
 import { INTERRUPTED, withProgress } from './running.js'
 import { streamReport, streamText } from './stream-report.js'
+import { type TracedLoad, tracedLoad } from './traced-load.js'
 
 const driveStreamUsage = `npm run bench -- drive-stream --url http://host:port/path --model name [options]
 
@@ -27,7 +27,9 @@ Opens event streams of a model and times their tokens, from the moment a stream 
   --streams n            so many at a time, each followed by the next (default 16)
   --rate n               instead: streams per second, begun when due; --pattern constant (default) or poisson
   --arrivals file        instead: when the calls of a pace tape, a Mooncake or an Azure trace came, each with about as many
-                         tokens and at most as long an answer; --speed n times as fast (default 1)
+                         tokens and at most as long an answer; --speed n times as fast (default 1). A model that
+                         replays the tape (its name has /tape:) is asked for the very stream of each call.
+                         --model recorded=asked, repeated, for the calls of one model of a tape
   --seconds s            length of the run; streams under way are waited for (default 10, or all arrivals)
   --silence s            a stream that says nothing for so long has failed (default 30)
   --pace-ms n            gap that the model promises: drift from it is reported
@@ -42,12 +44,17 @@ Exit codes: 0 when every stream was complete or given up on purpose, 1 when not,
 (the figures so far are printed and marked partial).
 `
 
-const REQUEST = 'url model body body-file key-file'
+const REQUEST = 'url body body-file key-file'
 const LOAD = 'streams rate pattern arrivals speed seconds seed silence pace-ms goal-first-ms goal-gap-ms'
 const READERS = 'abort-share abort-after-ms abort-at-token slow-share slow-bytes'
 
 const readStreamFlags = (args: readonly string[]) =>
-  readFlags(args, `${REQUEST} ${LOAD} ${READERS}` as const, 'abort-before-first json quiet help', 'header')
+  readFlags(
+    args,
+    `${REQUEST} ${LOAD} ${READERS}` as const,
+    'abort-before-first json quiet help',
+    'header model',
+  )
 
 type StreamFlags = ReturnType<typeof readStreamFlags>
 
@@ -71,6 +78,8 @@ export function readStreamOptions(args: readonly string[]) {
     seconds,
     json: given.json ?? false,
     quiet: given.quiet ?? false,
+    /** Calls of a tape that are not played. */
+    leftOut: trace?.leftOut ?? 0,
     plan: {
       schedule:
         trace === null
@@ -105,7 +114,7 @@ function scheduleFromFlags(given: StreamFlags, seconds: number, seed: number) {
 }
 
 /** Calls of a trace, as fast as asked for; null where none is. */
-function traceFromFlags(given: StreamFlags) {
+function traceFromFlags(given: StreamFlags): TracedLoad | null {
   const speed = numberOption('speed', given.speed, 1, 0.001, 10_000)
   if (given.arrivals === undefined) {
     if (given.speed !== undefined) throw new UsageError('--speed needs --arrivals')
@@ -113,43 +122,15 @@ function traceFromFlags(given: StreamFlags) {
   }
   if (given.rate !== undefined || given.streams !== undefined || given.pattern !== undefined)
     throw new UsageError('--arrivals excludes --rate, --streams and --pattern: the file says when')
-  if (given.model === undefined) throw new UsageError('--arrivals needs a --model')
-  const arrivals = arrivalsOfFile(given.arrivals)
-  const times = arrivals.map(({ atMs }) => atMs / speed)
-  // The last one is within the run.
-  return { arrivals, times, seconds: Math.min(86_400, Math.max(0.1, times.at(-1)! / 1000 + 0.001)) }
+  if (given.model === undefined || given.body !== undefined || given['body-file'] !== undefined)
+    throw new UsageError('--arrivals needs a --model, and takes no --body: the file says what is asked')
+  return tracedLoad(given.arrivals, speed, given.model)
 }
 
-function arrivalsOfFile(file: string): Arrival[] {
-  const text = readOptionFile('arrivals', file)
-  try {
-    return readArrivals(text)
-  } catch (error) {
-    throw new UsageError(`--arrivals: ${file}: ${(error as Error).message}`)
-  }
-}
-
-/** Most words of a made-up question. */
-const MOST_WORDS = 100_000
-
-/** About as many tokens as asked, and no two alike, so that nothing answers from a cache. */
-function tracedBody(model: string, { in: asked, out }: Arrival, index: number): string {
-  const content = `${index}${' star'.repeat(Math.min(MOST_WORDS, Math.max(0, asked - 1)))}`
-  return JSON.stringify({
-    model,
-    max_tokens: Math.max(1, out),
-    messages: [{ role: 'user', content }],
-    stream: true,
-  })
-}
-
-function requestFromFlags(
-  url: URL,
-  given: StreamFlags,
-  trace: { readonly arrivals: readonly Arrival[] } | null,
-): (index: number) => Buffer {
-  const bodies = [given.model, given.body, given['body-file']].filter((one) => one !== undefined)
-  if (bodies.length !== 1) throw new UsageError('one of --model, --body and --body-file is needed')
+function requestFromFlags(url: URL, given: StreamFlags, trace: TracedLoad | null): (index: number) => Buffer {
+  const bodies = [given.model?.[0], given.body, given['body-file']].filter((one) => one !== undefined)
+  if (bodies.length !== 1 || (trace === null && (given.model?.length ?? 0) > 1))
+    throw new UsageError('one of --model, --body and --body-file is needed')
   const path = `${url.pathname}${url.search}`
   const keyFile = given['key-file']
   const headers = {
@@ -158,9 +139,13 @@ function requestFromFlags(
     ...(keyFile !== undefined && { Authorization: `Bearer ${readOptionFile('key-file', keyFile).trim()}` }),
     ...parseHeaderLines(given.header ?? []),
   }
-  const bytesOf = (body: string): Buffer =>
-    requestBytes({ method: 'POST', route: url.pathname, path, headers, body })
-  if (trace !== null) return (index) => bytesOf(tracedBody(given.model!, trace.arrivals[index]!, index))
+  const bytesOf = (body: string, more: object = {}): Buffer =>
+    requestBytes({ method: 'POST', route: url.pathname, path, headers: { ...headers, ...more }, body })
+  if (trace !== null)
+    return (index) => {
+      const call = trace.call(index)
+      return bytesOf(call.body, call.headers)
+    }
   const request = bytesOf(bodyFromFlags(given))
   return () => request
 }
@@ -170,7 +155,7 @@ function bodyFromFlags(given: StreamFlags): string {
   if (given['body-file'] !== undefined) return readOptionFile('body-file', given['body-file'])
   const messages = [{ role: 'user', content: 'Count the stars that you can name.' }]
   // Where the format of messages is spoken a limit is a must; elsewhere it does no harm.
-  return JSON.stringify({ model: given.model, max_tokens: 512, messages, stream: true })
+  return JSON.stringify({ model: given.model![0], max_tokens: 512, messages, stream: true })
 }
 
 function readOptionFile(option: string, file: string): string {
@@ -239,6 +224,10 @@ export async function driveStreamCommand(args: readonly string[]): Promise<numbe
     process.stdout.write(driveStreamUsage)
     return 0
   }
+  if (options.leftOut > 0)
+    process.stderr.write(
+      `drive-stream: ${options.leftOut} calls left out: on the tape their callers left before anything came\n`,
+    )
   const load = new StreamLoad({ ...options.plan, to: await resolveDestination(options.url) })
   const line = (): string => {
     const left = Math.max(0, options.seconds - load.elapsedMs / 1000)

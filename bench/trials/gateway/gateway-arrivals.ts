@@ -38,7 +38,7 @@ async function playRound({ staging }: TrialContext, number: number) {
   })
   const request = (index: number): Buffer => {
     const { in: asked, out } = arrivals[index]!
-    const messages = [{ role: 'user', content: `${index}${' star'.repeat(asked - 1)}` }]
+    const messages = [{ role: 'user', content: `${index}${' star'.repeat(asked! - 1)}` }]
     return apiRequest(
       'POST',
       '/chat/completions',
