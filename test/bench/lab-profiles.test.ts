@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'tap'
 import { HeatMap } from '../../bench/loadlab/drivers/heat.js'
 import { kneeText } from '../../bench/loadlab/profiles/criteria.js'
@@ -8,14 +10,17 @@ import {
   zipfIdSource,
 } from '../../bench/loadlab/profiles/practice-requests.js'
 import type { PracticeProfile } from '../../bench/loadlab/profiles/profile.js'
+import { readProfileOptions } from '../../bench/loadlab/profiles/profile-command.js'
 import { type PracticeResult, recoveryMs, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
 import { PROFILES } from '../../bench/loadlab/profiles.js'
 import { mockModel } from '../../bench/performance/gateway/mock-models.js'
 import { seededRandom } from '../../src/base/random.js'
+import { formatArrivals } from '../../src/tape/arrivals.js'
+import { makeFolder } from '../support/data/temp-folder.js'
 
 test('both services have the profiles that were promised', async (t) => {
   const promised = `read-heavy write search cpu slow-backend stall errors mixed spike soak churn idle-crowd
-    chat chat-stream paced messages gateway/mixed gateway/spike abort slow-reader fragmentation`
+    chat chat-stream paced messages gateway/mixed gateway/spike abort slow-reader trace fragmentation`
   for (const name of promised.split(/\s+/)) t.ok(PROFILES.has(name), name)
 })
 
@@ -146,4 +151,29 @@ test('the knee is the highest step that kept its p99', async (t) => {
   const ramp = [step('10 %', 100, 2), step('50 %', 500, 9), step('70 %', 700, 9, 1), step('100 %', 1000, 40)]
   t.match(kneeText(profile, ramp), /^knee: 50 % \(500\/s\)/)
   t.match(kneeText(profile, [step('10 %', 100, 20)]), /not even the lowest/)
+})
+
+test('the profile of a trace plays the file that it is given, at its speed and to its end', async (t) => {
+  const file = join(makeFolder(), 'trace.jsonl')
+  const arrivals = [0, 10, 30_000].map((atMs) => ({ atMs, in: 3, out: 5 }))
+  writeFileSync(file, formatArrivals(arrivals, 'mooncake'))
+  const { profile } = readProfileOptions(['trace', '--arrivals', file, '--speed', '3'])!
+  t.match(profile.stages, [{ loads: [{ load: { kind: 'arrivals', file, speed: 3 } }] }])
+  t.ok(Math.abs(profile.stages[0]!.seconds - 10.001) < 1e-6)
+})
+
+for (const [why, args, told] of [
+  ['without a file', ['trace'], /needs --arrivals/],
+  ['with a file that is none', ['trace', '--arrivals', '/nowhere/at-all'], /ENOENT/],
+  ['stretched', ['trace', '--arrivals', 'a', '--scale', '2'], /excludes --scale/],
+  ['of something else', ['chat', '--speed', '2'], /for the profile trace, not for chat/],
+] as const) {
+  test(`a profile of a trace ${why} is refused`, async (t) => {
+    t.throws(() => readProfileOptions(args), { message: told })
+  })
+}
+
+test('a model of the mock answers as long as it is asked to', async (t) => {
+  t.match(mockModel('bench/paced-asked', 7), { kind: 'paced', tokens: 7 })
+  t.match(mockModel('bench/paced-64', 7), { tokens: 64 })
 })

@@ -97,6 +97,7 @@ const STREAM_FIGURES: Readonly<Partial<Record<GatewayFigure, (stream: StreamRepo
     driftMax: ({ drift }) => drift.max,
     goodput: ({ goodput }) => goodput,
     tokensPerS: ({ tokensPerSecond }) => tokensPerSecond,
+    lateP99: ({ lateness }) => lateness.percentiles.p99,
     bad: ({ started, cut, ends }) => started - cut - (ends.complete ?? 0) - (ends.aborted ?? 0),
   }
 

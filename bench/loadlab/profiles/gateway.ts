@@ -22,7 +22,7 @@ const chat = (label: string, load: CallLoad['load']): CallLoad => ({
   load,
 })
 
-const only = (label: string, seconds: number, ...loads: CallLoad[]): GatewayStage => ({
+const only = (label: string, seconds: number, ...loads: GatewayStage['loads']): GatewayStage => ({
   label,
   seconds,
   loads,
@@ -137,6 +137,26 @@ export const GATEWAY_PROFILES: readonly Omit<GatewayProfile, 'service'>[] = [
     reports: ['first token and gaps in each part'],
     stages: [only('before', 4, paced(100)), only('peak', 5, paced(500)), only('after', 4, paced(100))],
     passes: [atMost('after', 'paced', 'gapP99', 40), atMost('*', 'paced', 'bad', 0)],
+  },
+  {
+    name: 'trace',
+    teaches:
+      'calls that come when those of a tape or a trace came, bursts and silence, each as long as there',
+    reports: ['how late streams were sent', 'first token', 'gaps'],
+    stages: [
+      only('trace', 0, {
+        label: 'traced',
+        endpoint: 'chat-stream',
+        model: 'bench/paced-asked',
+        load: { kind: 'arrivals', file: '', speed: 1 },
+        paceMs: PACE_MS,
+      }),
+    ],
+    passes: [
+      atMost('trace', 'traced', 'bad', 0),
+      atMost('trace', 'traced', 'lateP99', 2),
+      atMost('trace', 'traced', 'gapP99', 40),
+    ],
   },
   {
     name: 'fragmentation',

@@ -8,9 +8,11 @@ import { startMock } from '../../performance/gateway/gateway-sides.js'
 import { driveText } from '../drivers/drive-report.js'
 import { INTERRUPTED, type Interruptible, withProgress } from '../drivers/running.js'
 import { streamText } from '../drivers/stream-report.js'
+import { tracedLoad } from '../drivers/traced-load.js'
 import { PROFILES } from '../profiles.js'
 import { startLabServer } from '../runner/lab-server.js'
 import { type CriterionResult, judgeGateway, judgePractice, kneeText } from './criteria.js'
+import { isTraced, type Profile } from './profile.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
 
@@ -20,6 +22,7 @@ Runs one load profile against a server that it starts, pinned, with the lab swit
 
   --scale x    stretches every stage but the search for capacity (default 1; 30 makes a soak of half an hour)
   --seed n     of sequences and Poisson gaps (default 1)
+  --arrivals file  of the profile trace: a pace tape, a Mooncake or an Azure trace; --speed n times as fast (default 1)
   --json       print JSON instead of text
 
 Exit codes: 0 when every criterion was met, 1 when not, 2 for a bad option, 130 when interrupted.
@@ -43,18 +46,48 @@ type ProfileOptions = NonNullable<ReturnType<typeof readProfileOptions>>
 
 export function readProfileOptions(args: readonly string[]) {
   const [name, ...rest] = args
-  const given = readFlags(name?.startsWith('-') ? args : rest, 'scale seed', 'json help')
+  const given = readFlags(name?.startsWith('-') ? args : rest, 'scale seed arrivals speed', 'json help')
   if (given.help) return null
   const known = [...PROFILES.keys()].join(', ')
   if (name === undefined || name.startsWith('-')) throw new UsageError(`profile needs a name: ${known}`)
   const profile = PROFILES.get(name)
   if (profile === undefined) throw new UsageError(`there is no profile '${name}'; there are ${known}`)
   return {
-    profile,
+    profile: withArrivals(profile, given),
     scale: numberOption('scale', given.scale, 1, 0.05, 1_000),
     seed: wholeOption('seed', given.seed, 1, 0, 1_000_000_000),
     json: given.json ?? false,
   }
+}
+
+interface ArrivalFlags {
+  readonly arrivals?: string
+  readonly speed?: string
+  readonly scale?: string
+}
+
+/** The profile with the file that its traced loads play, as long as that is. */
+function withArrivals(profile: Profile, { arrivals: file, speed: asked, scale }: ArrivalFlags): Profile {
+  const isOfTrace = profile.service === 'gateway' && profile.stages.some(({ loads }) => loads.some(isTraced))
+  if (!isOfTrace) {
+    if (file === undefined && asked === undefined) return profile
+    throw new UsageError(`--arrivals and --speed are for the profile trace, not for ${profile.name}`)
+  }
+  if (file === undefined) throw new UsageError(`the profile ${profile.name} needs --arrivals`)
+  if (scale !== undefined)
+    throw new UsageError('--arrivals excludes --scale: the file says how long; see --speed')
+  const speed = numberOption('speed', asked, 1, 0.001, 10_000)
+  const stages = profile.stages.map((stage) => ({
+    ...stage,
+    loads: stage.loads.map((each) =>
+      isTraced(each) ? { ...each, load: { ...each.load, file, speed } } : each,
+    ),
+    seconds: Math.max(
+      stage.seconds,
+      ...stage.loads.filter(isTraced).map(({ model }) => tracedLoad(file, speed, [model]).seconds),
+    ),
+  }))
+  return { ...profile, stages }
 }
 
 /** Runs the command; resolves to the exit code. */

@@ -113,10 +113,27 @@ export interface CallLoad {
   readonly goal?: { readonly firstTokenMs: number; readonly gapMs: number }
 }
 
+/** Event streams that are asked for when the calls of a file came, each as long as it says. */
+export interface TracedCallLoad extends Omit<CallLoad, 'endpoint' | 'load'> {
+  readonly endpoint: 'chat-stream'
+  readonly load: {
+    readonly kind: 'arrivals'
+    /** A pace tape, a Mooncake or an Azure trace. In a profile that is kept it is empty: the command line names it. */
+    readonly file: string
+    /** So many times as fast. */
+    readonly speed: number
+  }
+}
+
+export function isTraced(call: CallLoad | TracedCallLoad): call is TracedCallLoad {
+  return call.load.kind === 'arrivals'
+}
+
 export interface GatewayStage {
   readonly label: string
+  /** Of a traced load: until its last call is due. */
   readonly seconds: number
-  readonly loads: readonly CallLoad[]
+  readonly loads: readonly (CallLoad | TracedCallLoad)[]
 }
 
 export type GatewayFigure =
@@ -127,6 +144,8 @@ export type GatewayFigure =
   | 'driftMax'
   | 'goodput'
   | 'tokensPerS'
+  /** 99th percentile of the time from when a stream was due until it was sent. */
+  | 'lateP99'
   | 'p50'
   | 'p99'
   /** Streams that ended in any way but complete or given up on purpose. */

@@ -1,7 +1,7 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
+import { type ArrivalSchedule, arrivalSchedule, listedSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
 import {
@@ -12,14 +12,22 @@ import {
 } from '../../harness/http/requests.js'
 import { readCost } from '../../harness/machine/proc.js'
 import { StreamLoad } from '../../harness/sse/stream-load.js'
+import { SPARE_FOR_BURSTS } from '../../harness/sse/stream-loop.js'
 import { API_KEY } from '../../performance/gateway/calls.js'
 import type { MockState } from '../../performance/gateway/mock-upstream.js'
 import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'
 import { seededChoice } from '../drivers/drive-stream-command.js'
 import { type StreamReport, streamReport } from '../drivers/stream-report.js'
+import { tracedLoad } from '../drivers/traced-load.js'
 import { type FragmentResult, sendFragments } from './fragments.js'
-import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
+import {
+  type CallLoad,
+  type GatewayProfile,
+  type GatewayStage,
+  isTraced,
+  type TracedCallLoad,
+} from './profile.js'
 import { MIB, type ProfileRunContext, TIMEOUT_MS } from './run-practice.js'
 
 interface GatewayRunContext extends ProfileRunContext {
@@ -82,17 +90,17 @@ async function runStage(stage: GatewayStage, to: Destination, context: GatewayRu
     label: stage.label,
     expect: { loop: 'closed' },
     // Streams may outlast their stage: the run is ended when the last of them has.
-    measureS: seconds + TIMEOUT_MS / 1000 + 10,
+    measureS: seconds + TIMEOUT_MS / 1000 + LONGEST_TRACED_S,
     seed: context.seed,
     delays: 'random',
   })
   const around = watchUpstream(context.upstream)
   const calls = await Promise.all(
-    stage.loads.map((load, i) =>
-      load.endpoint === 'chat'
-        ? runChat(load, seconds, to, context)
-        : runStreams(load, seconds, to, context, i),
-    ),
+    stage.loads.map((load, i) => {
+      if (isTraced(load)) return runTraced(load, seconds, to, context)
+      const run = load.endpoint === 'chat' ? runChat : runStreams
+      return run(load, seconds, to, context, i)
+    }),
   )
   const aroundMs = await around()
   const { workers } = await context.control.stop(run)
@@ -108,6 +116,9 @@ async function runStage(stage: GatewayStage, to: Destination, context: GatewayRu
   const calm = { upstreamIdleMs, upstreamOverrun, stallMs, aroundMs }
   return { label: stage.label, calls, ...calm, rssMiB, fragments: null }
 }
+
+/** An answer of a trace has thousands of tokens, 20 ms apart. */
+const LONGEST_TRACED_S = 120
 
 const UNSEEN = { upstreamOverrun: null, stallMs: 0, aroundMs: 0 }
 /** The least that is left of a paced answer when its caller leaves is 0.7 s: within this a cancellation comes in time. */
@@ -185,12 +196,38 @@ async function runStreams(
   return { label, drive: null, stream: streamReport(await streams.run()) }
 }
 
-function callRequest({ endpoint, model }: CallLoad): RequestSpec {
-  const path = PATHS[endpoint]
+async function runTraced(
+  call: TracedCallLoad,
+  seconds: number,
+  to: Destination,
+  context: GatewayRunContext,
+): Promise<CallResult> {
+  const { load, model, bytesPerS, paceMs, goal, label } = call
+  const traced = tracedLoad(load.file, load.speed, [model])
+  const streams = new StreamLoad({
+    to,
+    schedule: listedSchedule(traced.times, seconds * 1000),
+    ...{ seconds, streams: 0, spare: SPARE_FOR_BURSTS, silenceMs: TIMEOUT_MS },
+    request: (index) => requestBytes(postOf(call, traced.call(index).body)),
+    abort: () => null,
+    bytesPerS: () => bytesPerS ?? null,
+    paceMs: paceMs ?? null,
+    goal: goal ?? null,
+  })
+  context.running(streams)
+  return { label, drive: null, stream: streamReport(await streams.run()) }
+}
+
+function callRequest(call: CallLoad): RequestSpec {
+  const { endpoint, model } = call
   const messages = [{ role: 'user', content: 'Say the words of the benchmark.' }]
   const body = { model, max_tokens: 4_096, messages, ...(endpoint !== 'chat' && { stream: true }) }
-  const headers = { Authorization: `Bearer ${API_KEY}` }
-  return { method: 'POST', route: path, path, headers, body: JSON.stringify(body) }
+  return postOf(call, JSON.stringify(body))
+}
+
+function postOf({ endpoint }: Pick<CallLoad, 'endpoint'>, body: string): RequestSpec {
+  const path = PATHS[endpoint]
+  return { method: 'POST', route: path, path, headers: { Authorization: `Bearer ${API_KEY}` }, body }
 }
 
 const IDLE_LIMIT_MS = 5_000

@@ -13,22 +13,26 @@ export interface MockModel {
   readonly tokens: number
   /** Every token then carries the tag of its request (`tagOf`), so that crossed answers show. */
   readonly tagged: boolean
+  /** As many tokens as the request's `max_tokens` says. */
+  readonly asked: boolean
 }
 
 export const PACE_MS = 20
 export const CALM_MS = 200
 
-const NAME = /^bench\/(?:(json|headers|flood)|(silent)(?:-[a-z]+)?|(stream|paced|calm)-(\d{1,7}))(-tagged)?$/
+const NAME =
+  /^bench\/(?:(json|headers|flood)|(silent)(?:-[a-z]+)?|(stream|paced|calm)-(\d{1,7}|asked))(-tagged)?$/
 
-/** The plan behind a model's name; null for a name the mock does not know. */
-export function mockModel(name: string): MockModel | null {
+/** The plan behind a model's name; null for a name the mock does not know. `maxTokens`: of the request. */
+export function mockModel(name: string, maxTokens = 1): MockModel | null {
   const match = NAME.exec(name)
   if (match === null) return null
   const [, plain, silent, counted, tokens, tagged] = match
   return {
     kind: (plain ?? silent ?? counted) as AnswerKind,
-    tokens: Number(tokens ?? 0),
+    tokens: tokens === 'asked' ? maxTokens : Number(tokens ?? 0),
     tagged: tagged !== undefined,
+    asked: tokens === 'asked',
   }
 }
 
@@ -45,6 +49,7 @@ export const MODEL_NAMES: readonly string[] = [
   'bench/stream-64-tagged',
   'bench/paced-64',
   'bench/paced-64-tagged',
+  'bench/paced-asked',
   'bench/calm-100-tagged',
   'bench/flood',
   'bench/silent',

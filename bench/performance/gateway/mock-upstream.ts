@@ -77,7 +77,7 @@ function answerJson(call: MockCall): void {
 
 function eventsOf({ plan, model, tag, format }: MockCall): readonly Uint8Array[] {
   const make = () => (format === 'chat' ? streamEvents : messageEvents)(model, plan.tokens, tag)
-  return plan.tagged ? make() : cachedFor(readyStreams, `${format} ${model}`, make)
+  return plan.tagged || plan.asked ? make() : cachedFor(readyStreams, `${format} ${model}`, make)
 }
 
 /**
@@ -130,7 +130,7 @@ function answerFlood(call: MockCall, wheel: PaceWheel): void {
 /** The opening at once, then a token in every gap; the closing goes with the last of them. */
 function answerPaced(call: MockCall, wheel: PaceWheel): void {
   const { res, plan, model, tag } = call
-  const events = plan.tagged ? null : eventsOf(call)
+  const events = plan.tagged || plan.asked ? null : eventsOf(call)
   let next = 0
   streamHead(res)
   res.write(encodeText(openingEvents(model).join('')))
@@ -167,12 +167,13 @@ function refuse(res: Response, status: string, message: string): void {
 }
 
 /** What a call asks for; `stop: 'answer-500'` asks for a failure. */
-function readCall(text: string): { readonly model: string; readonly fails: boolean } {
+function readCall(text: string) {
   try {
-    const { model, stop } = JSON.parse(text) as { model?: unknown; stop?: unknown }
-    return { model: String(model), fails: stop === 'answer-500' }
+    const { model, stop, max_tokens: most } = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const maxTokens = typeof most === 'number' ? most : 1
+    return { model: String(model), fails: stop === 'answer-500', maxTokens }
   } catch {
-    return { model: '', fails: false }
+    return { model: '', fails: false, maxTokens: 1 }
   }
 }
 
@@ -182,8 +183,8 @@ function beginCall(
   text: string,
   format: AnswerFormat,
 ): MockCall | null {
-  const { model, fails } = readCall(text)
-  const plan = mockModel(model)
+  const { model, fails, maxTokens } = readCall(text)
+  const plan = mockModel(model, maxTokens)
   if (fails) {
     refuse(res, '500 Internal Server Error', 'as it was asked to')
     return call
