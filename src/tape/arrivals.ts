@@ -155,7 +155,7 @@ function azureReader(head: string): (line: string) => Arrival | string {
 const AZURE_DAY = Date.UTC(2000, 0, 1)
 
 /** An arrival that a trace can hold: both kinds want both lengths. */
-export type CountedArrival = Arrival & { readonly in: number }
+type CountedArrival = Arrival & { readonly in: number }
 
 export function isCounted(arrival: Arrival): arrival is CountedArrival {
   return arrival.in !== null

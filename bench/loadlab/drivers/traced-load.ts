@@ -5,7 +5,7 @@ import { UsageError } from '../../harness/option-values.js'
 /** Most words of a made-up question. */
 const MOST_WORDS = 100_000
 
-export interface TracedCall {
+interface TracedCall {
   readonly body: string
   /** Beside those of every call. */
   readonly headers: Readonly<Record<string, string>>
