@@ -45,6 +45,8 @@ async function playRound({ staging }: TrialContext) {
   const replayed = join(folder, 'replayed.ndjson')
   const model = (simulation: object): object => ({ endpoints: [{ provider: 'sim', simulation }] })
   const models = { [KNOWN]: model(KNOWN_PACE), [TAPED]: model({ tape: { file: recorded } }) }
+  // A configuration names a tape that is there; what is in it is read with the first call.
+  writeFileSync(recorded, '')
   const config = join(folder, 'sluice.json')
   writeFileSync(config, JSON.stringify({ models }))
   const environment = { SLUICE_CONFIG: config, ...ADMIN_ENVIRONMENT }
