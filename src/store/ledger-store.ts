@@ -119,6 +119,8 @@ export interface RowCandidate {
 export interface RowAttempt extends Pick<LostAttemptRow, 'provider' | 'model' | 'status' | 'durationMs'> {
   /** Kind of the fault that ended it; null where it answered. */
   readonly fault: string | null
+  /** From the arrival of the call to its begin, as two may run at a time; absent in rows of before. */
+  readonly startMs?: number
 }
 
 /** What of a request decides who may answer it; a member that was not sent is absent. */

@@ -32,7 +32,7 @@ export function rowWhy(generation: Generation<RoutedRequest>): RowWhy {
     admitMs: Math.max(0, Math.round(generation.admittedAt - generation.plannedAt)),
     candidates,
     unlisted: all - candidates.length,
-    attempts: isPlain(attempts) ? NO_ATTEMPTS : attempts.slice(0, MOST_LISTED).map(toRowAttempt),
+    attempts: listAttempts(generation),
     user: request.user ?? null,
     referer: textOf(client.referer),
     agent: textOf(client.agent),
@@ -107,13 +107,15 @@ function listCandidates(
   return [...planned, ...others]
 }
 
-function toRowAttempt({ endpoint, status, error, startedAt, endedAt }: Attempt): RowAttempt {
-  return {
+function listAttempts({ attempts, startedAt: arrivedAt }: Generation<RoutedRequest>): readonly RowAttempt[] {
+  if (isPlain(attempts)) return NO_ATTEMPTS
+  return attempts.slice(0, MOST_LISTED).map(({ endpoint, status, error, startedAt, endedAt }) => ({
     ...nameOf(endpoint),
     status,
     fault: error ?? null,
     durationMs: Math.round(endedAt - startedAt),
-  }
+    startMs: Math.max(0, Math.round(startedAt - arrivedAt)),
+  }))
 }
 
 function nameOf({ provider, model }: ModelEndpoint): { readonly provider: string; readonly model: string } {

@@ -37,8 +37,9 @@ function encodeCandidate({ provider, model, place, chance, why }: RowCandidate) 
   return [provider, model, place, chance, ...why]
 }
 
-function encodeAttempt({ provider, model, status, fault, durationMs }: RowAttempt) {
-  return [provider, model, status, fault, durationMs]
+function encodeAttempt({ provider, model, status, fault, durationMs, startMs }: RowAttempt) {
+  const attempt = [provider, model, status, fault, durationMs]
+  return startMs === undefined ? attempt : [...attempt, startMs]
 }
 
 type EncodedWhy = readonly [
@@ -46,7 +47,7 @@ type EncodedWhy = readonly [
   ...phases: [number, number, number],
   candidates: readonly (readonly [string, string, number, number | null, ...string[]])[] | 0,
   unlisted: number,
-  attempts: readonly (readonly [string, string, number, string | null, number])[] | 0,
+  attempts: readonly (readonly [string, string, number, string | null, number, number?])[] | 0,
   ...caller: [string | null, string | null, string | null, string | null],
   metadata: RowWhy['metadata'] | 0,
   trace: RowWhy['trace'] | 0,
@@ -68,8 +69,9 @@ export function decodeWhy(value: unknown): RowWhy {
     candidates: candidates.map(([provider, model, place, chance, ...why]) => ({
       ...{ provider, model, place, chance, why },
     })),
-    attempts: attempts.map(([provider, model, status, fault, durationMs]) => ({
+    attempts: attempts.map(([provider, model, status, fault, durationMs, startMs]) => ({
       ...{ provider, model, status, fault, durationMs },
+      ...(startMs !== undefined && { startMs }),
     })),
     metadata: metadata === NONE ? null : metadata,
     trace: trace === NONE ? null : trace,

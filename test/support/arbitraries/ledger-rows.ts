@@ -41,13 +41,17 @@ const why: fc.Arbitrary<LedgerRow['detail']['why']> = fc.record({
   candidates: fc.array(candidate, { maxLength: 3 }),
   unlisted: fc.nat(9),
   attempts: fc.array(
-    fc.record({
-      provider: words,
-      model: words,
-      status: fc.nat(599),
-      fault: fc.option(words),
-      durationMs: fc.nat(),
-    }),
+    fc.record(
+      {
+        provider: words,
+        model: words,
+        status: fc.nat(599),
+        fault: fc.option(words),
+        durationMs: fc.nat(),
+        startMs: fc.nat(),
+      },
+      { requiredKeys: ['provider', 'model', 'status', 'fault', 'durationMs'], noNullPrototype: true },
+    ),
     { maxLength: 3 },
   ),
   user: fc.option(words),
