@@ -167,7 +167,10 @@ const providerWishes = optional({
   only: slugs,
   ignore: slugs,
   allow_fallbacks: flag,
-  hedge: flag,
+  hedge: z.boolean().nullable().meta({
+    description:
+      'Of an answer that is late, to ask another endpoint as well. `true` has an effect where `routing.hedge` of the configuration is `requested` or `always`, and is named in `untranslated` where it has none; `false` where it is `always`.',
+  }),
   require_parameters: flag,
   data_collection: z.enum(['allow', 'deny']).nullable(),
   zdr: flag,

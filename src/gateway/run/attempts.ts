@@ -86,6 +86,7 @@ export class Attempts<R extends RoutedRequest> {
   start(): void {
     this.#ports.retries.recordCall(this.#generation.caller.organizationId)
     this.#mayHedge = this.#ports.hedging.begin(this.#generation)
+    this.#generation.isHedgeIdle = !this.#mayHedge && this.#generation.request.provider?.hedge === true
     if (this.#tryNext()) return
     const failure = noHealthyEndpoint(this.#generation, this.#ports.health)
     setImmediate(() => this.#sender.giveUp(failure))

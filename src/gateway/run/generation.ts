@@ -125,6 +125,8 @@ export class Generation<R extends RoutedRequest = ChatRequest> implements Infere
   forgedMembers: readonly string[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
   droppedFields: string[] = []
+  /** It asks for a second endpoint beside a late one, which the configuration or the request itself does not allow. */
+  isHedgeIdle = false
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null

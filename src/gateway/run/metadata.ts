@@ -73,8 +73,14 @@ function namesSeveralModels({ model, models }: RoutedRequest): boolean {
   )
 }
 
-function untranslatedMember({ droppedFields, forgedMembers, request }: Generation<RoutedRequest>) {
-  const idle = [...forgedMembers, ...(request.idle ?? []), ...idleTraceMembers(request)]
+function untranslatedMember({
+  droppedFields,
+  forgedMembers,
+  isHedgeIdle,
+  request,
+}: Generation<RoutedRequest>) {
+  const hedge = isHedgeIdle ? ['provider.hedge'] : []
+  const idle = [...forgedMembers, ...(request.idle ?? []), ...idleTraceMembers(request), ...hedge]
   const untranslated = idle.length === 0 ? droppedFields : [...droppedFields, ...idle]
   return untranslated.length > 0 && { untranslated }
 }

@@ -246,6 +246,26 @@ for (const [hedge, request] of [
   })
 }
 
+for (const [what, request, config, untranslated] of [
+  ['the configuration allows none', wants(true), { hedge: 'never' }, ['provider.hedge']],
+  ['what was sent is not sent again', wants(true), { rescue: 'unsent' }, ['provider.hedge']],
+  [
+    'a provider runs a tool',
+    { ...wants(true), tools: [{ type: 'code_interpreter' }] },
+    {},
+    ['provider.hedge'],
+  ],
+  ['it is done', wants(true), { hedge: 'requested' }, undefined],
+  ['nobody asks for it', wants(false), { hedge: 'never' }, undefined],
+] as const) {
+  test(`a wish for a second endpoint is named where it has no effect: ${what}`, async (t) => {
+    const { gateway } = bench({ config })
+    const { generation } = streamChat(gateway, listener(), inferenceOf({ request: request as ChatRequest }))
+    const told: { readonly untranslated?: readonly string[] } = serviceMetadata(generation, 0)
+    t.same(told.untranslated, untranslated)
+  })
+}
+
 test('once something has reached the caller nobody else is asked, and no timer is left', async (t) => {
   const { gateway, first, second, clock, pass } = bench()
   streamChat(gateway, listener())
