@@ -68,7 +68,7 @@ export interface AppPorts {
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
   readonly routing: RoutingState
-  readonly whatIf: Pick<WhatIfPorts, 'readCatalog' | 'ask'>
+  readonly whatIf: Pick<WhatIfPorts, 'readCatalog' | 'ask' | 'ledgerDays'>
   readonly inference: LoopingPorts
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes' | 'fetchFile'>
   readonly oauth: OauthPorts

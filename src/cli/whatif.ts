@@ -6,7 +6,9 @@ import { askWhatIf, readSupposedCatalog } from '../compose/what-if.js'
 import { type Config, InvalidConfigError } from '../config/config.js'
 import { readConfigFile } from '../config/config-file.js'
 import { NO_SUPPOSED_LIMITS, type SupposedLimits } from '../gateway/what-if/limits.js'
+import { AMBIGUOUS, type WhatIfReport } from '../gateway/what-if/report.js'
 import { SupposedLimitsIn, toSupposedLimits } from '../gateway/what-if/supposed-limits.js'
+import { REPLICATES } from '../gateway/what-if/what-if.js'
 import { whatIfAnswer } from '../gateway/what-if/wire.js'
 import {
   type CommandOutput,
@@ -36,7 +38,6 @@ of that endpoint are known) or unknown (nothing is known; no figure holds it).
 `
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const REPLICATES = 400
 const PROGRESS_MS = 2_000
 const LARGEST_SEED = 2 ** 32 - 1
 
@@ -66,12 +67,18 @@ export function whatIfCommand(
       ...readCatalog(file),
       scope: { organizationId: null, only: null },
     }
-    const report = await withLedgerOf(await settings(), (ledger) =>
-      askWhatIf(ledger, question, progressTo(print)),
-    )
-    const answer = whatIfAnswer(report!, question)
+    const config = await settings()
+    const report = (await withLedgerOf(config, (ledger) => askWhatIf(ledger, question, progressTo(print))))!
+    refuseAmbiguous(report, values.limits)
+    const answer = whatIfAnswer(report, { ...question, ledgerDays: config.ledgerDays })
     return { text: values.json === true ? `${JSON.stringify(answer, null, 2)}\n` : formatWhatIf(answer) }
   })
+}
+
+/** Whose limits are meant cannot be told. */
+function refuseAmbiguous({ limits }: WhatIfReport, file: string | undefined): void {
+  const [entry] = limits.ambiguous
+  if (entry !== undefined) failUsage(`${file}: ${entry}: ${AMBIGUOUS}`)
 }
 
 async function withLedgerOf<T>(config: Config, run: (ledger: ReadableLedger) => Promise<T>): Promise<T> {
@@ -119,7 +126,7 @@ function readSeed(text = '1'): number {
 }
 
 function readCatalog(file: string) {
-  const read = readSupposedCatalog(readText(file))
+  const read = readSupposedCatalog(readText(file), true)
   if ('catalog' in read) return read
   return failUsage(read.faults.map((fault) => `${file}: ${fault}`).join('\n'))
 }
@@ -138,6 +145,11 @@ function readLimits(file: string): SupposedLimits {
   const checked = SupposedLimitsIn.safeParse(content)
   if (checked.success) return toSupposedLimits(checked.data)
   return failUsage(
-    checked.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
+    checked.error.issues
+      .map((issue) => {
+        const [inner] = issue.code === 'invalid_key' ? issue.issues : []
+        return `${file}: ${issue.path.join('.')}: ${inner?.message ?? issue.message}`
+      })
+      .join('\n'),
   )
 }

@@ -9,17 +9,24 @@ import type { WhatIfReport } from '../gateway/what-if/report.js'
 import { countCalls, rowsInOrder } from '../gateway/what-if/rows-in-order.js'
 import { WhatIf, type WhatIfQuestion } from '../gateway/what-if/what-if.js'
 import type { LedgerReader } from '../store/ledger-store.js'
-import { readGateway } from './configuration.js'
+import { otherFaults, readGateway } from './configuration.js'
 
 /** A catalogue that is planned with and never called; or what is wrong with the text. */
 type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readonly string[] }
 
-/** Reads the gateway's part of a configuration; credentials that it names need not be there. */
-export function readSupposedCatalog(text: string): SupposedCatalog {
+/**
+ * Checks a configuration as a server does before it starts, and reads the gateway's part of it; credentials that it
+ * names need not be there. `ofThisMachine`: it is somebody's at this machine who asks, see `findFileFaults`.
+ */
+export function readSupposedCatalog(text: string, ofThisMachine: boolean): SupposedCatalog {
   const { content, problem } = readConfigText(text)
   if (problem !== null) return { faults: [problem] }
-  const { gateway, faults } = readGateway(content, environmentFor(content))
-  if (gateway === null) return { faults: faults.map((fault) => `${fault.path}: ${fault.problem}`) }
+  const { gateway, faults: inGateway } = readGateway(content, environmentFor(content))
+  const faults = [
+    ...otherFaults(content, ofThisMachine),
+    ...inGateway.map((fault) => `${fault.path}: ${fault.problem}`),
+  ]
+  if (gateway === null || faults.length > 0) return { faults }
   const catalog = buildCatalog(gateway, {
     createProvider: () => NEVER_CALLED,
     messagesOver: messagesOverChat,

@@ -45,8 +45,8 @@ const KEEP_ALIVE_MS = 15_000
 const METRICS_MS = 100
 
 /** Loaded by whoever asks: with it comes the parser of configuration files. */
-const WHAT_IF: AppPorts['whatIf'] = {
-  readCatalog: async (text) => (await import('./what-if.js')).readSupposedCatalog(text),
+const WHAT_IF: Omit<AppPorts['whatIf'], 'ledgerDays'> = {
+  readCatalog: async (text) => (await import('./what-if.js')).readSupposedCatalog(text, false),
   ask: async (...question) => (await import('./what-if.js')).askWhatIf(...question),
 }
 
@@ -249,7 +249,7 @@ function endpointPorts(
     ledger: accounting.ledger,
     catalog: inference.catalog,
     routing: { ...routing, accountOf: inference.accountOf },
-    whatIf: WHAT_IF,
+    whatIf: { ...WHAT_IF, ledgerDays: config.ledgerDays },
     inference: {
       gateway: inference.gateway,
       loops: inference.loops,

@@ -62,7 +62,13 @@ export async function readConfig(
   const { content: file, problem } =
     path === '' ? NO_FILE : (await import('./config-file.js')).readConfigFile(path)
   if (problem !== null) faults.push({ source: path, problem })
-  const unknown = findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys))
+  const unknown = [
+    ...findUnknownVariables(environment, file),
+    ...findUnknownMembers(file, gatewayFile.keys).map((key) => ({
+      source: `${path}: ${key}`,
+      problem: NO_SUCH_SETTING,
+    })),
+  ]
   const { settings, sources } = readSettings(environment, file, path, faults)
   const contradictions = findContradictions(settings)
   const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
@@ -147,24 +153,44 @@ function findContradictions(settings: Settings): ConfigProblem[] {
 }
 
 /** A misspelt setting would otherwise be ignored without a word. */
-function findUnknownNames(
-  environment: EnvironmentVariables,
-  file: ConfigFileContent,
-  path: string,
-  gatewayKeys: readonly string[],
-): ConfigProblem[] {
+function findUnknownVariables(environment: EnvironmentVariables, file: ConfigFileContent): ConfigProblem[] {
   const settings = Object.values(SETTINGS)
   const variables = new Set([...settings.map(({ env }) => env), FILE, ...credentialVariables(file)])
-  const keys = new Set([...settings.map(({ key }) => key), ...gatewayKeys])
-  return [
-    ...Object.keys(environment)
-      .filter((name) => name.startsWith('SLUICE_') && !variables.has(name))
-      .map((name) => ({ source: `environment variable ${name}`, problem: 'there is no such setting' })),
-    ...Object.keys(file)
-      .filter((key) => !keys.has(key))
-      .map((key) => ({ source: `${path}: ${key}`, problem: 'there is no such setting' })),
-  ]
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('SLUICE_') && !variables.has(name))
+    .map((name) => ({ source: `environment variable ${name}`, problem: NO_SUCH_SETTING }))
 }
+
+/** Names in a configuration file that are none of a setting, nor of the gateway's part. */
+function findUnknownMembers(file: ConfigFileContent, gatewayKeys: GatewayFileKeys): string[] {
+  const keys = new Set([...Object.values(SETTINGS).map(({ key }) => key), ...Object.keys(gatewayKeys)])
+  return Object.keys(file).filter((key) => !keys.has(key))
+}
+
+/**
+ * What a file says wrongly beside the gateway's part. `ofThisMachine`: values are checked as well, some of which name
+ * files that have to be there; callers from elsewhere must not learn whether they are.
+ */
+export function findFileFaults(
+  file: ConfigFileContent,
+  gatewayKeys: GatewayFileKeys,
+  ofThisMachine: boolean,
+): string[] {
+  const unknown = findUnknownMembers(file, gatewayKeys).map((key) => `${key}: ${NO_SUCH_SETTING}`)
+  if (!ofThisMachine) return unknown
+  const faults = Object.values<SettingDefinition>(SETTINGS).flatMap(({ key, schema }) => {
+    const problem = Object.hasOwn(file, key) ? problemOf(schema, file[key]) : null
+    return problem === null ? [] : [`${key}: ${problem}`]
+  })
+  return [...unknown, ...faults]
+}
+
+function problemOf(schema: z.ZodType, value: unknown): string | null {
+  const { error } = schema.safeParse(value)
+  return error === undefined ? null : (error.issues[0]?.message ?? 'is not valid')
+}
+
+const NO_SUCH_SETTING = 'there is no such setting'
 
 /**
  * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its

@@ -252,6 +252,9 @@ function validationIssue({ path, input, ...issue }: z.core.$ZodIssue): Validatio
   const loc = ['body', ...path.map((part) => (typeof part === 'symbol' ? String(part) : part))]
   // JSON has no undefined: a value that is undefined was not there.
   if (input === undefined) return new ValidationIssue(loc, 'missing')
+  // What a name of a member breaks is said by the rule for names.
+  if (issue.code === 'invalid_key' && issue.issues[0] !== undefined)
+    return validationIssue({ ...issue.issues[0], path, input: path.at(-1) } as z.core.$ZodIssue)
   if (issue.code === 'custom' && isRuleParams(issue.params)) {
     return new ValidationIssue(loc, issue.params.rule, issue.params.bound, noteOf(issue.params, input))
   }

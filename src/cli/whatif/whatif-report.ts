@@ -6,17 +6,20 @@ interface Range {
   readonly value: number
   readonly low: number
   readonly high: number
+  readonly basis: 'exact' | 'estimated'
 }
 
 const MOST_LINES = 10
 
 export function formatWhatIf(answer: WhatIfAnswer): string {
-  const { calls, cost, by } = answer
+  const { calls, cost, by, notes } = answer
   const share = (part: number): string => (calls.all === 0 ? '0' : ((part / calls.all) * 100).toFixed(1))
   const head =
     `${calls.all} calls from ${answer.since} to ${answer.until}: ${calls.exact} exact (${share(calls.exact)} %), ` +
     `${calls.estimated} estimated (${share(calls.estimated)} %), ${calls.unknown} unknown (${share(calls.unknown)} %)\n` +
-    `configuration ${answer.config_version}, seed ${answer.seed}; ranges hold with 95 % certainty\n`
+    `configuration ${answer.config_version}, played ${answer.replicates} times, seed ${answer.seed}; ranges hold with 95 % certainty\n` +
+    notes.map((note) => `note: ${note}\n`).join('')
+  if (calls.all === 0) return head
   const money = formatTable([
     ['', 'before', 'after', 'range'],
     ['cost', dollars(cost.before), ...rangeOf(cost.after, dollars)],
@@ -49,9 +52,12 @@ function timesOf(what: string, { before, after }: WhatIfAnswer['total_ms']): (re
   ])
 }
 
-/** The figure, and the range where there is one. */
-function rangeOf({ value, low, high }: Range, format: (value: number) => string): readonly [string, string] {
-  return [format(value), low === high ? 'exact' : `${format(low)} to ${format(high)}`]
+/** The figure, and its range unless nothing of it was drawn: a range without width is none the less an estimate. */
+function rangeOf(
+  { value, low, high, basis }: Range,
+  format: (value: number) => string,
+): readonly [string, string] {
+  return [format(value), basis === 'exact' ? 'exact' : `${format(low)} to ${format(high)}`]
 }
 
 const dollars = (amount: number): string => `$${amount.toFixed(6)}`

@@ -4,9 +4,9 @@ import { type Clock, unixMs } from '../../base/clock.js'
 import { Fault, invalidInput } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import { NO_SUPPOSED_LIMITS } from '../../gateway/what-if/limits.js'
-import { REFUSALS, type WhatIfReport } from '../../gateway/what-if/report.js'
+import { AMBIGUOUS, REFUSALS, type WhatIfReport } from '../../gateway/what-if/report.js'
 import { SupposedLimitsIn, toSupposedLimits } from '../../gateway/what-if/supposed-limits.js'
-import type { WhatIfQuestion } from '../../gateway/what-if/what-if.js'
+import { REPLICATES, type WhatIfQuestion } from '../../gateway/what-if/what-if.js'
 import { whatIfAnswer } from '../../gateway/what-if/wire.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
@@ -17,7 +17,6 @@ import type { LedgerScope, UsageLedger } from '../../store/ledger-store.js'
 
 /** More calls than that are for the command. */
 const MOST_CALLS = 20_000
-const REPLICATES = 200
 const DAY_MS = 24 * 60 * 60 * 1000
 const DEFAULT_HISTORY_DAYS = 7
 const LONGEST_CONFIG = 1_000_000
@@ -28,6 +27,8 @@ export interface WhatIfPorts {
   readonly catalog: () => Catalog
   readonly ledger: Pick<UsageLedger, 'list' | 'usage' | 'sync'>
   readonly clock: Pick<Clock, 'unixSeconds'>
+  /** How long the ledger keeps rows. */
+  readonly ledgerDays: number
   /** A catalogue that is only planned with. */
   readonly readCatalog: (
     text: string,
@@ -41,22 +42,43 @@ export interface WhatIfPorts {
   ) => Promise<WhatIfReport | null>
 }
 
+const ONE_AT_A_TIME =
+  'An organization has one at a time under way in each worker; the next gets 429 with a `Retry-After`.'
+
 const WhatIfIn = nameSchema(
   'WhatIfIn',
   // A slip in a name would answer another question.
-  z.strictObject({
-    since: timeString(),
-    ...optional({
-      until: timeString(),
-      config: boundedString(1, LONGEST_CONFIG),
-      limits: SupposedLimitsIn,
-      history_days: boundedInteger(0, 90),
-      seed: boundedInteger(0, 2 ** 32 - 1),
-    }),
-  }),
+  z
+    .strictObject({
+      since: timeString().meta({
+        description: `The calls from then on. With those of the history at most ${MOST_CALLS}; more are for \`sluice whatif\`.`,
+      }),
+      ...optional({
+        until: timeString().meta({ description: 'The calls before that; now when absent.' }),
+        config: boundedString(1, LONGEST_CONFIG).meta({
+          description:
+            'Text of a configuration file, YAML or JSON, as it would stand in the file; credentials that it names need not be there. That of this moment when absent.',
+        }),
+        limits: SupposedLimitsIn.meta({
+          description: 'Limits of keys and credits of organizations; whoever is not named has none.',
+        }),
+        history_days: boundedInteger(0, 90).meta({
+          description: `How long before \`since\` calls tell of endpoints; ${DEFAULT_HISTORY_DAYS} when absent.`,
+        }),
+        seed: boundedInteger(0, 2 ** 32 - 1).meta({
+          description: 'Of the draws, 1 when absent: the same seed gives the same figures.',
+        }),
+      }),
+    })
+    .meta({ description: ONE_AT_A_TIME }),
 )
 
-const interval = z.object({ value: z.number(), low: z.number(), high: z.number() })
+const interval = z.object({
+  value: z.number(),
+  low: z.number(),
+  high: z.number(),
+  basis: z.enum(['exact', 'estimated']).meta({ description: '`exact`: nothing of it was drawn.' }),
+})
 const change = z.object({ before: z.number(), after: interval })
 const quantiles = <T extends z.ZodType>(figure: T) =>
   z.object({ p50: figure, p95: figure, p99: figure }).nullable()
@@ -71,8 +93,9 @@ const WhatIfOut = nameSchema(
       until: z.string(),
       history_since: z.string(),
       config_version: z.string(),
-      replicates: z.int(),
+      replicates: z.int().meta({ description: 'How often estimated calls were played.' }),
       seed: z.int(),
+      notes: z.array(z.string()).meta({ description: 'What makes the figures say less than they seem to.' }),
       calls: z
         .object({ all: z.int(), exact: z.int(), estimated: z.int(), unknown: z.int() })
         .meta({ description: 'Unknown ones are in no other figure.' }),
@@ -114,7 +137,11 @@ export function whatIfEndpoints(ports: WhatIfPorts): Endpoint[] {
           await ports.ledger.sync()
           const report = await ports.ask(ports.ledger, question, () => {}, MOST_CALLS)
           if (report === null) throw invalidInput(['body', 'since'], TOO_MANY)
-          return jsonReply(200, { data: whatIfAnswer(report, question) })
+          const [entry] = report.limits.ambiguous
+          if (entry !== undefined) throw invalidInput(['body', 'limits', ...entry.split('.')], AMBIGUOUS)
+          return jsonReply(200, {
+            data: whatIfAnswer(report, { ...question, ledgerDays: ports.ledgerDays }),
+          })
         } finally {
           underWay.delete(whose)
         }

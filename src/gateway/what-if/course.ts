@@ -5,7 +5,8 @@ import type { Usage } from '../formats/usage.js'
 import { chargeableCost, pricesInForce } from '../pricing/price.js'
 import { serviceTierFor } from '../routing/plan.js'
 import type { PastCall } from './endpoint-history.js'
-import { type KnownAttempt, nameOfEndpoint, type PlanAgain } from './plan-again.js'
+import type { KnownAttempt, KnownEnd } from './known-attempts.js'
+import type { PlanAgain } from './plan-again.js'
 
 /** Where a call would go: how that is known, and its figures. */
 export type Course =
@@ -16,8 +17,6 @@ export type Course =
 
 export interface ExactCourse extends Played {
   readonly label: 'exact'
-  /** It would end without an answer, as it did. */
-  readonly fails: boolean
 }
 
 /** What replicates of a call that may go elsewhere have in common. */
@@ -28,46 +27,63 @@ export interface Elsewhere {
 }
 
 export interface Played {
-  /** Null where nobody has answered. */
+  /** Null where nobody has answered, and where that is as it was. */
   readonly endpoint: ModelEndpoint | null
   readonly cost: number
+  readonly tokens: number
   readonly firstMs: number
   readonly totalMs: number
+  /** It ends without an answer, or its answer breaks off. */
+  readonly fails: boolean
 }
 
-export function shifted(
-  endpoint: ModelEndpoint,
-  cost: number,
-  times: { firstMs: number; totalMs: number },
-  by: number,
-): Played {
-  return { endpoint, cost, firstMs: times.firstMs + by, totalMs: times.totalMs + by }
+/** All endpoints of a plan have failed: nothing is charged, whatever their attempts may cost the operator. */
+export function unanswered(elapsedMs: number): Played {
+  return { endpoint: null, cost: 0, tokens: 0, firstMs: elapsedMs, totalMs: elapsedMs, fails: true }
 }
 
-export function exactly(row: LedgerRow, endpoint: ModelEndpoint | null, cost: number): ExactCourse {
+/** The way it went: its own times; `endpoint`: of this configuration, null where prices of none matter. */
+export function asItWent(row: LedgerRow, endpoint: ModelEndpoint | null, usage: Usage): ExactCourse {
   const { firstEventMs, durationMs } = row.detail
-  const fails = row.outcome === 'failed'
-  return { label: 'exact', endpoint, cost, firstMs: firstEventMs ?? durationMs, totalMs: durationMs, fails }
-}
-
-/** What going down a plan comes to by what the call itself has met: `open` where it has not met enough. */
-export function endOfPlan(
-  { endpoints }: PlanAgain,
-  known: ReadonlyMap<string, KnownAttempt>,
-): 'answered' | 'failed' | 'open' {
-  for (const endpoint of endpoints) {
-    const met = known.get(nameOfEndpoint(endpoint))
-    if (met === undefined) return 'open'
-    if (met.ok) return 'answered'
+  return {
+    label: 'exact',
+    endpoint,
+    cost: endpoint === null ? row.cost : costAsItEnded(endpoint, row, usage),
+    tokens: row.promptTokens + row.completionTokens,
+    firstMs: firstEventMs ?? durationMs,
+    totalMs: durationMs,
+    fails: row.outcome === 'failed',
   }
-  return 'failed'
 }
 
-/** `isSame`: it is the endpoint that has served it, in the tier that it said. */
-export function costAt(endpoint: ModelEndpoint, row: LedgerRow, usage: Usage, isSame: boolean): number {
-  const { serviceTier, why } = row.detail
-  const asked = why.asked === 'untold' ? null : why.asked?.serviceTier
-  const tier = isSame ? serviceTier : (serviceTierFor(asked, endpoint) ?? null)
+/** As far as the call has gone it goes again, without the attempts that would not be made. */
+export function asFarAsKnown(
+  row: LedgerRow,
+  { last, elapsedMs, isWholeWay }: KnownEnd,
+  usage: Usage,
+): Course {
+  if (last === null) return { label: 'exact', ...unanswered(elapsedMs) }
+  const { endpoint, attempt } = last
+  const course = asItWent(row, endpoint, usage)
+  if (isWholeWay || attempt.end === 'left') return course
+  return { ...course, firstMs: elapsedMs + attempt.firstMs, totalMs: elapsedMs + attempt.totalMs }
+}
+
+/** The same endpoint, in the tier that it said; a call that came to nothing pays no fee either. */
+function costAsItEnded(endpoint: ModelEndpoint, row: LedgerRow, usage: Usage): number {
+  const { outcome, cost, promptTokens, completionTokens, units } = row
+  const hasConsumed = cost + promptTokens + completionTokens > 0 || Object.keys(units).length > 0
+  return outcome === 'settled' || hasConsumed ? costIn(row.detail.serviceTier, endpoint, usage) : 0
+}
+
+/** At an endpoint that did not serve the call. */
+export function costElsewhere(endpoint: ModelEndpoint, row: LedgerRow, usage: Usage): number {
+  const { asked } = row.detail.why
+  const tier = asked === 'untold' ? null : asked?.serviceTier
+  return costIn(serviceTierFor(tier, endpoint) ?? null, endpoint, usage)
+}
+
+function costIn(tier: string | null, endpoint: ModelEndpoint, usage: Usage): number {
   return chargeableCost(usage, pricesInForce(endpoint.prices, tier))?.total ?? 0
 }
 
@@ -75,8 +91,8 @@ export function costAt(endpoint: ModelEndpoint, row: LedgerRow, usage: Usage, is
  * What the call would have consumed elsewhere. The same model is taken to answer as long as it did, another one as long
  * as it did when it was asked something of that length; caches are as warm as they were there.
  */
-export function usageLike(usage: Usage, isSameModel: boolean, call: PastCall): Usage {
-  const completion = isSameModel ? usage.completion : call.completion
+export function usageLike(usage: Usage, isAsLong: boolean, call: PastCall): Usage {
+  const completion = isAsLong ? usage.completion : call.completion
   const grown = usage.completion === 0 ? 0 : completion / usage.completion
   return {
     ...usage,

@@ -6,8 +6,8 @@
 
 /** One call of an endpoint. */
 export interface PastCall {
-  /** Whether it answered. */
-  readonly ok: boolean
+  /** `broken`: in the middle of its answer, so that nobody else was asked. */
+  readonly end: 'answered' | 'failed' | 'broken'
   readonly streamed: boolean
   /** From its begin to the first event, or to the whole answer; to its failure where it failed. Milliseconds. */
   readonly firstMs: number
@@ -21,6 +21,8 @@ export interface PastCall {
 
 /** Calls that are kept; beyond them a new one takes the place of any, so that older ones fade. */
 const KEPT = 512
+/** Of an endpoint with fewer calls nothing is told. */
+const LEAST = 20
 /** A call is drawn as the one of so many that is most like it. */
 const LOOKED_AT = 4
 /** How much it counts that one is streamed and the other is not: as much as that one is 16 times as long. */
@@ -28,14 +30,28 @@ const OTHER_WAY = 4
 
 export class EndpointHistory {
   readonly #calls: PastCall[] = []
+  #unanswered = 0
 
   get size(): number {
     return this.#calls.length
   }
 
+  /** There are enough of them to draw from. */
+  get tells(): boolean {
+    return this.#calls.length >= LEAST
+  }
+
+  /** None of them came to nothing. */
+  get isFlawless(): boolean {
+    return this.#unanswered === 0
+  }
+
   add(call: PastCall, random: () => number): void {
-    if (this.#calls.length < KEPT) this.#calls.push(call)
-    else this.#calls[Math.floor(random() * KEPT)] = call
+    const calls = this.#calls
+    const place = calls.length < KEPT ? calls.length : Math.floor(random() * KEPT)
+    const old = calls[place]
+    calls[place] = call
+    this.#unanswered += Number(call.end !== 'answered') - Number(old !== undefined && old.end !== 'answered')
   }
 
   /**
@@ -48,12 +64,12 @@ export class EndpointHistory {
     random: () => number,
   ): PastCall {
     const first = this.#drawOne(resample, random)
-    if (!first.ok) return first
+    if (first.end !== 'answered') return first
     let best = first
     let least = distance(first, like)
     for (let look = 1; look < LOOKED_AT; look++) {
       const call = this.#drawOne(resample, random)
-      const far = call.ok ? distance(call, like) : Number.POSITIVE_INFINITY
+      const far = call.end === 'answered' ? distance(call, like) : Number.POSITIVE_INFINITY
       if (far < least) {
         best = call
         least = far

@@ -1,103 +1,40 @@
 /**
- * Limits that keys and organizations might have had, applied to calls in the order in which they came. Calls at a time
- * and requests per minute follow from the ledger exactly; tokens and money are set aside by guesses of which the ledger
- * tells nothing, so that what a call came to stands for them.
+ * Limits that keys and organizations might have had, applied to calls in the order in which they came. Tokens and money
+ * are set aside by guesses of which the ledger tells nothing, so that what a call comes to stands for them.
  */
-import { type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
-
-/** Null where there is no such limit. Money is in nano-dollars. */
-export interface SupposedKeyLimits {
-  readonly requestsPerMinute: number | null
-  readonly tokensPerMinute: number | null
-  readonly concurrent: number | null
-  readonly spending: { readonly limit: number; readonly reset: CalendarPeriod | null } | null
-}
+import {
+  KeyUse,
+  LIMIT_KINDS,
+  type LimitedUse,
+  type LimitKind,
+  Purse,
+  type SupposedKeyLimits,
+} from './limit-use.js'
 
 export interface SupposedLimits {
-  /** By the hash of a key; `*` for all others. */
+  /** By the hash of a key or how it begins; `*` for all others. */
   readonly keys: ReadonlyMap<string, SupposedKeyLimits>
   /** Credits from the begin of the time on, by the id of an organization; `*` for all others. */
   readonly credits: ReadonlyMap<string, number>
 }
 
-export const LIMIT_KINDS = ['concurrent', 'requests', 'tokens', 'key_money', 'organization_money'] as const
-export type LimitKind = (typeof LIMIT_KINDS)[number]
-
 export const NO_SUPPOSED_LIMITS: SupposedLimits = Object.freeze({ keys: new Map(), credits: new Map() })
 
-const MINUTE_MS = 60_000
+const ALL_OTHERS = '*'
 
 export interface LimitedCall {
   readonly keyHash: string
   readonly organizationId: string
-  /** When it came and when it was over, Unix milliseconds. */
+  /** When it came, Unix milliseconds. */
   readonly at: number
-  readonly endedAt: number
-  readonly tokens: number
 }
 
-/** A minute begins with the first call after the last one has ended. */
-class MinuteWindow {
-  #began = Number.NEGATIVE_INFINITY
-  #used = 0
-
-  /** Whether so much more fits; what is larger than the limit may have a whole minute for itself. */
-  fits(at: number, amount: number, limit: number): boolean {
-    if (at >= this.#began + MINUTE_MS) {
-      this.#began = at
-      this.#used = 0
-    }
-    return this.#used + Math.min(amount, limit) <= limit
-  }
-
-  take(amount: number, limit: number): void {
-    this.#used += Math.min(amount, limit)
-  }
-}
-
-class KeyUse {
-  readonly #requests = new MinuteWindow()
-  readonly #tokens = new MinuteWindow()
-  /** When those that run will be over. */
-  #ends: number[] = []
-
-  /** Takes what a call needs of all of them, or of none. */
-  take({ at, endedAt, tokens }: LimitedCall, limits: SupposedKeyLimits): LimitKind | null {
-    const { concurrent, requestsPerMinute, tokensPerMinute } = limits
-    const most = concurrent ?? Number.POSITIVE_INFINITY
-    if (this.#ends.length >= most) this.#ends = this.#ends.filter((end) => end > at)
-    if (this.#ends.length >= most) return 'concurrent'
-    if (requestsPerMinute !== null && !this.#requests.fits(at, 1, requestsPerMinute)) return 'requests'
-    if (tokensPerMinute !== null && !this.#tokens.fits(at, tokens, tokensPerMinute)) return 'tokens'
-    if (concurrent !== null) this.#ends.push(endedAt)
-    if (requestsPerMinute !== null) this.#requests.take(1, requestsPerMinute)
-    if (tokensPerMinute !== null) this.#tokens.take(tokens, tokensPerMinute)
-    return null
-  }
-}
-
-/** What has been spent, in each replicate. */
-class Purse {
-  readonly #spent: Float64Array
-  #period = -1
-
-  constructor(replicates: number) {
-    this.#spent = new Float64Array(replicates)
-  }
-
-  begin(period: number): void {
-    if (period === this.#period) return
-    this.#period = period
-    this.#spent.fill(0)
-  }
-
-  has(replicate: number, amount: number, limit: number): boolean {
-    return this.#spent[replicate]! + amount <= limit
-  }
-
-  take(replicate: number, amount: number): void {
-    this.#spent[replicate]! += amount
-  }
+/** Entries of limits that are not what they seem to be. */
+export interface OddEntries {
+  /** No call was one of theirs. */
+  readonly unmet: readonly string[]
+  /** Begins of hashes that more than one key has. */
+  readonly ambiguous: readonly string[]
 }
 
 export class LimitTrial {
@@ -105,57 +42,118 @@ export class LimitTrial {
   readonly #replicates: number
   readonly #uses = new Map<string, KeyUse>()
   readonly #purses = new Map<string, Purse>()
+  /** Which entry a key falls under, by its hash; null where none. */
+  readonly #entries = new Map<string, string | null>()
+  readonly #organizations = new Set<string>()
 
   constructor(limits: SupposedLimits, replicates: number) {
     this.#limits = limits
     this.#replicates = replicates
   }
 
-  /** Which limit a call does not pass, of those that do not count money; null where it passes them. */
-  refuses(call: LimitedCall): LimitKind | null {
-    const limits = this.#limitsOf(call.keyHash)
-    if (limits === null) return null
-    let use = this.#uses.get(call.keyHash)
-    if (use === undefined) {
-      use = new KeyUse()
-      this.#uses.set(call.keyHash, use)
+  /** A call of the time, whatever comes of it. */
+  meet({ keyHash, organizationId }: Pick<LimitedCall, 'keyHash' | 'organizationId'>): void {
+    if (this.#limits.keys.size > 0) this.#entryOf(keyHash)
+    if (this.#limits.credits.size > 0)
+      this.#organizations.add(this.#limits.credits.has(organizationId) ? organizationId : ALL_OTHERS)
+  }
+
+  oddEntries(): OddEntries {
+    const { keys, credits } = this.#limits
+    const met = [...this.#entries.values()].filter((entry) => entry !== null)
+    const unmetKeys = [...keys.keys()].filter((entry) => !met.includes(entry))
+    const unmetOrganizations = [...credits.keys()].filter((id) => !this.#organizations.has(id))
+    const repeated = [...keys.keys()].filter(
+      (entry) => entry !== ALL_OTHERS && met.filter((one) => one === entry).length > 1,
+    )
+    return {
+      unmet: [
+        ...unmetKeys.map((entry) => `keys.${entry}`),
+        ...unmetOrganizations.map((id) => `organizations.${id}`),
+      ],
+      ambiguous: repeated.map((entry) => `keys.${entry}`),
     }
-    return use.take(call, limits)
   }
 
-  /** Whether money bounds such a call at all. */
-  boundsMoneyOf({ keyHash, organizationId }: Pick<LimitedCall, 'keyHash' | 'organizationId'>): boolean {
-    return this.#limitsOf(keyHash)?.spending != null || this.#creditsOf(organizationId) !== null
+  /** Whether what has become of the calls before it is the same in all replicates, as far as limits of it go. */
+  isSame(call: LimitedCall): boolean {
+    const { use, purse } = this.#of(call)
+    return (use === null || use.width === 1) && (purse === null || purse.width === 1)
   }
 
-  /** Takes what a call costs in a replicate, or tells which limit has no room for it. */
-  spend({ keyHash, organizationId, at }: LimitedCall, replicate: number, cost: number): LimitKind | null {
-    const spending = this.#limitsOf(keyHash)?.spending ?? null
-    const credits = this.#creditsOf(organizationId)
-    const ofKey = spending === null ? null : this.#purse(`k${keyHash}`)
-    const ofOrganization = credits === null ? null : this.#purse(`o${organizationId}`)
-    ofKey?.begin(spending!.reset === null ? 0 : periodNumber(spending!.reset, at))
-    if (ofKey?.has(replicate, cost, spending!.limit) === false) return 'key_money'
-    if (ofOrganization?.has(replicate, cost, credits!) === false) return 'organization_money'
-    ofKey?.take(replicate, cost)
-    ofOrganization?.take(replicate, cost)
+  /** Which limits there are for it. */
+  kindsOf({ keyHash, organizationId }: LimitedCall): readonly LimitKind[] {
+    const limits = this.#limitsOf(keyHash)
+    return LIMIT_KINDS.filter((kind) => {
+      if (kind === 'organization_money') return this.#creditsOf(organizationId) !== null
+      if (limits === null) return false
+      if (kind === 'concurrent') return limits.concurrent !== null
+      if (kind === 'requests') return limits.requestsPerMinute !== null
+      return kind === 'tokens' ? limits.tokensPerMinute !== null : limits.spending !== null
+    })
+  }
+
+  /**
+   * Takes what a call needs of all its limits, or of none, and tells which has no room for it. `replicate`: null for all
+   * of them, as long as they are the same.
+   */
+  admit(call: LimitedCall, used: LimitedUse, replicate: number | null): LimitKind | null {
+    const { use, purse } = this.#of(call)
+    if (replicate !== null) {
+      use?.spread(this.#replicates)
+      purse?.spread(this.#replicates)
+    }
+    const place = replicate ?? 0
+    const refused = use?.refuses(place, call.at, used) ?? null
+    if (refused !== null) return refused
+    const credits = this.#creditsOf(call.organizationId)
+    if (purse?.has(place, used.cost, credits!) === false) return 'organization_money'
+    use?.take(place, call.at, used)
+    purse?.take(place, used.cost)
     return null
   }
 
+  #of({ keyHash, organizationId }: LimitedCall): {
+    readonly use: KeyUse | null
+    readonly purse: Purse | null
+  } {
+    const limits = this.#limitsOf(keyHash)
+    return {
+      use: limits === null ? null : madeOnce(this.#uses, keyHash, () => new KeyUse(limits)),
+      purse:
+        this.#creditsOf(organizationId) === null
+          ? null
+          : madeOnce(this.#purses, organizationId, () => new Purse(null)),
+    }
+  }
+
   #limitsOf(keyHash: string): SupposedKeyLimits | null {
-    return this.#limits.keys.get(keyHash) ?? this.#limits.keys.get('*') ?? null
+    const entry = this.#entryOf(keyHash)
+    return entry === null ? null : this.#limits.keys.get(entry)!
+  }
+
+  /** The one that says most of the hash. */
+  #entryOf(keyHash: string): string | null {
+    const { keys } = this.#limits
+    if (keys.size === 0) return null
+    return madeOnce(this.#entries, keyHash, () => {
+      let best = keys.has(ALL_OTHERS) ? ALL_OTHERS : null
+      for (const entry of keys.keys())
+        if (keyHash.startsWith(entry) && (best === null || best === ALL_OTHERS || entry.length > best.length))
+          best = entry
+      return best
+    })
   }
 
   #creditsOf(organizationId: string): number | null {
-    return this.#limits.credits.get(organizationId) ?? this.#limits.credits.get('*') ?? null
+    return this.#limits.credits.get(organizationId) ?? this.#limits.credits.get(ALL_OTHERS) ?? null
   }
+}
 
-  #purse(name: string): Purse {
-    let purse = this.#purses.get(name)
-    if (purse === undefined) {
-      purse = new Purse(this.#replicates)
-      this.#purses.set(name, purse)
-    }
-    return purse
-  }
+function madeOnce<T>(all: Map<string, T>, name: string, make: () => T): T {
+  const known = all.get(name)
+  if (known !== undefined) return known
+  const made = make()
+  all.set(name, made)
+  return made
 }

@@ -1,4 +1,4 @@
-/** Where a call of the ledger would go under another configuration, and how its own course told of endpoints. */
+/** Where a call of the ledger would go under another configuration. */
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
@@ -70,33 +70,6 @@ function requestOf({ detail }: LedgerRow): RoutedRequest {
 
 function callerOf({ keyHash, organizationId, workspaceId }: LedgerRow): Principal {
   return { keyHash, kind: 'workspace', organizationId, workspaceId, operator: false }
-}
-
-/** What an attempt came to. Milliseconds. */
-export interface KnownAttempt {
-  readonly ok: boolean
-  readonly firstMs: number
-  readonly totalMs: number
-}
-
-/** The attempts of a call, by the names of their endpoints; each once, in their order. */
-export function attemptsOf({ outcome, detail }: LedgerRow): ReadonlyMap<string, KnownAttempt> {
-  const known = new Map<string, KnownAttempt>()
-  let before = 0
-  const answered = (): KnownAttempt => ({
-    ok: true,
-    firstMs: Math.max(0, (detail.firstEventMs ?? detail.durationMs) - before),
-    totalMs: Math.max(0, detail.durationMs - before),
-  })
-  for (const { provider, model, fault, durationMs } of detail.why.attempts) {
-    const failed = { ok: false, firstMs: durationMs, totalMs: durationMs }
-    known.set(endpointName(provider, model), fault === null ? answered() : failed)
-    if (fault !== null) before += durationMs
-  }
-  const served = endpointName(detail.provider, detail.model)
-  if (detail.why.attempts.length === 0 && detail.attempts > 0 && outcome !== 'failed')
-    known.set(served, answered())
-  return known
 }
 
 /** Whether the plan is the one that the call had: what was drawn then is as good as what would be drawn now. */

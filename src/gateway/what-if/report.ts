@@ -2,8 +2,10 @@
 import { Histogram } from '../../base/histogram.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
-import { LIMIT_KINDS, type LimitKind } from './limits.js'
+import { LIMIT_KINDS, type LimitKind } from './limit-use.js'
+import type { OddEntries } from './limits.js'
 import { type Interval, type Quantiles, quantilesOf, ReplicatedSum, ReplicatedTimes } from './sums.js'
+import { UnseenFailures } from './unseen-failures.js'
 
 const CALL_LABELS = ['exact', 'estimated', 'unknown'] as const
 export type CallLabel = (typeof CALL_LABELS)[number]
@@ -35,12 +37,17 @@ export interface WhatIfReport {
   readonly firstEventMs: TimesReport
   readonly totalMs: TimesReport
   readonly by: Readonly<Record<Group, readonly WhatIfLine[]>>
+  /** Entries of the limits that are not what they seem to be. */
+  readonly limits: OddEntries
 }
 
 interface TimesReport {
   readonly before: Quantiles<number> | null
   readonly after: Quantiles<Interval> | null
 }
+
+/** Of an entry of limits. */
+export const AMBIGUOUS = 'is the begin of the hashes of several keys: write more of it'
 
 /** Of one dimension; what comes beyond them is one line. */
 const MOST_LINES = 500
@@ -58,6 +65,7 @@ export class WhatIfSums {
   readonly #before = { money: 0, unknown: 0, failed: 0, first: new Histogram(), total: new Histogram() }
   readonly #money: ReplicatedSum
   readonly #failed: ReplicatedSum
+  readonly #unseen = new UnseenFailures()
   readonly #refused: Readonly<Record<Refusal, ReplicatedSum>>
   readonly #first: ReplicatedTimes
   readonly #total: ReplicatedTimes
@@ -98,6 +106,23 @@ export class WhatIfSums {
     this.#before.total.record(row.detail.durationMs)
   }
 
+  /** Draws decide what becomes of a call, and which of these limits refuses it. */
+  markDrawn(parts: readonly LedgerRow[], limits: readonly LimitKind[]): void {
+    const lines = parts.flatMap(({ detail, keyHash }) => [
+      this.#lineOf('model', detail.model).after,
+      this.#lineOf('provider', detail.provider).after,
+      this.#lineOf('key', keyHash).after,
+    ])
+    const refused = limits.map((kind) => this.#refused[kind])
+    for (const figure of [this.#money, this.#failed, this.#first, this.#total, ...lines, ...refused])
+      figure.markDrawn()
+  }
+
+  /** A call was drawn of an endpoint of which so many calls are known and no failure. */
+  addUnseen(name: string, known: number): void {
+    this.#unseen.add(name, known)
+  }
+
   /** What a part of a call would be charged; `endpoint`: who would answer it, null where that is as it was. */
   charge(part: LedgerRow, endpoint: ModelEndpoint | null, cost: number, replicate: number | null): void {
     add(this.#money, cost, replicate)
@@ -129,14 +154,14 @@ export class WhatIfSums {
     }
   }
 
-  report(): WhatIfReport {
+  report(): Omit<WhatIfReport, 'limits'> {
     const { money, unknown, failed, first, total } = this.#before
     return {
       calls: this.#calls,
       refused: Object.fromEntries(
         REFUSALS.map((kind) => [kind, this.#refused[kind].interval()] as const),
       ) as WhatIfReport['refused'],
-      failed: { before: failed, after: this.#failed.interval() },
+      failed: { before: failed, after: this.#failedAfter() },
       money: { before: money, after: this.#money.interval(), unknown },
       firstEventMs: { before: quantilesOf(first), after: this.#first.intervals() },
       totalMs: { before: quantilesOf(total), after: this.#total.intervals() },
@@ -144,6 +169,11 @@ export class WhatIfSums {
         GROUPS.map((group) => [group, linesOf(this.#lines[group])] as const),
       ) as unknown as WhatIfReport['by'],
     }
+  }
+
+  #failedAfter(): Interval {
+    const { high, ...rest } = this.#failed.interval()
+    return { ...rest, high: high + this.#unseen.most(this.#replicates) }
   }
 
   #lineOf(group: Group, name: string): Line {

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { dollarsToNanos, MAX_DOLLARS } from '../../base/money.js'
 import { CALENDAR_PERIODS } from '../../base/utc-period.js'
-import type { SupposedKeyLimits, SupposedLimits } from './limits.js'
+import type { SupposedKeyLimits } from './limit-use.js'
+import type { SupposedLimits } from './limits.js'
 
 const LARGEST_RATE = 1_000_000_000
 const dollars = z.number().min(0).max(MAX_DOLLARS)
@@ -19,12 +20,20 @@ const keyLimits = z.strictObject({
 
 const ALL_OTHERS = 'or * for all others'
 
+const LEAST_OF_HASH = 8
+const keyName = z
+  .string()
+  .regex(
+    new RegExp(`^(?:\\*|[0-9a-f]{${LEAST_OF_HASH},64})$`),
+    `must be the hash of a key, at least ${LEAST_OF_HASH} characters of its begin, or *`,
+  )
+
 /** Whoever is not named has no limit. */
 export const SupposedLimitsIn = z.strictObject({
   keys: z
-    .record(z.union([z.literal('*'), z.string().regex(/^[0-9a-f]{64}$/)]), keyLimits)
+    .record(keyName, keyLimits)
     .default({})
-    .meta({ description: `By the hash of a key, ${ALL_OTHERS}.` }),
+    .meta({ description: `By the hash of a key or a begin of it that no other key has, ${ALL_OTHERS}.` }),
   organizations: z
     .record(z.string().min(1).max(256), z.strictObject({ credits: dollars }))
     .default({})

@@ -4,35 +4,32 @@
  * would go elsewhere is **estimated** from what that endpoint's calls had come to until then; a call of which nothing
  * tells is **unknown**, and no figure holds it. What comes later than a call is never used for it.
  */
-import type { Clock } from '../../base/clock.js'
 import { seededRandom } from '../../base/random.js'
 import type { LedgerRow, LedgerScope } from '../../store/ledger-store.js'
 import { usageOfRow } from '../accounting/ledger-rows.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
-import { HealthRegistry } from '../health/health-registry.js'
-import { SessionAffinity } from '../routing/session.js'
+import type { Usage } from '../formats/usage.js'
 import {
+  asFarAsKnown,
+  asItWent,
   type Course,
-  costAt,
+  costElsewhere,
   type Elsewhere,
   type ExactCourse,
-  endOfPlan,
-  exactly,
   type Played,
-  shifted,
+  unanswered,
   usageLike,
 } from './course.js'
-import { EndpointHistory, newResample, type PastCall } from './endpoint-history.js'
-import { type LimitedCall, type LimitKind, LimitTrial, type SupposedLimits } from './limits.js'
-import {
-  attemptsOf,
-  endpointName,
-  isSamePlan,
-  nameOfEndpoint,
-  type PlanAgain,
-  planAgain,
-} from './plan-again.js'
+import { newResample } from './endpoint-history.js'
+import { attemptsOf, endOfPlan, type KnownAttempt } from './known-attempts.js'
+import { isFee, KnownEndpoints } from './known-endpoints.js'
+import type { LimitedUse, LimitKind } from './limit-use.js'
+import { type LimitedCall, LimitTrial, type SupposedLimits } from './limits.js'
+import { endpointName, isSamePlan, nameOfEndpoint, type PlanAgain, planAgain } from './plan-again.js'
 import { type CallLabel, WhatIfSums } from './report.js'
+
+/** How often estimated calls are played: enough for the ends of a range, few enough for a serving worker. */
+export const REPLICATES = 400
 
 interface WhatIfOptions {
   readonly catalog: Catalog
@@ -52,22 +49,13 @@ export interface WhatIfQuestion extends WhatIfOptions {
   readonly historySince: number
 }
 
-/** Rows of what is no call of a model. */
-const FEES: ReadonlySet<string> = new Set(['tool', 'plugin'])
-
 export class WhatIf {
   readonly #options: WhatIfOptions
   readonly #random: () => number
-  readonly #histories = new Map<string, EndpointHistory>()
+  readonly #endpoints: KnownEndpoints
   readonly #resamples: readonly Float64Array[]
   readonly #limits: LimitTrial
   readonly #sums: WhatIfSums
-  readonly #health: HealthRegistry
-  readonly #sessions = new SessionAffinity(null)
-  /** Endpoints of the configuration by the names that rows have for them. */
-  readonly #endpoints = new Map<string, ModelEndpoint[]>()
-  /** When the call that is being reckoned came. */
-  #now = 0
 
   constructor(options: WhatIfOptions) {
     const { catalog, limits, replicates, seed } = options
@@ -76,30 +64,19 @@ export class WhatIf {
     this.#resamples = Array.from({ length: replicates }, () => newResample(this.#random))
     this.#limits = new LimitTrial(limits, replicates)
     this.#sums = new WhatIfSums(replicates)
-    const clock: Clock = {
-      unixSeconds: () => this.#now / 1000,
-      monotonicMs: () => this.#now,
-      runAfter: () => () => {},
-    }
-    this.#health = new HealthRegistry({ clock, random: this.#random, broadcast: null })
-    for (const { endpoints } of catalog.models) for (const endpoint of endpoints) this.#name(endpoint)
-  }
-
-  #name(endpoint: ModelEndpoint): void {
-    const name = nameOfEndpoint(endpoint)
-    this.#endpoints.set(name, [...(this.#endpoints.get(name) ?? []), endpoint])
+    this.#endpoints = new KnownEndpoints(catalog, this.#random)
   }
 
   /** The next call, with its parts; in the order in which they were dispatched. */
   add(row: LedgerRow): void {
-    this.#now = row.createdAt
+    this.#endpoints.now = row.createdAt
     const parts = row.parts.length === 0 ? [row] : row.parts
     if (row.createdAt >= this.#options.since) this.#reckon(row, parts)
-    for (const part of parts) this.#learn(part)
+    for (const part of parts) this.#endpoints.learn(part)
   }
 
   report() {
-    return this.#sums.report()
+    return { ...this.#sums.report(), limits: this.#limits.oddEntries() }
   }
 
   // ── Reckoning ───────────────────────────────────────────────────────────────
@@ -107,88 +84,91 @@ export class WhatIf {
   #reckon(row: LedgerRow, parts: readonly LedgerRow[]): void {
     const courses = parts.map((part) => this.#courseOf(part))
     const label = worstOf(courses)
-    this.#sums.addBefore(row, parts, label)
+    const limited = { keyHash: row.keyHash, organizationId: row.organizationId, at: row.createdAt }
+    this.#limits.meet(limited)
+    const isDrawn = label === 'estimated' || (label === 'exact' && !this.#limits.isSame(limited))
+    this.#sums.addBefore(row, parts, isDrawn ? 'estimated' : label)
     if (label === 'unknown') return
-    const { createdAt: at, keyHash, organizationId } = row
-    const tokens = parts.reduce((sum, part) => sum + part.promptTokens + part.completionTokens, 0)
-    const limited = { keyHash, organizationId, at, endedAt: at + row.detail.durationMs, tokens }
-    const refused = label === 'refused' ? 'no_endpoint' : this.#limits.refuses(limited)
-    if (refused !== null) {
-      this.#sums.refuse(refused, null)
+    if (label === 'refused') {
+      this.#sums.refuse('no_endpoint', null)
       return
     }
-    const bounded = this.#limits.boundsMoneyOf(limited)
-    if (label === 'exact' && !bounded) {
-      for (const [at, part] of parts.entries()) this.#addPlayed(row, part, courses[at] as ExactCourse, null)
+    if (!isDrawn) {
+      this.#take(row, parts, courses as readonly ExactCourse[], limited, null)
       return
     }
+    this.#sums.markDrawn(parts, this.#limits.kindsOf(limited))
     for (let replicate = 0; replicate < this.#resamples.length; replicate++) {
-      const refusal = this.#playOnce(row, parts, courses, replicate, bounded ? limited : null)
-      if (refusal !== null) this.#sums.refuse(refusal, replicate)
+      const played = courses.map((course, at) => this.#playCourse(row, parts[at]!, course, replicate))
+      this.#take(row, parts, played, limited, replicate)
     }
   }
 
-  /** One replicate of a call. */
-  #playOnce(
+  /** One replicate of a call, or all of them. */
+  #take(
     row: LedgerRow,
     parts: readonly LedgerRow[],
-    courses: readonly Course[],
-    replicate: number,
-    limited: LimitedCall | null,
-  ): LimitKind | null {
-    for (const [at, part] of parts.entries()) {
-      const course = courses[at]!
-      const played =
-        course.label === 'estimated' ? this.#play(part, course.elsewhere, replicate) : (course as ExactCourse)
-      const refusal = limited === null ? null : this.#limits.spend(limited, replicate, played.cost)
-      if (refusal !== null) return refusal
-      this.#addPlayed(row, part, played, replicate)
-    }
-    return null
+    played: readonly Played[],
+    limited: LimitedCall,
+    replicate: number | null,
+  ): void {
+    const refused = this.#limits.admit(limited, useOf(row, parts, played), replicate)
+    if (refused !== null) this.#refuse(refused, replicate)
+    else for (const [at, part] of parts.entries()) this.#addPlayed(row, part, played[at]!, replicate)
   }
 
-  #addPlayed(
-    row: LedgerRow,
-    part: LedgerRow,
-    played: Played & { readonly fails?: boolean },
-    replicate: number | null,
-  ) {
-    const { endpoint, cost } = played
+  #refuse(kind: LimitKind, replicate: number | null): void {
+    this.#sums.refuse(kind, replicate)
+  }
+
+  #addPlayed(row: LedgerRow, part: LedgerRow, played: Played, replicate: number | null): void {
+    const { endpoint, cost, fails } = played
     this.#sums.charge(part, endpoint, cost, replicate)
     if (row !== part) return
-    const { fails = endpoint === null } = played
     if (fails) this.#sums.fail(replicate)
     else if (row.outcome === 'settled' || row.outcome === 'failed') this.#sums.time(played, replicate)
   }
 
-  /** Goes down a plan until an endpoint answers. */
-  #play(row: LedgerRow, { plan, known, usage }: Elsewhere, replicate: number): Played {
+  #playCourse(row: LedgerRow, part: LedgerRow, course: Course, replicate: number): Played {
+    if (course.label !== 'estimated') return course as ExactCourse
+    return this.#play(part, course.elsewhere, replicate, row === part)
+  }
+
+  /** Goes down a plan until an endpoint answers. `isCall`: it is a call by itself, and no part of one. */
+  #play(row: LedgerRow, { plan, known, usage }: Elsewhere, replicate: number, isCall: boolean): Played {
     let elapsed = 0
-    for (const endpoint of this.#drawOrder(plan)) {
-      const name = nameOfEndpoint(endpoint)
-      const seen = known.get(name)
-      if (seen !== undefined) {
-        if (seen.ok) return shifted(endpoint, costAt(endpoint, row, usage, true), seen, elapsed)
-        elapsed += seen.totalMs
-        continue
+    const order = this.#drawOrder(plan)
+    for (const [place, endpoint] of order.entries()) {
+      const seen = known.get(nameOfEndpoint(endpoint))
+      if (seen?.end === 'failed') elapsed += seen.totalMs
+      else if (seen !== undefined && seen.end !== 'overtaken')
+        return shifted(asItWent(row, endpoint, usage), seen, elapsed)
+      else {
+        const history = this.#endpoints.historyOf(endpoint)
+        // Nothing tells of it: the one behind it is taken.
+        if (history === undefined) continue
+        const like = { streamed: row.detail.streamed, prompt: usage.prompt, completion: usage.completion }
+        const call = history.draw(like, this.#resamples[replicate]!, this.#random)
+        if (isCall && history.isFlawless && !this.#rescues(order.slice(place + 1), known))
+          this.#sums.addUnseen(nameOfEndpoint(endpoint), history.size)
+        if (call.end === 'failed') elapsed += call.totalMs
+        else {
+          const isAsLong = call.end === 'answered' && endpoint.model.id === row.detail.model
+          return shifted(playedAt(endpoint, row, usageLike(usage, isAsLong, call), call), call, elapsed)
+        }
       }
-      const history = this.#histories.get(name)
-      // Nothing tells of it: the one behind it is taken.
-      if (history === undefined) continue
-      const like = { streamed: row.detail.streamed, prompt: usage.prompt, completion: usage.completion }
-      const call = history.draw(like, this.#resamples[replicate]!, this.#random)
-      if (call.ok) {
-        const isSameModel = endpoint.model.id === row.detail.model
-        return shifted(
-          endpoint,
-          costAt(endpoint, row, usageLike(usage, isSameModel, call), false),
-          call,
-          elapsed,
-        )
-      }
-      elapsed += call.totalMs
     }
-    return { endpoint: null, cost: 0, firstMs: elapsed, totalMs: elapsed }
+    return unanswered(elapsed)
+  }
+
+  /** Whether one of these is known to answer where those before it fail. */
+  #rescues(endpoints: readonly ModelEndpoint[], known: ReadonlyMap<string, KnownAttempt>): boolean {
+    return endpoints.some((endpoint) => {
+      const seen = known.get(nameOfEndpoint(endpoint))
+      return seen === undefined
+        ? this.#endpoints.historyOf(endpoint)?.tells === true
+        : seen.end === 'answered'
+    })
   }
 
   /** Who comes first is drawn as routing draws it: each with its chance, and the others behind in the same way. */
@@ -206,72 +186,73 @@ export class WhatIf {
       .map((lot) => lot.endpoint)
   }
 
+  // ── Where a call would go ───────────────────────────────────────────────────
+
   #courseOf(row: LedgerRow): Course {
+    const usage = usageOfRow(row)
     // On callers' own accounts nothing is charged but a fee, which is as it was.
-    if (FEES.has(row.detail.api) || row.byokCost !== undefined) return exactly(row, null, row.cost)
-    const { catalog } = this.#options
-    const state = { health: this.#health, sessions: this.#sessions, random: this.#random }
-    const plan = planAgain(row, catalog, state)
+    if (isFee(row) || row.byokCost !== undefined) return asItWent(row, null, usage)
+    const plan = planAgain(row, this.#options.catalog, this.#endpoints.state)
     if (plan === 'no-endpoint') return { label: 'refused' }
     if (plan === 'untold') return { label: 'unknown' }
+    if (isSamePlan(plan, row)) return asItWent(row, servedBy(row, plan), usage)
     const known = attemptsOf(row)
-    const usage = usageOfRow(row)
-    const served = this.#servedBy(row, plan)
-    const cost = served === null ? row.cost : costAt(served, row, usage, true)
-    if (isSamePlan(plan, row)) return exactly(row, served, cost)
-    const end = plan.chances.size < 2 ? endOfPlan(plan, known) : 'open'
-    if (end !== 'open') return exactly(row, end === 'answered' ? served : null, cost)
+    const end = plan.chances.size < 2 ? endOfPlan(plan, known) : null
+    if (end !== null) return asFarAsKnown(row, end, usage)
     // What it asked for, and how long its answer would have been, stands nowhere.
     if (usage.prompt === 0 && usage.completion === 0) return { label: 'unknown' }
-    const firsts = plan.chances.size === 0 ? plan.endpoints.slice(0, 1) : [...plan.chances.keys()]
-    const isKnown = (endpoint: ModelEndpoint): boolean =>
-      known.has(nameOfEndpoint(endpoint)) || this.#histories.has(nameOfEndpoint(endpoint))
-    return firsts.every(isKnown)
+    return this.#isTold(plan, known)
       ? { label: 'estimated', elsewhere: { plan, known, usage } }
       : { label: 'unknown' }
   }
 
-  /** The endpoint of the plan that has answered the call; null where it has none of it. */
-  #servedBy({ detail }: LedgerRow, { endpoints }: PlanAgain): ModelEndpoint | null {
-    const name = endpointName(detail.provider, detail.model)
-    return endpoints.find((endpoint) => nameOfEndpoint(endpoint) === name) ?? null
-  }
-
-  // ── Learning ────────────────────────────────────────────────────────────────
-
-  #learn(row: LedgerRow): void {
-    if (FEES.has(row.detail.api)) return
-    // A call that its caller left tells nothing of how long it would have been.
-    const isWhole = row.outcome === 'settled' || row.outcome === 'failed'
-    for (const [name, { ok, firstMs, totalMs }] of attemptsOf(row)) {
-      if (ok && !isWhole) continue
-      const { promptTokens: prompt, completionTokens: completion, units } = row
-      const share = (tokens: number | undefined): number =>
-        prompt === 0 ? 0 : Math.min(1, (tokens ?? 0) / prompt)
-      const call: PastCall = {
-        ...{ ok, firstMs, totalMs, prompt, completion, streamed: row.detail.streamed },
-        cachedShare: share(units.cached_tokens),
-        writtenShare: share(units.cache_write_tokens),
-      }
-      let history = this.#histories.get(name)
-      if (history === undefined) {
-        history = new EndpointHistory()
-        this.#histories.set(name, history)
-      }
-      history.add(call, this.#random)
-      if (ok) this.#tellHealth(name, call)
+  /** Enough is known of each endpoint that may be asked first. */
+  #isTold({ endpoints, chances }: PlanAgain, known: Elsewhere['known']): boolean {
+    const isKnown = (endpoint: ModelEndpoint): boolean => {
+      const seen = known.get(nameOfEndpoint(endpoint))
+      if (seen !== undefined && seen.end !== 'overtaken') return true
+      return this.#endpoints.historyOf(endpoint)?.tells === true
     }
+    if (chances.size > 0) return [...chances.keys()].every(isKnown)
+    // Those that have failed for the call lead to the one that decides.
+    const first = endpoints.find((endpoint) => known.get(nameOfEndpoint(endpoint))?.end !== 'failed')
+    return first !== undefined && isKnown(first)
   }
+}
 
-  /** Sorting by latency and throughput goes by what was measured until then. */
-  #tellHealth(name: string, { firstMs, totalMs, completion }: PastCall): void {
-    for (const endpoint of this.#endpoints.get(name) ?? []) {
-      const health = this.#health.of(endpoint)
-      health.latency.record(firstMs, this.#now)
-      const ms = totalMs - firstMs
-      if (completion >= 2 && ms > 0) health.throughput.record((completion / ms) * 1000, this.#now)
-    }
+/** The endpoint of the plan that has answered the call; null where it has none of it. */
+function servedBy({ detail }: LedgerRow, { endpoints }: PlanAgain): ModelEndpoint | null {
+  const name = endpointName(detail.provider, detail.model)
+  return endpoints.find((endpoint) => nameOfEndpoint(endpoint) === name) ?? null
+}
+
+function playedAt(
+  endpoint: ModelEndpoint,
+  row: LedgerRow,
+  usage: Usage,
+  { end, firstMs, totalMs }: { readonly end: string; readonly firstMs: number; readonly totalMs: number },
+): Played {
+  const tokens = usage.prompt + usage.completion
+  const cost = costElsewhere(endpoint, row, usage)
+  return { endpoint, cost, tokens, firstMs, totalMs, fails: end === 'broken' }
+}
+
+function shifted(played: Played, times: Pick<Played, 'firstMs' | 'totalMs'>, by: number): Played {
+  return { ...played, firstMs: times.firstMs + by, totalMs: times.totalMs + by }
+}
+
+/** What a call takes of its limits: as long as it took, but for what its parts take more or less. */
+function useOf(row: LedgerRow, parts: readonly LedgerRow[], played: readonly Played[]): LimitedUse {
+  let { durationMs: totalMs } = row.detail
+  let tokens = 0
+  let cost = 0
+  for (const [at, part] of parts.entries()) {
+    const one = played[at]!
+    totalMs += one.totalMs - part.detail.durationMs
+    tokens += one.tokens
+    cost += one.cost
   }
+  return { totalMs: Math.max(0, totalMs), tokens, cost }
 }
 
 function worstOf(courses: readonly Course[]): CallLabel | 'refused' {

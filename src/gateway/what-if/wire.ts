@@ -12,6 +12,8 @@ interface Asked {
   readonly historySince: number
   readonly replicates: number
   readonly seed: number
+  /** How long the ledger keeps rows. */
+  readonly ledgerDays: number
 }
 
 export type WhatIfAnswer = ReturnType<typeof whatIfAnswer>
@@ -25,6 +27,7 @@ export function whatIfAnswer(report: WhatIfReport, asked: Asked) {
     config_version: asked.catalog.version,
     replicates: asked.replicates,
     seed: asked.seed,
+    notes: notesOf(report, asked),
     calls,
     refused,
     failed,
@@ -37,9 +40,28 @@ export function whatIfAnswer(report: WhatIfReport, asked: Asked) {
 
 const dollars = (nanos: number): number => Math.round(nanos) / NANOS_PER_DOLLAR
 
-function dollarsOf({ value, low, high }: Interval): Interval {
-  return { value: dollars(value), low: dollars(low), high: dollars(high) }
+function dollarsOf({ value, low, high, basis }: Interval): Interval {
+  return { value: dollars(value), low: dollars(low), high: dollars(high), basis }
 }
+
+/** What makes figures say less than they seem to. */
+function notesOf({ calls, refused, limits }: WhatIfReport, { ledgerDays }: Asked): string[] {
+  if (calls.all === 0)
+    return [`there is no call in this time; rows are kept for ${ledgerDays} days (SLUICE_LEDGER_DAYS)`]
+  return [
+    ...(refused.no_endpoint.value === calls.all ? [NO_MODEL] : []),
+    ...limits.unmet.slice(0, MOST_NAMED).map((entry) => `limits.${entry} ${IDLE}`),
+    ...(limits.unmet.length > MOST_NAMED
+      ? [`nor have ${limits.unmet.length - MOST_NAMED} more entries of limits`]
+      : []),
+  ]
+}
+
+const MOST_NAMED = 20
+const IDLE = 'has no effect: no call of this time is of it'
+
+const NO_MODEL =
+  'none of the calls has an endpoint in this configuration: are its models those that were called?'
 
 function line({ name, before, after }: WhatIfLine) {
   return { name, before: dollars(before), after: dollarsOf(after) }

@@ -92,6 +92,28 @@ test('a time without calls has nothing to tell', async (t) => {
   })
   t.equal(said.data.calls.all, 0)
   t.equal(said.data.first_event_ms.after, null)
+  t.match(said.data.notes, [/there is no call in this time; rows are kept for 90 days/])
+})
+
+test('entries of limits that no call is of are named', async (t) => {
+  const nobody = 'f'.repeat(64)
+  const limits = { keys: { [nobody]: { limit: 1 } }, organizations: { nobody: { credits: 1 } } }
+  const { said } = await ask({ since: SINCE, limits })
+  t.match(said.data.notes, [
+    new RegExp(`limits.keys.${nobody} has no effect`),
+    /limits.organizations.nobody has no effect/,
+  ])
+})
+
+test('a configuration that has none of the models called says so', async (t) => {
+  const { said } = await ask({ since: SINCE, config: 'simulated_models: true' })
+  t.equal(said.data.refused.no_endpoint.value, CALLS)
+  t.match(said.data.notes, [/none of the calls has an endpoint/])
+})
+
+test('settings of the process that a configuration holds are no fault, and files are not looked for', async (t) => {
+  const config = JSON.stringify({ ...configOf(1), port: 8080, tls_key: '/nowhere', tls_cert: '/nowhere' })
+  t.equal((await ask({ since: SINCE, config })).status, 200)
 })
 
 for (const [what, body, sentence] of [
@@ -100,6 +122,16 @@ for (const [what, body, sentence] of [
   ['an end before the beginning', { since: SINCE, until: '2020-01-01T00:00:00Z' }, /must be before until/],
   ['a configuration that is none', { since: SINCE, config: 'providers: [' }, /config/],
   ['a configuration with a fault', { since: SINCE, config: 'models: { a: 1 }' }, /models/],
+  [
+    'a configuration with a name that there is not',
+    { since: SINCE, config: 'modells: {}' },
+    /modells: there/,
+  ],
+  [
+    'limits of no hash',
+    { since: SINCE, limits: { keys: { me: {} } } },
+    /keys\.me: must be the hash of a key/,
+  ],
   ['limits that are none', { since: SINCE, limits: { keys: { '*': { limit: -1 } } } }, /limit/],
   ['a member that nobody knows', { since: SINCE, prices: {} }, /prices/],
 ] as const) {
@@ -142,7 +174,45 @@ test('the command leaves with 2 where it was asked wrongly, and names the file',
   const [faulty, , fault] = await runMain(['whatif', '--since', '1h', '--config', file], env)
   t.equal(faulty, 2)
   t.match(fault, new RegExp(`${file}: .*models`))
+  for (const [text, sentence] of [
+    ['modells: {}', /modells: there is no such setting/],
+    ['port: eighty', /port: must be/],
+  ] as const) {
+    writeFileSync(file, text)
+    const [code, , said] = await runMain(['whatif', '--since', '1h', '--config', file], env)
+    t.same([code, sentence.test(said)], [2, true], said)
+  }
   const [bare, , usage] = await runMain(['whatif', '--config', file], env)
   t.equal(bare, 2)
   t.match(usage, /whatif needs --since and --config/)
+})
+
+test('the command tells limits of which keys it means, and takes the begin of a hash as it shows it', async (t) => {
+  const folderOfFiles = makeFolder()
+  const file = join(folderOfFiles, 'new.json')
+  const limits = join(folderOfFiles, 'limits.json')
+  writeFileSync(file, JSON.stringify(configOf(2)))
+  const env = { SLUICE_DATA_DIR: folder }
+  const run = (entries: object) => {
+    writeFileSync(limits, JSON.stringify({ keys: entries }))
+    return runMain(['whatif', '--since', SINCE, '--config', file, '--limits', limits], env)
+  }
+  const [wrong, , refusal] = await run({ me: { limit: 1 } })
+  t.equal(wrong, 2)
+  t.match(refusal, 'keys.me: must be the hash of a key')
+  const [, idle] = await run({ ffffffffffff: { limit: 1 } })
+  t.match(idle, 'note: limits.keys.ffffffffffff has no effect: no call of this time is of it')
+  const shown = /^key .*\n([0-9a-f]{12}) /m.exec(idle)![1]!
+  const [, bounded] = await run({ [shown]: { limit: 0 } })
+  t.match(bounded, new RegExp(`^refused: key money +0 +${CALLS} +exact$`, 'm'))
+})
+
+test('a time without calls is told in one sentence and no table', async (t) => {
+  const file = join(makeFolder(), 'new.json')
+  writeFileSync(file, JSON.stringify(configOf(2)))
+  const words = ['whatif', '--since', '2020-01-01', '--until', '2020-01-02', '--config', file]
+  const [status, text] = await runMain(words, { SLUICE_DATA_DIR: folder, SLUICE_LEDGER_DAYS: '30' })
+  t.equal(status, 0)
+  t.match(text, 'note: there is no call in this time; rows are kept for 30 days (SLUICE_LEDGER_DAYS)')
+  t.notMatch(text, /cost|exact\n/)
 })

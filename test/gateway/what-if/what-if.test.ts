@@ -1,83 +1,19 @@
 /** Calls of the ledger under another configuration. The cost of a whole other run is foretold by the trial `what-if`. */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { newGenerationId } from '../../../src/base/ids.js'
 import { usageOfRow } from '../../../src/gateway/accounting/ledger-rows.js'
-import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import { costOf } from '../../../src/gateway/pricing/price.js'
-import { NO_SUPPOSED_LIMITS, type SupposedKeyLimits } from '../../../src/gateway/what-if/limits.js'
-import { WhatIf } from '../../../src/gateway/what-if/what-if.js'
-import { type LedgerRow, NO_LIMIT_COVERAGE, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
+import type { SupposedKeyLimits } from '../../../src/gateway/what-if/limit-use.js'
+import { type LedgerRow, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
 import { BEGAN, hashOf, idOf } from '../../support/data/accounts.js'
-import { catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
-
-const MODEL = 'acme/one'
-const priced = (prompt: number, completion = 0) => ({ ...PRICES, prompt, completion })
-const catalogWith = (...endpoints: Parameters<typeof catalogOf>[0][string][number][]): Catalog =>
-  catalogOf({ [MODEL]: endpoints }, () => new ScriptedProvider())
-
-let count = 0
-/** A call of 1,000 prompt and 100 completion tokens that was answered by the provider NORTH. */
-function rowOf(more: Partial<LedgerRow> = {}, detail: Partial<LedgerRow['detail']> = {}): LedgerRow {
-  const createdAt = more.createdAt ?? BEGAN + 1000 * count++
-  return {
-    ...{ id: newGenerationId(createdAt), keyHash: hashOf(1), organizationId: idOf(1), workspaceId: idOf(2) },
-    ...{
-      coverage: NO_LIMIT_COVERAGE,
-      outcome: 'settled',
-      cost: 5,
-      promptTokens: 1000,
-      completionTokens: 100,
-    },
-    ...{ units: {}, lost: [], parts: [] },
-    detail: {
-      ...{
-        model: MODEL,
-        requested: MODEL,
-        provider: 'NORTH',
-        api: 'completions',
-        streamed: false,
-        attempts: 1,
-      },
-      ...{
-        durationMs: 200,
-        firstEventMs: 50,
-        sessionId: null,
-        estimated: false,
-        guessed: false,
-        fault: null,
-      },
-      ...{ finish: 'stop', nativeFinish: 'stop', serviceTier: null, mediaParts: 0, audioParts: 0 },
-      why: { ...NOTHING_TOLD, asked: null },
-      ...detail,
-    },
-    ...more,
-    createdAt,
-  }
-}
-
-function askOf(
-  catalog: Catalog,
-  rows: readonly LedgerRow[],
-  more: Partial<ConstructorParameters<typeof WhatIf>[0]> = {},
-) {
-  const whatIf = new WhatIf({
-    ...{ catalog, limits: NO_SUPPOSED_LIMITS, since: 0, replicates: 50, seed: 7 },
-    ...more,
-  })
-  for (const row of rows) whatIf.add(row)
-  return whatIf.report()
-}
-
-const many = (n: number, make: (at: number) => LedgerRow): LedgerRow[] =>
-  Array.from({ length: n }, (_, at) => make(at))
+import { askOf, catalogWith, MODEL, many, passed, priced, rowOf, sure } from './past-calls.js'
 
 test('a call that stays where it was is reckoned anew to the nano-dollar, and takes as long as it did', (t) => {
   const told = askOf(catalogWith({ slug: 'north', prices: priced(2_000_000, 30_000_000) }), [rowOf()])
   t.same(told.calls, { all: 1, exact: 1, estimated: 0, unknown: 0 })
   const cost = 1000 * 2 + 100 * 30
-  t.same(told.money, { before: 5, after: { value: cost, low: cost, high: cost }, unknown: 0 })
+  t.same(told.money, { before: 5, after: sure(cost), unknown: 0 })
   t.same(told.totalMs.before, told.totalMs.after && { p50: 200, p95: 200, p99: 200 })
   t.equal(told.totalMs.after?.p99.low, told.totalMs.after?.p99.high)
   t.end()
@@ -107,7 +43,7 @@ test('under the prices that it was charged by any row comes to what it was charg
 test('a call that would go where nothing is known of is unknown, and stands in no figure', (t) => {
   const told = askOf(catalogWith({ slug: 'south' }), [rowOf({ cost: 9 })])
   t.same(told.calls, { all: 1, exact: 0, estimated: 0, unknown: 1 })
-  t.same(told.money, { before: 0, after: { value: 0, low: 0, high: 0 }, unknown: 9 })
+  t.same(told.money, { before: 0, after: sure(0), unknown: 9 })
   t.equal(told.totalMs.before, null)
   t.equal(told.totalMs.after, null)
   t.end()
@@ -115,7 +51,7 @@ test('a call that would go where nothing is known of is unknown, and stands in n
 
 test('a call that would go elsewhere takes as long as calls took there, and pays what is asked there', (t) => {
   const slow = many(40, () => rowOf({}, { provider: 'SOUTH', durationMs: 900, firstEventMs: 700 }))
-  const since = BEGAN + 1000 * count
+  const since = BEGAN + passed()
   const told = askOf(
     catalogWith({ slug: 'south', prices: priced(3_000_000) }),
     [...slow, ...many(10, () => rowOf())],
@@ -126,7 +62,7 @@ test('a call that would go elsewhere takes as long as calls took there, and pays
     { all: 10, exact: 0, estimated: 10, unknown: 0 },
     'what came before tells and is not counted',
   )
-  t.same(told.money.after, { value: 30_000, low: 30_000, high: 30_000 })
+  t.same(told.money.after, { ...sure(30_000), basis: 'estimated' })
   t.ok(told.firstEventMs.after!.p50.value >= 690)
   t.same(
     told.by.provider.map(({ name, before, after }) => [name, before, after.value]),
@@ -149,7 +85,7 @@ test('nothing that came later is used for a call', (t) => {
 
 test('where a draw decides, each endpoint gets its share, with a range', (t) => {
   const past = many(40, () => rowOf({}, { provider: 'SOUTH' }))
-  const since = BEGAN + 1000 * count
+  const since = BEGAN + passed()
   const catalog = catalogWith(
     { slug: 'north', prices: priced(1_000_000) },
     { slug: 'south', prices: priced(2_000_000) },
@@ -174,7 +110,7 @@ test('the same draw as before changes nothing: what was drawn stays', (t) => {
   const row = rowOf({}, { provider: 'SOUTH', why: { ...NOTHING_TOLD, asked: null, candidates: why } })
   const told = askOf(catalog, [row])
   t.equal(told.calls.exact, 1)
-  t.same(told.money.after, { value: 2_000, low: 2_000, high: 2_000 })
+  t.same(told.money.after, sure(2_000))
   t.end()
 })
 
@@ -202,8 +138,8 @@ test('a call of a model that is no more is refused', (t) => {
   const told = askOf(catalogWith({ slug: 'north' }), [
     rowOf({}, { model: 'gone/model', requested: 'gone/model' }),
   ])
-  t.same(told.refused.no_endpoint, { value: 1, low: 1, high: 1 })
-  t.same(told.money, { before: 5, after: { value: 0, low: 0, high: 0 }, unknown: 0 })
+  t.same(told.refused.no_endpoint, sure(1))
+  t.same(told.money, { before: 5, after: sure(0), unknown: 0 })
   t.end()
 })
 
@@ -263,7 +199,7 @@ const LIMITS = [
 for (const [what, limits, kind, refused] of LIMITS) {
   test(`${what} are bounded in the order in which calls came`, (t) => {
     const told = askOf(NORTH, busy(), limitsOf(limits))
-    t.same(told.refused[kind], { value: refused, low: refused, high: refused })
+    t.same(told.refused[kind], sure(refused))
     t.equal(told.money.after.value, (100 - refused) * 1_000)
     t.end()
   })
@@ -281,6 +217,39 @@ test('the limit of a key begins anew with its period', (t) => {
   const days = many(4, (at) => rowOf({ createdAt: BEGAN + at * 12 * 60 * 60 * 1000 }))
   const told = askOf(NORTH, days, limitsOf({ spending: { limit: 1_000, reset: 'daily' } }))
   t.ok(told.refused.key_money.value >= 1 && told.refused.key_money.value <= 2)
+  t.end()
+})
+
+test('a key is known by the begin of its hash, and the entry that says most of it counts', (t) => {
+  const strict = { ...NONE, requestsPerMinute: 1 }
+  const hash = hashOf(1)
+  const keys = new Map([
+    ['*', strict],
+    [hash.slice(0, 8), strict],
+    [hash.slice(0, 10), { ...NONE, requestsPerMinute: 30 }],
+  ])
+  const told = askOf(NORTH, busy(), { limits: { keys, credits: new Map() } })
+  t.equal(told.refused.requests.value, 70)
+  t.same(told.limits, { unmet: ['keys.*', `keys.${hash.slice(0, 8)}`], ambiguous: [] })
+  t.end()
+})
+
+test('entries of limits that no call is of are named, and begins of hashes that several keys have', (t) => {
+  const common = 'ab'.repeat(6)
+  const keyed = ['1', '2'].map((end) => rowOf({ keyHash: `${common}${end.repeat(52)}` }))
+  const keys = new Map([
+    [common, NONE],
+    [hashOf(77), NONE],
+  ])
+  const credits = new Map([
+    [idOf(1), 1e9],
+    [idOf(99), 1e9],
+  ])
+  const { limits } = askOf(NORTH, keyed, { limits: { keys, credits } })
+  t.same(limits, {
+    unmet: [`keys.${hashOf(77)}`, `organizations.${idOf(99)}`],
+    ambiguous: [`keys.${common}`],
+  })
   t.end()
 })
 

@@ -1,0 +1,221 @@
+/** What calls that more than one endpoint was asked for tell, and what becomes of them. */
+import { test } from 'tap'
+import type { WhatIf } from '../../../src/gateway/what-if/what-if.js'
+import { type LedgerRow, NOTHING_TOLD, type RowAttempt } from '../../../src/store/ledger-store.js'
+import { BEGAN } from '../../support/data/accounts.js'
+import { askOf, catalogWith, MODEL, many, priced, rowOf, sure } from './past-calls.js'
+
+type Report = ReturnType<WhatIf['report']>
+
+const ok = (provider: string, durationMs: number, startMs: number): RowAttempt => ({
+  ...{ provider, model: MODEL, status: 200, fault: null, durationMs, startMs },
+})
+const lost = (provider: string, fault: string, durationMs: number, startMs = 0): RowAttempt => ({
+  ...{ provider, model: MODEL, status: 0, fault, durationMs, startMs },
+})
+/** The order is asked for, so that nothing is drawn. */
+const tried = (order: readonly string[], attempts: readonly RowAttempt[]) => ({
+  attempts: attempts.length,
+  why: { ...NOTHING_TOLD, asked: { provider: { order } }, attempts },
+})
+
+const NORTH = { slug: 'north', prices: priced(1_000_000) }
+const SOUTH = { slug: 'south', prices: priced(2_000_000) }
+/** NORTH fails after 80 ms, and SOUTH answers after 120. */
+const rescued = (more: Partial<LedgerRow> = {}): LedgerRow =>
+  rowOf(more, {
+    ...{ provider: 'SOUTH', durationMs: 200, firstEventMs: 130 },
+    ...tried(['north', 'south'], [lost('NORTH', 'provider-failed', 80), ok('SOUTH', 50, 80)]),
+  })
+
+test('a call whose rescuer is no more fails, and costs nothing', (t) => {
+  const told = askOf(
+    catalogWith(NORTH),
+    many(46, () => rescued()),
+  )
+  t.same(told.calls, { all: 46, exact: 46, estimated: 0, unknown: 0 })
+  t.same(told.failed, { before: 0, after: sure(46) })
+  t.same(told.money, { before: 46 * 5, after: sure(0), unknown: 0 })
+  t.equal(told.by.provider.find(({ name }) => name === 'SOUTH')?.after.value, 0)
+  t.equal(told.totalMs.after, null, 'a call without an answer has no time of one')
+  t.end()
+})
+
+test('a call that its rescuer is asked for at once takes as long as that one took', (t) => {
+  const told = askOf(catalogWith(SOUTH), [rescued()])
+  t.equal(told.calls.exact, 1)
+  t.same(told.money.after, sure(2_000))
+  near(t, told.firstEventMs.after!.p50.value, 50)
+  near(t, told.totalMs.after!.p50.value, 120)
+  t.end()
+})
+
+function near(t: { ok: (is: boolean, what: string) => void }, value: number, wanted: number): void {
+  t.ok(Math.abs(value - wanted) <= wanted / 50, `${value} is about ${wanted}`)
+}
+
+test('a call that failed is charged nothing again, not even a fee for each call', (t) => {
+  const fee = { slug: 'north', prices: { ...priced(1_000_000), request: 7_000_000 } }
+  const nothing = { cost: 0, promptTokens: 0, completionTokens: 0 }
+  const row = rowOf(
+    { ...nothing, outcome: 'failed' },
+    { ...tried(['north'], [lost('NORTH', 'provider-failed', 80)]), firstEventMs: null },
+  )
+  const told = askOf(catalogWith(fee), [row])
+  t.same(told.money.after, sure(0))
+  t.same(told.failed, { before: 1, after: sure(1) })
+  t.end()
+})
+
+test('an answer that broke off breaks off again: nobody is asked after it, and what it used is paid', (t) => {
+  const broken = rowOf({ outcome: 'failed' }, tried(['north'], [lost('NORTH', 'provider-failed', 200)]))
+  const told = askOf(catalogWith(NORTH, SOUTH), [broken])
+  t.equal(told.calls.exact, 1)
+  t.same(told.money.after, sure(1_000))
+  t.same(told.failed, { before: 1, after: sure(1) })
+  t.end()
+})
+
+// ── What is learned ─────────────────────────────────────────────────────────
+
+/** Calls of NORTH that would go to SOUTH, after calls that tell of SOUTH. */
+function afterHistory(history: readonly LedgerRow[]): Report {
+  const since = Math.max(...history.map(({ createdAt }) => createdAt)) + 1
+  const calls = many(100, (at) => rowOf({ createdAt: since + at * 1000 }))
+  return askOf(catalogWith(SOUTH), [...history, ...calls], { since })
+}
+
+const ofSouth = (): LedgerRow => rowOf({}, { provider: 'SOUTH', durationMs: 900, firstEventMs: 700 })
+
+test('callers who leave tell nothing of whether the endpoint answers', (t) => {
+  const left = (): LedgerRow =>
+    rowOf(
+      { outcome: 'aborted-estimated', cost: 0, promptTokens: 0, completionTokens: 0 },
+      { provider: 'SOUTH', firstEventMs: null, ...tried(['south'], [lost('SOUTH', 'aborted', 3000)]) },
+    )
+  const told = afterHistory([...many(40, ofSouth), ...many(40, left)])
+  t.equal(told.calls.estimated, 100)
+  t.equal(told.failed.after.value, 0)
+  t.end()
+})
+
+test('a caller who left before anything came leaves again, and pays nothing', (t) => {
+  const left = rowOf(
+    { outcome: 'aborted-estimated', cost: 0, promptTokens: 0, completionTokens: 0 },
+    { firstEventMs: null, ...tried(['north'], [lost('NORTH', 'aborted', 3000)]) },
+  )
+  const told = askOf(catalogWith(NORTH), [left])
+  t.equal(told.calls.exact, 1)
+  t.same([told.money.after, told.failed.after], [sure(0), sure(0)])
+  t.end()
+})
+
+test('one that was overtaken has not failed, and who overtook it answers from its own begin on', (t) => {
+  // NORTH is silent for 1,000 ms, of which SOUTH is asked for the last 400.
+  const hedged = (): LedgerRow =>
+    rowOf(
+      {},
+      {
+        ...{ provider: 'SOUTH', durationMs: 1100, firstEventMs: 1000 },
+        ...tried(['north', 'south'], [lost('NORTH', 'overtaken', 1000), ok('SOUTH', 400, 600)]),
+      },
+    )
+  const told = afterHistory(many(40, hedged))
+  t.equal(told.calls.estimated, 100)
+  near(t, told.firstEventMs.after!.p50.value, 400)
+  near(t, told.totalMs.after!.p50.value, 500)
+  const again = askOf(catalogWith(NORTH, SOUTH), [hedged()])
+  t.equal(again.calls.exact, 1, 'the same two are as they were')
+  near(t, again.totalMs.after!.p50.value, 1100)
+  const alone = askOf(catalogWith(NORTH), [...many(30, () => rowOf()), hedged()])
+  t.same(alone.failed.after.value, 0, 'the late one might have answered')
+  t.equal(alone.calls.estimated, 1)
+  t.end()
+})
+
+test('rows of before, which do not say when attempts began, take none off that ran beside the one that answered', (t) => {
+  const { startMs: _, ...winner } = ok('SOUTH', 400, 600)
+  const { startMs: __, ...loser } = lost('NORTH', 'overtaken', 1000)
+  const hedged = (): LedgerRow =>
+    rowOf(
+      {},
+      {
+        ...{ provider: 'SOUTH', durationMs: 1100, firstEventMs: 1000 },
+        ...tried(['north', 'south'], [loser, winner]),
+      },
+    )
+  near(t, afterHistory(many(40, hedged)).firstEventMs.after!.p50.value, 1000)
+  t.end()
+})
+
+// ── How sure it is ──────────────────────────────────────────────────────────
+
+test('of an endpoint with fewer than 20 calls nothing is told', (t) => {
+  t.equal(afterHistory(many(19, ofSouth)).calls.unknown, 100)
+  t.equal(afterHistory(many(20, ofSouth)).calls.estimated, 100)
+  t.end()
+})
+
+test('what was drawn is estimated, also where all draws come to the same', (t) => {
+  const told = afterHistory(many(40, ofSouth))
+  t.match(told.money.after, { low: 200_000, high: 200_000, basis: 'estimated' })
+  for (const figure of [told.failed.after, told.totalMs.after!.p50, told.by.provider[0]!.after])
+    t.equal(figure.basis, 'estimated')
+  t.equal(told.refused.no_endpoint.basis, 'exact', 'no draw refuses for want of an endpoint')
+  t.end()
+})
+
+for (const [known, most] of [
+  [20, 20],
+  [100, 5],
+  [400, 2],
+] as const) {
+  test(`100 calls of an endpoint of which ${known} are known and none failed may fail ${most} times`, (t) => {
+    t.match(afterHistory(many(known, ofSouth)).failed.after, { value: 0, low: 0, high: most })
+    t.end()
+  })
+}
+
+test('where another one stands behind that is known to answer, what was never seen to fail adds nothing', (t) => {
+  const history = [...many(40, ofSouth), ...many(40, () => rowOf({}, { provider: 'EAST' }))]
+  const since = Math.max(...history.map(({ createdAt }) => createdAt)) + 1
+  const asked = { provider: { order: ['south', 'east'] } }
+  const calls = many(100, (at) =>
+    rowOf({ createdAt: since + at * 1000 }, { why: { ...NOTHING_TOLD, asked } }),
+  )
+  const told = askOf(catalogWith(SOUTH, { slug: 'east' }), [...history, ...calls], { since })
+  t.equal(told.calls.estimated, 100)
+  t.equal(told.failed.after.high, 0)
+  t.end()
+})
+
+test('calls at a time are judged by how long they would have taken', (t) => {
+  const slow = many(40, () => rowOf({ createdAt: BEGAN - 60_000 }, { provider: 'SOUTH', durationMs: 5000 }))
+  // One in a second, each of a tenth of one.
+  const calls = many(20, (at) => rowOf({ createdAt: BEGAN + at * 1000 }, { durationMs: 100 }))
+  const concurrent = { requestsPerMinute: null, tokensPerMinute: null, concurrent: 1, spending: null }
+  const limits = { keys: new Map([['*', concurrent]]), credits: new Map() }
+  const stays = askOf(catalogWith(NORTH), [...slow, ...calls], { since: BEGAN, limits })
+  t.same(stays.refused.concurrent, sure(0))
+  const told = askOf(catalogWith(SOUTH), [...slow, ...calls], { since: BEGAN, limits })
+  t.same(told.refused.concurrent, { value: 16, low: 16, high: 16, basis: 'estimated' })
+  t.end()
+})
+
+test('a call that stays where it was is estimated where those before it decide whether it is let in', (t) => {
+  const slow = many(40, (at) =>
+    rowOf({ createdAt: BEGAN - 60_000 }, { provider: 'SOUTH', durationMs: at % 2 === 0 ? 100 : 5000 }),
+  )
+  const south = { why: { ...NOTHING_TOLD, asked: { provider: { only: ['south'] } } } }
+  const north = { why: { ...NOTHING_TOLD, asked: { provider: { only: ['north'] } } } }
+  const calls = [
+    rowOf({ createdAt: BEGAN }, south),
+    rowOf({ createdAt: BEGAN + 1000 }, { ...north, durationMs: 100 }),
+  ]
+  const concurrent = { requestsPerMinute: null, tokensPerMinute: null, concurrent: 1, spending: null }
+  const limits = { keys: new Map([['*', concurrent]]), credits: new Map() }
+  const told = askOf(catalogWith(NORTH, SOUTH), [...slow, ...calls], { since: BEGAN, limits })
+  t.same(told.calls, { all: 2, exact: 0, estimated: 2, unknown: 0 })
+  t.match(told.refused.concurrent, { low: 0, high: 1, basis: 'estimated' })
+  t.end()
+})
