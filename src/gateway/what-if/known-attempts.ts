@@ -69,7 +69,7 @@ export interface KnownEnd {
   readonly last: { readonly endpoint: ModelEndpoint; readonly attempt: KnownAttempt } | null
   /** Of those that have failed before. */
   readonly elapsedMs: number
-  /** It meets all that the call has met, so that the call has gone this way. */
+  /** It meets all that the call has spent time on, so that the call has gone this way. */
   readonly isWholeWay: boolean
 }
 
@@ -82,7 +82,7 @@ export function endOfPlan(
   let elapsedMs = 0
   let isOvertaken = false
   const endWith = (last: KnownEnd['last']): KnownEnd | null => {
-    const isWholeWay = met.size === known.size
+    const isWholeWay = [...known].every(([name, { end }]) => met.has(name) || end === 'overtaken')
     // Whether the one that was late would have answered shows only where the same one has overtaken it.
     return isOvertaken && (last === null || !isWholeWay) ? null : { last, elapsedMs, isWholeWay }
   }

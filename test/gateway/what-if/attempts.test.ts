@@ -133,6 +133,15 @@ test('one that was overtaken has not failed, and who overtook it answers from it
   t.end()
 })
 
+test('one that was asked beside and came too late takes nothing off the time of the other', (t) => {
+  const attempts = [lost('SOUTH', 'overtaken', 300, 500), ok('NORTH', 790, 10)]
+  const row = rowOf({}, { durationMs: 900, firstEventMs: 800, ...tried(['north', 'south'], attempts) })
+  const told = askOf(catalogWith(NORTH, SOUTH), [row])
+  t.equal(told.calls.exact, 1)
+  t.same(told.firstEventMs.after!.p50.value, told.firstEventMs.before!.p50)
+  t.end()
+})
+
 test('rows of before, which do not say when attempts began, take none off that ran beside the one that answered', (t) => {
   const { startMs: _, ...winner } = ok('SOUTH', 400, 600)
   const { startMs: __, ...loser } = lost('NORTH', 'overtaken', 1000)
