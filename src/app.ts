@@ -151,7 +151,7 @@ function featureEndpoints(ports: AppPorts, practice: PracticeAccess): Endpoint[]
     ...keyEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
     ...memberEndpoints(ports.members),
     ...providerKeyEndpoints(ports.providerKeys),
-    ...organizationEndpoints(ports.accounts, ports.people, ports.clock),
+    ...organizationEndpoints(ports.accounts, ports.people, ports.ledger, ports.clock),
     ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...generationEndpoints(ports.ledger, ports.accounts, ports.people),
     ...generationListEndpoints(ports.ledger, ports.accounts, ports.people),

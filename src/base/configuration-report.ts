@@ -20,6 +20,8 @@ export interface ConfigurationReport {
   /** Of what calls get that begin now, once all workers have it; credentials are no part of it. */
   readonly version: string
   readonly loadedAt: number
+  /** The file that is read, as the operator has named it; null when there is none to be read again. */
+  readonly file: string | null
   readonly workers: readonly WorkerConfiguration[]
   /** Null when there was none. */
   readonly lastReload: ReloadAttempt | null

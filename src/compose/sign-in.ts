@@ -22,7 +22,7 @@ import { boundedFetcher } from '../upstream/bounded-fetch.js'
 import { createUpstreamClient } from '../upstream/client.js'
 
 interface SignInComposition {
-  readonly config: Pick<Config, 'allowLoopbackIssuers' | 'tlsKey'>
+  readonly config: Pick<Config, 'allowLoopbackIssuers' | 'consoleListen' | 'publicUrl' | 'tlsKey'>
   readonly store: Pick<Store, 'accounts' | 'directory' | 'sessions'>
   readonly people: People
   readonly sealer: Sealer
@@ -78,6 +78,7 @@ export function composeSignIn(options: SignInComposition) {
         clock,
         audit,
         place,
+        apiUrl: config.publicUrl || config.consoleListen ? `${baseUrl}/api` : null,
       },
     } satisfies SessionPorts,
     signInPorts: { signIn, limit, place } satisfies SignInPorts,

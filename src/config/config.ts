@@ -21,6 +21,8 @@ export interface Config extends Settings {
   /** Providers, models and permissions; the part that a reload renews. */
   readonly gateway: GatewayConfig
   readonly limits: InferenceLimits
+  /** Path of the configuration file, as `SLUICE_CONFIG` names it; null without one. */
+  readonly file: string | null
   /** Of settings that are not at their default. */
   readonly sources: Readonly<Partial<Record<keyof Settings, SettingSource>>>
 }
@@ -78,7 +80,7 @@ export async function readConfig(
   }))
   const all = [faults, unknown, contradictions, inGateway].flat()
   if (all.length > 0 || gateway === null) throw new InvalidConfigError(all)
-  return Object.freeze({ ...settings, gateway, limits, sources })
+  return Object.freeze({ ...settings, gateway, limits, file: path || null, sources })
 }
 
 /** Keys of what differs between two configurations and only counts from a start on. */

@@ -75,6 +75,7 @@ export class ConfigRollout {
     return {
       version: this.#config.gateway.version,
       loadedAt: this.#loadedAt,
+      file: this.#config.file,
       workers: this.#applied.map((held, worker) => ({
         worker,
         version: held?.version ?? null,

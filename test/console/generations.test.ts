@@ -1,5 +1,5 @@
 import tap, { type Test, test } from 'tap'
-import { API_KEY, KEYS, serve } from '../support/servers/server-process.js'
+import { API_KEY, KEYS, MANAGEMENT_KEY, serve } from '../support/servers/server-process.js'
 import { ask, listed } from './calls.js'
 import { ConsoleBrowser, type ConsolePage, SKIP, WIDTHS } from './console-browser.js'
 
@@ -41,6 +41,8 @@ test('calls are listed, filtered by what stands in the address, and read one by 
   t.ok(page.url().endsWith(`/generations/${call!.id}`))
   await page.locator('.waterfall li', { hasText: 'Admission' }).waitFor()
   t.ok((await page.locator('.waterfall li').count()) >= 2, 'admission and who has answered')
+  const asked = page.getByRole('link', { name: 'sim/fast', exact: true })
+  t.equal(await asked.getAttribute('href'), '/console/models/sim%2Ffast', 'to its prices')
   await page.getByRole('link', { name: HOSTILE }).press('Enter')
   await rows.first().getByRole('link').first().waitFor()
   t.equal(await rows.count(), 1, 'the calls of a session')
@@ -51,7 +53,22 @@ test('calls are listed, filtered by what stands in the address, and read one by 
   await page.getByRole('link', { name: 'All', exact: true }).press('Enter')
   await rows.nth(29).waitFor()
   t.same(console.problems, [])
+
+  t.equal((await ask(url, 'acme/none')).status, 404)
+  t.same(await listed(url, '?model=acme/none'), [], 'a refusal leaves no row')
+  await console.open(`generations?organization=${await ownOrganization(url)}&outcome=failed`)
+  await page.getByText('No call was like that').waitFor()
+  await page.getByRole('link', { name: 'All', exact: true }).press('Enter')
+  await rows.nth(29).waitFor()
+  t.match(page.url(), /generations\?organization=[^&]+$/, 'of the same organization')
 })
+
+async function ownOrganization(url: string): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/session`, {
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
+  })
+  return ((await answer.json()) as { data: { organization: { id: string } } }).data.organization.id
+}
 
 test(
   'of a loop each attempt is told with its turn, and the money of all is what the call cost',
@@ -81,6 +98,16 @@ test(
     }
     await console.judge(t, 'a loop')
     await console.picture('generation-loop')
+
+    const spoken = await fetch(`${url}/api/v1/audio/speech`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: 'sim/speech', voice: 'alba', input: 'Hello.' }),
+    })
+    await spoken.arrayBuffer()
+    await console.open(`generations/${(await listed(url))[0]!.id}`)
+    const again = page.locator('.code pre', { hasText: '/audio/speech' })
+    t.match(await again.innerText(), /"response_format":"mp3".* -o answer\.mp3$/s, 'not to a terminal')
   },
 )
 

@@ -60,6 +60,7 @@ test('a model is found, its plan is explained, and what would change the plan do
   await page.getByText('2 of 3 endpoints, in order of trial').waitFor()
   t.same(await places.allInnerTexts(), ['South', 'North'])
   const first = page.locator('.candidates > .first')
+  await first.getByText('per million in and out').waitFor()
   await first.getByText('Would lose its place if').click()
   await first.getByText('its price rises above 40 dollars per million tokens, that of north').waitFor()
   t.equal(await first.getByRole('button', { name: 'Try it' }).count(), 0, 'no request can say it')

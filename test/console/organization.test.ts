@@ -81,6 +81,7 @@ test(
     t.equal((await call('GET', 'credits', undefined, key)).status, 200, 'it manages')
     await page.getByRole('button', { name: 'I have copied it' }).click()
     t.notOk((await page.content()).includes(key), 'shown once')
+    await page.getByRole('row', { name: /^Acme team \$\s?12\.50/ }).waitFor()
     await page.getByRole('link', { name: 'Acme' }).click()
     await page.getByRole('heading', { level: 1, name: 'Acme' }).waitFor()
     const id = page.url().split('/').at(-1)
@@ -261,7 +262,7 @@ test('removals that are more than usual wait on the screen until they are approv
   await dialog.getByLabel('Hold removals beyond').fill('10')
   await dialog.getByLabel('But never up to').fill('1')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('10 % of a group, never up to 1', { exact: true }).waitFor()
+  await page.getByText('10 % of a group, and not before 1 removals', { exact: true }).waitFor()
   await scim('PATCH', `Groups/${group.id}`, {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
     Operations: [{ op: 'remove', path: 'members' }],

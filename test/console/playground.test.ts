@@ -47,6 +47,13 @@ test(
     await page.locator('.events summary').last().click()
     await page.locator('.turn').first().scrollIntoViewIfNeeded()
     await console.picture('playground-answers')
+    await console.open('playground?model=sim/agent')
+    await page.getByText(/first event after \d+ ms/).waitFor()
+    await console.open('playground?model=acme/none')
+    await page.getByText('there is no such model').waitFor()
+    await page.getByLabel('Your message').fill('hello')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Model acme/none does not exist' }).waitFor()
   },
 )
 

@@ -47,6 +47,20 @@ test('every path below /console is the page, with a way to its files that a pref
   }
 })
 
+test('a closing slash leads to the page, also behind a prefix, and takes the query with it', async (t) => {
+  const behind = 'https://llm.example.com/sluice'
+  const { url } = await serve(t, { ...KEYS, SLUICE_WORKERS: '1', SLUICE_PUBLIC_URL: `${behind}/` })
+  const ask = (query: string) => fetch(`${url}/console/${query}`, { redirect: 'manual' })
+  t.equal((await ask('')).status, 308)
+  const answer = await ask('?sign_in=sip_1&return=1')
+  const to = new URL(answer.headers.get('location')!, `${behind}/console/`)
+  t.equal(to.href, `${behind}/console?sign_in=sip_1&return=1`)
+  t.equal((await ask('?sign_in=%')).status, 308, 'whatever the query is')
+  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
+  const who = await fetch(`${url}/api/v1/session`, { headers })
+  t.match(await who.json(), { data: { api_url: `${behind}/api` } }, 'where programs reach the API')
+})
+
 test('the page is kept from devices, and no script of it asks for one', (t) => {
   const scripts = readdirSync(BUILT).filter((name) => name.endsWith('.js'))
   t.ok(scripts.length >= 2)
@@ -107,6 +121,8 @@ test('at an address of its own the console has the API that it calls, and is no 
   const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' }
   const keys = await fetch(`${own}/api/v1/keys`, { headers })
   t.equal(keys.status, 200)
+  const who = await fetch(`${own}/api/v1/session`, { headers })
+  t.match(await who.json(), { data: { api_url: `${url}/api` } }, 'programs reach it where it was')
   t.equal((await fetch(`${url}/api/v1/health`)).status, 200, 'the API is where it was')
 })
 

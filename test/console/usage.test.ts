@@ -27,6 +27,9 @@ test('usage is drawn and summed up, and leads to the calls it is of', SKIP, asyn
   const row = page.locator('tbody tr', { hasText: first })
   await row.waitFor()
   t.equal(await row.locator('td').nth(1).innerText(), String(calls))
+  const figure = (name: string) => page.locator('.figures > div', { hasText: name }).getByRole('link')
+  t.equal(await figure('Calls').count(), 1)
+  t.equal(await figure('Failed').count(), 0, 'nothing stands behind it')
   await page.getByLabel('Drawn').selectOption('calls')
   await page.getByRole('img', { name: new RegExp(`^${models.length} in all`) }).waitFor()
   await page.getByLabel('Period').selectOption('24h')
@@ -50,6 +53,16 @@ test('usage is drawn and summed up, and leads to the calls it is of', SKIP, asyn
   await page.getByRole('heading', { level: 1, name: 'Generations' }).waitFor()
   await page.locator('tbody tr').first().getByRole('link').first().waitFor()
   t.ok(new URL(page.url()).searchParams.get('from')?.endsWith(':00:00.000Z'))
+
+  const made = await fetch(`${url}/api/v1/keys`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'idle' }),
+  })
+  const { data } = (await made.json()) as { data: { hash: string } }
+  await console.open(`keys/${data.hash}`)
+  await page.getByRole('link', { name: 'summed up' }).press('Enter')
+  await page.getByText('No calls in this time').waitFor()
   t.same(console.problems, [])
 })
 

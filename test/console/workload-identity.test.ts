@@ -27,6 +27,14 @@ test(
     await dialog.getByText('The condition is sound.').waitFor()
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Any subject' }).waitFor()
+    await page.getByText('Only programs on this machine reach this address.').waitFor()
+    await page.getByLabel('It runs on').selectOption('GitHub Actions')
+    const job = page.locator('.code pre', { hasText: 'runs-on' })
+    t.match(
+      await job.innerText(),
+      /branches: \[main\].*jq -er.*jq -er.*curl -N --fail-with-body/s,
+      'it fails where it is refused, and runs where the recipe’s subject is',
+    )
 
     await page.getByLabel('Token', { exact: true }).fill(bench.token({ scopes: ['read'] }))
     await page.getByRole('button', { name: 'Test', exact: true }).click()
@@ -36,6 +44,14 @@ test(
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     await page.getByText('An exchange would give a token.').waitFor()
 
+    const { hash: other } = await bench.newKey()
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const acts = page.getByRole('dialog').getByLabel('Acts as the key')
+    t.equal(await acts.locator('option:checked').innerText(), 'target')
+    await acts.selectOption(other)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The policy is changed').waitFor()
+    t.match(await bench.made('GET', '/federation/policies'), [{ api_key_hash: other }])
     await page.getByRole('button', { name: 'Pause' }).click()
     await page.getByText('The policy is paused').waitFor()
     const [{ id, enabled }] = await bench.made('GET', '/federation/policies')
@@ -146,5 +162,12 @@ test('an issuer is trusted, and whether its keys can be had is told at once', SK
   await console.open('workload-identity?view=issuers')
   await page.getByRole('button', { name: 'Check the keys of Gone' }).click()
   await page.getByText('Its key set was not found').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Change Gone' }).click()
+  const change = page.getByRole('dialog', { name: 'Change Gone' })
+  await change.getByLabel('Name').fill('Back')
+  await change.getByLabel('Issuer URL').fill(bench.issuer.url)
+  await change.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog', { name: 'Keys of Back' }).getByText('Its key set was found').waitFor()
   t.same(console.problems, [])
 })

@@ -3,27 +3,6 @@
 /** The server's root, as a path with a slash at its end: this module lies two folders below it, also behind a prefix. */
 export const ROOT = new URL('../../', import.meta.url).pathname
 
-/** The address by which programs reach what lies below `api`, as `/v1`. */
-export function apiUrl(path: string): string {
-  return new URL(`${ROOT}api${path}`, window.location.href).href
-}
-
-/**
- * A command that posts to what lies below `/api/v1`, and shows a stream as it comes; the key stands in a variable of the
- * environment.
- */
-export function postCommand(
-  path: string,
-  body: object,
-  key = 'SLUICE_MANAGEMENT_KEY',
-  indent?: number,
-): string {
-  // In a shell’s quotes: names come from callers.
-  const text = JSON.stringify(body, null, indent).replaceAll("'", "'\\''")
-  return `curl -N ${apiUrl(`/v1/${path}`)} -H "Authorization: Bearer $${key}" \\
-  -H 'Content-Type: application/json' -d '${text}'`
-}
-
 /** Why a call failed. */
 export interface Problem {
   /** 0 when no answer came. */

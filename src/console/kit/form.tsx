@@ -4,7 +4,7 @@ import { useId, useState } from 'preact/hooks'
 import type { Outcome, Problem } from '../api/call.ts'
 import { Icon } from './icon.tsx'
 
-interface FieldProps {
+export interface FieldProps {
   readonly label: string
   /** Told beneath the field, and by screen readers with it. */
   readonly hint?: ComponentChildren
@@ -12,7 +12,7 @@ interface FieldProps {
 }
 
 /** What goes to the element as it is. */
-interface Attributes<E extends EventTarget> {
+export interface Attributes<E extends EventTarget> {
   readonly name?: string
   readonly value?: string | number
   readonly defaultValue?: string | number
@@ -76,78 +76,12 @@ export function Field({
   )
 }
 
-interface TextAreaProps extends FieldProps, Attributes<HTMLTextAreaElement> {
-  readonly rows?: number
-}
-
-export function TextArea({ label, hint, isOptional = false, ...input }: TextAreaProps) {
-  const id = useId()
-  return (
-    <Labelled id={id} label={label} hint={hint}>
-      <textarea
-        id={id}
-        required={!isOptional}
-        aria-describedby={describes(id, hint)}
-        spellcheck={false}
-        {...input}
-      />
-    </Labelled>
-  )
-}
-
-interface SelectProps
-  extends Omit<FieldProps, 'isOptional'>,
-    Pick<Attributes<HTMLSelectElement>, 'name' | 'disabled' | 'autofocus'> {
-  readonly value?: string
-  readonly options: readonly (readonly [value: string, title: string])[]
-  readonly onChange?: (event: TargetedEvent<HTMLSelectElement>) => void
-}
-
-export function Select({ label, hint, options, value, ...select }: SelectProps) {
-  const id = useId()
-  return (
-    <Labelled id={id} label={label} hint={hint}>
-      <select id={id} aria-describedby={describes(id, hint)} {...select}>
-        {options.map(([each, title]) => (
-          <option key={each} value={each} selected={each === value}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </Labelled>
-  )
-}
-
-interface CheckProps {
-  readonly label: string
-  readonly hint?: string
-  readonly name?: string
-  readonly checked?: boolean
-  readonly defaultChecked?: boolean
-  readonly onChange?: (event: TargetedEvent<HTMLInputElement>) => void
-}
-
-export function Check({ label, hint, ...input }: CheckProps) {
-  const id = useId()
-  return (
-    <div class="check">
-      <input id={id} type="checkbox" aria-describedby={describes(id, hint)} {...input} />
-      <label for={id}>{label}</label>
-      {hint !== undefined && (
-        <p id={`${id}-hint`} class="hint">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
-
 interface LabelledProps extends Omit<FieldProps, 'isOptional'> {
   readonly id: string
   readonly children: ComponentChildren
 }
 
-function Labelled({ id, label, hint, children }: LabelledProps) {
+export function Labelled({ id, label, hint, children }: LabelledProps) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -161,7 +95,7 @@ function Labelled({ id, label, hint, children }: LabelledProps) {
   )
 }
 
-function describes(id: string, hint: ComponentChildren): string | undefined {
+export function describes(id: string, hint: ComponentChildren): string | undefined {
   return hint === undefined ? undefined : `${id}-hint`
 }
 
@@ -231,10 +165,4 @@ export function Form<T>({
 export function textIn(fields: FormData, name: string): string {
   const value = fields.get(name)
   return typeof value === 'string' ? value.trim() : ''
-}
-
-/** A number of a form; null where the field is empty. */
-export function numberIn(fields: FormData, name: string): number | null {
-  const text = textIn(fields, name)
-  return text === '' ? null : Number(text)
 }

@@ -1,11 +1,12 @@
-/** What every screen is built of: its head, sections, facts, and what stands where nothing is. */
+/** What every screen is built of: its head, sections, facts and problems. */
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
 import type { Problem } from '../api/call.ts'
 import { Icon } from './icon.tsx'
-import { Code } from './values.tsx'
 
 interface PageProps {
-  readonly title: ComponentChildren
+  /** That of the window as well. */
+  readonly title: string
   /** Beside the title: states, an id. */
   readonly beside?: ComponentChildren
   /** One sentence beneath the title. */
@@ -18,6 +19,9 @@ interface PageProps {
 
 /** A screen: its title takes the focus when it opens, so that keyboards and screen readers begin there. */
 export function Page({ title, beside, lead, up, actions, children }: PageProps) {
+  useLayoutEffect(() => {
+    document.title = `${title} · Sluice`
+  }, [title])
   return (
     <div class="page">
       <header class="page-head">
@@ -59,11 +63,14 @@ export function Section({ title, lead, actions, children }: SectionProps) {
   )
 }
 
+/** By their names, in the order of their members. */
+type Values = Readonly<Record<string, ComponentChildren>>
+
 /** Names and values of a record; rows without a value are left out. */
-export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function Facts({ rows }: { rows: Values }) {
   return (
     <dl class="facts">
-      {rows
+      {Object.entries(rows)
         .filter(([, value]) => value !== null && value !== undefined && value !== false)
         .map(([name, value]) => (
           <div key={name}>
@@ -76,10 +83,10 @@ export function Facts({ rows }: { rows: readonly (readonly [name: string, value:
 }
 
 /** Large figures side by side. */
-export function Figures({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function Figures({ rows }: { rows: Values }) {
   return (
     <dl class="figures">
-      {rows.map(([name, value]) => (
+      {Object.entries(rows).map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -89,26 +96,14 @@ export function Figures({ rows }: { rows: readonly (readonly [name: string, valu
   )
 }
 
-interface EmptyProps {
-  readonly title: string
-  readonly children?: ComponentChildren
-  /** A command that works as it stands. */
-  readonly command?: string
+interface ProblemNoteProps {
+  readonly problem: Problem | null | undefined
+  readonly retry?: () => void
 }
 
-/** What stands where nothing is yet. */
-export function Empty({ title, children, command }: EmptyProps) {
-  return (
-    <div class="empty">
-      <h2>{title}</h2>
-      {children && <p class="soft">{children}</p>}
-      {command !== undefined && <Code text={command} label="Copy the command" />}
-    </div>
-  )
-}
-
-/** Why something could not be shown, in the server's words. */
-export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () => void }) {
+/** Why something could not be shown, in the server's words; nothing where it could. */
+export function ProblemNote({ problem, retry }: ProblemNoteProps) {
+  if (!problem) return null
   return (
     <div class="note bad" role="alert">
       <Icon name="bad" />
@@ -121,16 +116,6 @@ export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () =
           Try again
         </button>
       )}
-    </div>
-  )
-}
-
-/** Something to know before going on. */
-export function Note({ is, children }: { is: 'good' | 'attention' | 'bad'; children: ComponentChildren }) {
-  return (
-    <div class={`note ${is}`}>
-      <Icon name={is} />
-      <div>{children}</div>
     </div>
   )
 }

@@ -131,7 +131,7 @@ export function PagedTable<T>({ pages, ...table }: Omit<TableProps<T>, 'rows'> &
   }, [shown, isLoading, more])
   return (
     <>
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {(rows !== undefined || problem === null) && <Table {...table} rows={rows} />}
       {hasMore && (
         <button ref={end} type="button" class="more" disabled={isLoading} onClick={more}>

@@ -1,29 +1,5 @@
 /** Values as they are read best: ids in short, money, counts and times, all with tabular figures. */
-import { useState } from 'preact/hooks'
-import { Icon } from './icon.tsx'
-
-const COPIED_MS = 1_500
-
-/** A button that copies a text. */
-function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
-    setTimeout(() => setCopied(false), COPIED_MS)
-  }
-  return (
-    <button
-      type="button"
-      class="plain icon-only copy"
-      aria-label={isCopied ? 'Copied' : label}
-      title={isCopied ? 'Copied' : label}
-      onClick={() => void copy()}
-    >
-      <Icon name={isCopied ? 'good' : 'copy'} />
-    </button>
-  )
-}
+import { Copy } from './code.tsx'
 
 /** An id, shortened in its middle; the button copies the whole. */
 export function Id({ id, href }: { id: string; href?: string }) {
@@ -126,15 +102,5 @@ export function Meter({ used, of, label }: { used: number; of: number; label: st
     <span class={`meter ${state}`} role="img" aria-label={`${label}: ${Math.round(part * 100)} %`}>
       <span style={{ width: `${part * 100}%` }} />
     </span>
-  )
-}
-
-/** A text that is meant to be copied: a command, a key. */
-export function Code({ text, label = 'Copy' }: { text: string; label?: string }) {
-  return (
-    <div class="code">
-      <pre>{text}</pre>
-      <Copy text={text} label={label} />
-    </div>
   )
 }

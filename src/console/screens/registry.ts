@@ -51,6 +51,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'box',
     access: 'member',
+    actions: [{ title: 'Create a workspace', query: { new: 'workspace' }, needs: 'management' }],
   },
   {
     path: 'members',
@@ -58,6 +59,11 @@ export const SCREENS: readonly Screen[] = [
     group: 'Organization',
     icon: 'people',
     access: 'admin',
+    actions: [
+      { title: 'Add a member', query: { new: 'member' }, needs: 'management' },
+      { title: 'What a role may do', id: 'rights' },
+      { title: 'Sign-in', id: 'sign-in', needs: 'management' },
+    ],
   },
   {
     path: 'directory',
@@ -87,6 +93,7 @@ export const SCREENS: readonly Screen[] = [
     group: 'Machine',
     icon: 'building',
     access: 'operator',
+    actions: [{ title: 'Create an organization', query: { new: 'organization' } }],
   },
   {
     path: 'generations',

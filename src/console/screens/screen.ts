@@ -21,5 +21,7 @@ export interface Screen {
     readonly title: string
     readonly id?: string
     readonly query?: Readonly<Record<string, string>>
+    /** Who may do it, where that is not everybody who may open the screen. */
+    readonly needs?: Access
   }[]
 }

@@ -1,7 +1,7 @@
 /** The screen that the address names. The one before stays until the next is there. */
 import { Component, type ComponentType } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
-import { Empty, Note } from '../kit/page.tsx'
+import { Empty, Note } from '../kit/note.tsx'
 import { SCREENS } from '../screens/registry.ts'
 import type { ScreenProps } from '../screens/screen.ts'
 import { place, to } from './location.ts'
@@ -41,18 +41,17 @@ export function Outlet() {
   const Screen = shown.Screen
   return (
     <Fence key={`${shown.path}/${id}`}>
-      <Arrival title={entry.title} />
+      <Arrival />
       <Screen id={shown.path === path ? id : null} />
     </Fence>
   )
 }
 
-/** Once for each screen: the window tells where it is, and its title gets the focus, unless something asked for it. */
+/** Once for each screen: its title gets the focus, unless something asked for it. */
 let isFirst = true
 
-function Arrival({ title }: { title: string }) {
+function Arrival() {
   useLayoutEffect(() => {
-    document.title = `${title} · Sluice`
     const focused = document.activeElement
     const isFree = focused === null || focused === document.body || focused.closest('dialog') === null
     // The page that was opened first begins where pages begin.

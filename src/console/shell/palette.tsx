@@ -6,7 +6,7 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { navigate, to } from './location.ts'
 import { openScreens } from './open-screens.ts'
-import { signOut } from './session.ts'
+import { may, signOut } from './session.ts'
 import { setTheme } from './theme.ts'
 
 interface Command {
@@ -22,11 +22,13 @@ function commands(): Command[] {
   const screens = openScreens()
   return [
     ...screens.map(({ title, group, icon, path }) => ({ title, group, icon, run: () => navigate(to(path)) })),
-    ...screens.flatMap(({ title: group, path, actions = [] }) =>
-      actions.map(({ title, id = null, query }) => ({
-        ...{ title, group, icon: 'plus' as const },
-        run: () => navigate(to(path, id, query)),
-      })),
+    ...screens.flatMap(({ title: group, path, access, actions = [] }) =>
+      actions
+        .filter(({ needs = access }) => may(needs))
+        .map(({ title, id = null, query }) => ({
+          ...{ title, group, icon: 'plus' as const },
+          run: () => navigate(to(path, id, query)),
+        })),
     ),
     ...(['light', 'dark', 'system'] as const).map((theme) => ({
       title: `Theme: ${theme}`,

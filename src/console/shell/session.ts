@@ -17,6 +17,8 @@ interface Session {
   readonly member: { readonly id: string; readonly user_name: string } | null
   readonly workspaces: readonly (NamedRecord & { readonly role: 'admin' | 'member' })[]
   readonly session: { readonly id: string; readonly expires_at: string } | null
+  /** Where programs reach the API; null for where the browser has reached it. */
+  readonly api_url: string | null
 }
 
 /** Undefined until it is known, null for nobody. */

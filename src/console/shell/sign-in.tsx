@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ROOT } from '../api/call.ts'
 import { Field, Form, textIn } from '../kit/form.tsx'
-import { Note } from '../kit/page.tsx'
+import { Note } from '../kit/note.tsx'
 import { keep, kept } from './kept.ts'
 import { place, to } from './location.ts'
 import { Logo } from './logo.tsx'
@@ -67,7 +67,7 @@ function KeyForm({ isSecond }: { isSecond: boolean }) {
         label="Management key"
         name="key"
         type="password"
-        hint="It is exchanged for a session of 8 hours and not kept in the page."
+        hint="The server prints one at its first start, unless SLUICE_MANAGEMENT_KEY sets it. It is exchanged for a session of 8 hours, and not kept. Members open the link of their organization instead."
       />
     </Form>
   )

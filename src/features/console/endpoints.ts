@@ -30,6 +30,7 @@ export function consoleEndpoints(): Endpoint[] {
   const built = once(readBuilt)
   return [
     pageEndpoint('/console', 'console/assets/', built),
+    closingSlash,
     pageEndpoint('/console/{screen}', 'assets/', built),
     pageEndpoint('/console/{screen}/{id}', '../assets/', built),
     operation('console', 'GET /console/assets/{file}', {
@@ -44,6 +45,20 @@ export function consoleEndpoints(): Endpoint[] {
     }),
   ]
 }
+
+/** Whoever types the closing slash, or comes by a proxy that adds it; relative, as a prefix may stand before it. */
+const closingSlash = operation('console', 'GET /console/', {
+  summary: 'The console',
+  hidden: true,
+  // One that it knows, so that the query is read at all.
+  query: { sign_in: anyText },
+  replies: { 308: { description: 'Its address' } },
+  handle: (_, { query }) => ({
+    status: 308,
+    headers: [['Location', `../console${query && `?${query}`}`], ...ASK_AGAIN],
+    body: null,
+  }),
+})
 
 function pageEndpoint(
   path: `/${string}`,

@@ -8,7 +8,7 @@ import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js
 import type { Principal } from '../../base/principal.js'
 import { DeletedAnswer, dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
@@ -27,6 +27,7 @@ import {
   type Workspace,
   type WorkspaceRemoval,
 } from '../../store/account-store.js'
+import { organizationPayer, type UsageLedger } from '../../store/ledger-store.js'
 
 const Name = boundedString(1, 256)
 const Credits = boundedNumber(0, MAX_DOLLARS)
@@ -51,6 +52,7 @@ const OrganizationOut = nameSchema(
     name: z.string(),
     plan: z.enum(ORGANIZATION_PLANS),
     credits: z.number().nullable().meta({ description: 'Dollars in all; null for no end.' }),
+    credits_left: z.number().nullable().meta({ description: 'What its calls may still cost.' }),
     created_at: z.string(),
     updated_at: z.string().nullable(),
   }),
@@ -71,12 +73,35 @@ const WorkspaceOut = nameSchema(
 const encodeWorkspace = recordEncoder(WorkspaceOut)
 const encodeOrganizationRecord = recordEncoder(OrganizationOut)
 
-function encodeOrganization(organization: Organization): z.infer<typeof OrganizationOut> {
-  const { credits = null } = organization
-  return encodeOrganizationRecord({
-    ...organization,
-    credits: credits === null ? null : nanosToDollars(credits),
+type Told = z.infer<typeof OrganizationOut>
+
+/** Each with what is left of its credits at this moment. */
+async function tell(
+  organizations: readonly Organization[],
+  ledger: UsageLedger,
+  clock: Clock,
+): Promise<Told[]> {
+  await ledger.sync()
+  const payers = organizations.map(({ id }) => organizationPayer(id))
+  const spent = await ledger.spending(payers, unixMs(clock))
+  return organizations.map((organization, n) => {
+    const { credits = null } = organization
+    const left = credits === null ? null : Math.max(0, credits - spent[n]!.total)
+    return encodeOrganizationRecord({
+      ...organization,
+      credits: credits === null ? null : nanosToDollars(credits),
+      creditsLeft: left === null ? null : nanosToDollars(left),
+    })
   })
+}
+
+async function organizationReply(
+  organization: Organization | null,
+  ledger: UsageLedger,
+  clock: Clock,
+): Promise<Reply> {
+  const [data] = await tell([organization ?? throwFault('item-not-found')], ledger, clock)
+  return jsonReply(200, { data })
 }
 
 // ── Operations ──────────────────────────────────────────────────────────────
@@ -87,12 +112,18 @@ const WorkspaceId = { id: idParam('Id of the workspace.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
-export const organizationEndpoints = (accounts: AccountStore, people: People, clock: Clock): Endpoint[] => [
+export const organizationEndpoints = (
+  accounts: AccountStore,
+  people: People,
+  ledger: UsageLedger,
+  clock: Clock,
+): Endpoint[] => [
   operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
     access: 'operator',
     replies: { 200: { description: 'The organizations', schema: dataAnswer(z.array(OrganizationOut)) } },
-    handle: () => jsonReply(200, { data: accounts.organizations().map(encodeOrganization) }),
+    faults: ['unavailable'],
+    handle: async () => jsonReply(200, { data: await tell(accounts.organizations(), ledger, clock) }),
   }),
   operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
@@ -113,7 +144,8 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
       const organizationId = organization.id
       const spec = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
       await accounts.addOrganization({ ...built, organization, keys: [createKeyRecord(key, spec, now)] })
-      return jsonReply(201, { data: encodeOrganization(organization), key }, NO_STORE)
+      const [data] = await tell([organization], ledger, clock)
+      return jsonReply(201, { data, key }, NO_STORE)
     },
   }),
   operation('read_organization', 'GET /api/v1/organizations/{id}', {
@@ -121,8 +153,8 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
     access: 'operator',
     params: OrganizationId,
     replies: { 200: { description: 'The organization', schema: dataAnswer(OrganizationOut) } },
-    faults: ['item-not-found'],
-    handle: ({ params }) => resourceReply(accounts.organization(params.id), encodeOrganization),
+    faults: ['item-not-found', 'unavailable'],
+    handle: ({ params }) => organizationReply(accounts.organization(params.id), ledger, clock),
   }),
   operation('update_organization', 'PATCH /api/v1/organizations/{id}', {
     summary: 'Rename an organization, set its plan or its credits',
@@ -137,7 +169,7 @@ export const organizationEndpoints = (accounts: AccountStore, people: People, cl
     handle: async ({ caller, params, body }) => {
       const change = (current: Organization): Organization =>
         applyOrganizationChanges(current, body, { at: unixMs(clock), by: caller.keyHash })
-      return resourceReply(await accounts.changeOrganization(params.id, change), encodeOrganization)
+      return organizationReply(await accounts.changeOrganization(params.id, change), ledger, clock)
     },
   }),
   operation('list_workspaces', 'GET /api/v1/workspaces', {

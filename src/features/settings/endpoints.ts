@@ -60,6 +60,10 @@ const Configuration = nameSchema(
   z.object({
     version,
     loaded_at: time,
+    file: z
+      .string()
+      .nullable()
+      .meta({ description: 'As `SLUICE_CONFIG` names it; null without one: then a reload changes nothing.' }),
     workers: z.array(
       z.object({
         worker: z.int().min(0),
@@ -120,10 +124,11 @@ async function told(report: Promise<ConfigurationReport | null>): Promise<Config
 }
 
 function encode(report: ConfigurationReport): z.infer<typeof Configuration> {
-  const { version, loadedAt, workers, lastReload } = report
+  const { version, loadedAt, file, workers, lastReload } = report
   return {
     version,
     loaded_at: isoTime(loadedAt),
+    file,
     workers: workers.map(({ since, ...each }) => ({
       ...each,
       since: since === null ? null : isoTime(since),

@@ -29,6 +29,8 @@ export interface SessionPorts {
   readonly audit: (row: FederationAuditRow) => void
   /** How browsers reach us. */
   readonly place: { readonly baseUrl: string; readonly hasTls: boolean }
+  /** Where programs reach the API; null for wherever the caller has reached it. */
+  readonly apiUrl: string | null
 }
 
 const Session = nameSchema(
@@ -74,6 +76,10 @@ const WhoAmI = nameSchema(
       .object({ id: z.string(), expires_at: z.string() })
       .nullable()
       .meta({ description: 'Null for a call with a key.' }),
+    api_url: z.string().nullable().meta({
+      description:
+        'Where programs reach the API: below SLUICE_PUBLIC_URL, or where the server listens when the console has an address of its own. Null when that is the address that was called.',
+    }),
   }),
 )
 
@@ -187,5 +193,6 @@ function whoAmI(ports: SessionPorts, caller: Principal, call: HttpCall): z.infer
     member: member?.organizationId !== organizationId ? null : { id: member.id, user_name: member.userName },
     workspaces,
     session: session && { id: session.hash, expires_at: isoTime(session.expiresAt) },
+    api_url: ports.apiUrl,
   }
 }

@@ -206,6 +206,16 @@ test('what a key has spent shows at once, with the key and with its organization
     t.match((await api(management, 'GET', '/keys')).json.data[0], expected)
     t.match((await api(management, 'GET', '/credits')).json.data, { total_usage: usage, unlimited: true })
   }
+  const { organization_id } = (await api(management, 'GET', '/generations')).json.data[0]
+  const left = async () =>
+    (await api(MANAGEMENT_KEY, 'GET', '/organizations')).json.data.find(
+      ({ id }: Json) => id === organization_id,
+    )
+  t.match(await left(), { credits: null, credits_left: null })
+  await api(MANAGEMENT_KEY, 'PATCH', `/organizations/${organization_id}`, { credits: 1 })
+  t.match(await left(), { credits: 1, credits_left: 0.94 })
+  await api(MANAGEMENT_KEY, 'PATCH', `/organizations/${organization_id}`, { credits: 0.05 })
+  t.match(await left(), { credits: 0.05, credits_left: 0 }, 'what was spent before counts')
 })
 
 test('of many calls at once exactly as many succeed as the credits have room for', async (t) => {

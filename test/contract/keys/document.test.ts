@@ -20,7 +20,7 @@ function document(): OpenApiDocument {
   const clock = new FakeClock()
   const endpoints = [
     ...keyEndpoints(accounts, NOBODY, NO_USAGE, clock),
-    ...organizationEndpoints(accounts, NOBODY, clock),
+    ...organizationEndpoints(accounts, NOBODY, NO_USAGE, clock),
   ]
   return openApiDocument(endpoints, {
     info: { title: 't', version: '1', description: 'd' },

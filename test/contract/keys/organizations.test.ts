@@ -16,6 +16,7 @@ test('the operator creates an organization and gets its management key, once', a
     name: 'theirs',
     plan: 'business',
     credits: null,
+    credits_left: null,
     created_at: '2023-11-14T22:13:20.000Z',
     updated_at: null,
   })

@@ -80,7 +80,7 @@ test('settings say what holds, where it comes from and what it means, and nothin
 test('the configuration is told by worker, and a reload over HTTP does what SIGHUP does', async (t) => {
   const { server, read } = await start(t, true)
   const before = (await read('/configuration')).data
-  t.match(before, { version: /^[0-9a-f]{12}$/, last_reload: null })
+  t.match(before, { version: /^[0-9a-f]{12}$/, file: /\.(json|yaml)$/, last_reload: null })
   t.same(
     before.workers.map(({ worker, version }: Json) => [worker, version]),
     [0, 1].map((worker) => [worker, before.version]),

@@ -44,7 +44,13 @@ test('a management key becomes a cookie that acts as the key', async (t) => {
   t.equal(Date.parse(data.expires_at) - Date.parse(data.created_at), 8 * 3600 * 1000)
   t.notOk(JSON.stringify(data).includes(browser.cookies.get(NAME)!), 'the body holds no secret')
   const who = (await (await browser.fetch(SESSION)).json()) as Json
-  t.match(who.data, { kind: 'management', operator: true, member: null, session: { id: data.id } })
+  t.match(who.data, {
+    kind: 'management',
+    operator: true,
+    member: null,
+    session: { id: data.id },
+    api_url: null,
+  })
   t.match(who.data.workspaces, [{ name: 'default', role: 'admin' }])
   t.equal((await browser.fetch('/api/v1/keys')).status, 200)
   t.equal((await browser.fetch('/api/v1/organizations')).status, 200, 'for the operator as well')

@@ -52,7 +52,7 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
   const people = peopleOf(store)
   const endpoints = [
     ...keyEndpoints(accounts, people, NO_USAGE, clock),
-    ...organizationEndpoints(accounts, people, clock),
+    ...organizationEndpoints(accounts, people, NO_USAGE, clock),
     ...memberEndpoints({ ...store, clock }),
     ...scimEndpoints({ ...store, clock }),
     open,

@@ -75,7 +75,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   const { files, scim } = options.around?.(store) ?? store
   const endpoints = [
     ...keyEndpoints(accounts, people, NO_USAGE, clock),
-    ...organizationEndpoints(accounts, people, clock),
+    ...organizationEndpoints(accounts, people, NO_USAGE, clock),
     ...fileEndpoints({ ...NO_PROVIDERS, files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
     ...scimEndpoints({ scim, directory: store.directory, accounts, clock }),
   ]

@@ -1,7 +1,7 @@
 /** What has happened, newest first: changes of identity records and of directories, exchanges of tokens and sign-ins. */
 import { queryOf } from '../../api/call.ts'
 import { usePages } from '../../api/resource.ts'
-import { Empty } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
 import { place, to } from '../../shell/location.ts'
@@ -52,7 +52,12 @@ const COLUMNS: readonly Column<Change>[] = [
     from: 'medium',
     cell: ({ policy_id: id }) => idOr(id, id === null ? undefined : to('workload-identity', id)),
   },
-  { title: 'By', from: 'medium', cell: ({ actor }) => idOr(actor) },
+  {
+    title: 'By',
+    from: 'medium',
+    // A subject in full: those of one platform begin and end alike.
+    cell: ({ actor }) => (actor?.includes(':') ? <code class="whole">{actor}</code> : idOr(actor)),
+  },
   { title: 'Address', from: 'wide', cell: ({ address }) => address ?? NONE },
   { title: 'Request', from: 'wide', cell: ({ request_id }) => idOr(request_id) },
 ]

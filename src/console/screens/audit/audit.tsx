@@ -1,5 +1,5 @@
 /** The audit: who has changed identity records and directories, and what became of every exchange and sign-in. */
-import { Select } from '../../kit/form.tsx'
+import { Select } from '../../kit/fields.tsx'
 import { Page } from '../../kit/page.tsx'
 import { Id } from '../../kit/values.tsx'
 import { place, setQuery } from '../../shell/location.ts'

@@ -1,10 +1,13 @@
 /** Credits: what the organization may spend, what it has spent, and for the operator a way to add some. */
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
-import { Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code } from '../../kit/code.tsx'
+import { numberIn } from '../../kit/fields.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Code, Id, Meter, Money, moneyText, Time } from '../../kit/values.tsx'
+import { Id, Money, moneyText, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
@@ -44,11 +47,11 @@ export function Screen() {
       title="Credits"
       lead="A call is refused with 402 when what it may cost is more than what is left: of these credits, or of the limit of its key."
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       <Balance of={data} />
       {may('operator') ? <AddCredits added={added} /> : <HowToAdd />}
       <Section title="History" lead="The last 50 changes of the credits; what was spent is in the usage.">
-        {history.problem && <ProblemNote problem={history.problem} retry={history.reload} />}
+        <ProblemNote problem={history.problem} retry={history.reload} />
         <Table
           caption="History"
           columns={COLUMNS}
@@ -64,35 +67,29 @@ export function Screen() {
 function Balance({ of }: { of: CreditsAnswer | undefined }) {
   if (of === undefined) {
     const waiting = <span class="skeleton" />
-    return <Figures rows={['Left', 'Spent', 'Ever added'].map((name) => [name, waiting])} />
+    return <Figures rows={{ Left: waiting, Spent: waiting, 'Ever added': waiting }} />
   }
   const { total_credits, total_usage, unlimited } = of.data
   const left = Math.max(0, total_credits - total_usage)
   if (unlimited) {
     return (
       <Figures
-        rows={[
-          ['Left', 'Unlimited'],
-          ['Spent', <Spent key="spent" dollars={total_usage} />],
-          ['Ever added', 'None'],
-        ]}
+        rows={{
+          Left: 'Unlimited',
+          Spent: <Spent dollars={total_usage} />,
+          'Ever added': 'None',
+        }}
       />
     )
   }
   return (
-    <>
-      <Figures
-        rows={[
-          ['Left', <Money key="left" dollars={left} />],
-          ['Spent', <Spent key="spent" dollars={total_usage} />],
-          ['Ever added', <Money key="added" dollars={total_credits} />],
-        ]}
-      />
-      <p class="soft">
-        <Meter used={total_usage} of={total_credits} label="Spent of all credits" /> ${moneyText(left)} of $
-        {moneyText(total_credits)} are left.
-      </p>
-    </>
+    <Figures
+      rows={{
+        Left: <Money dollars={left} />,
+        Spent: <Spent dollars={total_usage} />,
+        'Ever added': <Money dollars={total_credits} />,
+      }}
+    />
   )
 }
 
@@ -118,7 +115,7 @@ function AddCredits({ added }: { added: () => void }) {
   return (
     <Section
       title="Add credits"
-      lead="An organization without credits may spend without an end; the first ones limit it."
+      lead="An organization without credits may spend without an end. The first ones limit it, and what it has spent before counts: with fewer than that its calls are refused at once."
     >
       <Form
         submit="Add"

@@ -1,13 +1,18 @@
 /** One connection: its address and tokens, the state of the last sync, removals that wait, and its end. */
 import { useState } from 'preact/hooks'
-import { call, ROOT } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, numberIn, textIn } from '../../kit/form.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Confirm } from '../../kit/dialogs.tsx'
+import { numberIn } from '../../kit/fields.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
 import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code, Count, Id, State, Time } from '../../kit/values.tsx'
+import { Count, Id, State, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
+import { apiUrl } from '../command.ts'
+import { OnlyHere } from '../only-here.tsx'
 import { HeldRemovals } from './held-removals.tsx'
 import { Tokens } from './tokens.tsx'
 import { Traffic } from './traffic.tsx'
@@ -60,16 +65,17 @@ export function ConnectionPage({ id }: { id: string }) {
           title="About"
           lead="The address that the identity provider asks for, as its tenant or base URL:"
         >
-          <Code text={`${window.location.origin}${ROOT}api/v1/scim/v2`} label="Copy the address" />
+          <Code text={apiUrl('/v1/scim/v2')} label="Copy the address" />
+          <OnlyHere />
           <Facts
-            rows={[
-              ['Last request', <Time key="last" at={last?.at ?? null} />],
-              ['Requests kept', <Count key="asked" value={asked.total!} />],
-              ['Removals held', <Count key="held" value={held.total!} />],
-              ['Held beyond', `${Math.round(held_share * 1000) / 10} % of a group, never up to ${held_from}`],
-              ['Id', <Id key="id" id={id} />],
-              ['Connected', <Time key="connected" at={connection.data.data.created_at} />],
-            ]}
+            rows={{
+              'Last request': <Time at={last?.at ?? null} />,
+              'Requests kept': <Count value={asked.total!} />,
+              'Removals held': <Count value={held.total!} />,
+              'Held beyond': `${Math.round(held_share * 1000) / 10} % of a group, and not before ${held_from} removals`,
+              Id: <Id id={id} />,
+              Connected: <Time at={connection.data.data.created_at} />,
+            }}
           />
         </Section>
       </div>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import type { Pages } from '../../api/resource.ts'
-import { Confirm } from '../../kit/dialog.tsx'
+import { Confirm } from '../../kit/dialogs.tsx'
 import { Section } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Id, Time } from '../../kit/values.tsx'

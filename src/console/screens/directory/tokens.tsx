@@ -1,11 +1,13 @@
-/** The tokens of a connection: two may be valid at a time. A text is in its dialog alone, and gone with it. */
+/** The tokens of a connection: two may be valid at a time. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, textIn } from '../../kit/form.tsx'
-import { Note, Section } from '../../kit/page.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Confirm, ShownOnce } from '../../kit/dialogs.tsx'
+import { dayEndIn } from '../../kit/fields.tsx'
+import { Field, Form } from '../../kit/form.tsx'
+import { Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Code, Time } from '../../kit/values.tsx'
+import { Time } from '../../kit/values.tsx'
 import { tell } from '../../shell/toasts.tsx'
 import type { CreatedToken, Token } from './wire.ts'
 
@@ -61,29 +63,20 @@ export function Tokens({ path, tokens, changed }: TokensProps) {
         empty={<p class="soft">No token yet: the identity provider cannot ask anything.</p>}
       />
       {made && (
-        <Dialog title="The token" close={close}>
-          <Note is="attention">
-            Copy it now into the identity provider. It is kept as a hash only, and never shown again.
-          </Note>
-          <Code text={made.token} label="Copy the token" />
-          <div class="form-actions">
-            <button type="button" class="primary" onClick={close}>
-              I have copied it
-            </button>
-          </div>
-        </Dialog>
+        <ShownOnce title="The token" secret={made.token} close={close}>
+          Copy it now into the identity provider.
+        </ShownOnce>
       )}
       {isMaking && !made && (
         <Dialog title="Make a token" close={close}>
           <Form
             submit="Make"
             cancel={close}
-            send={(fields) => {
-              // The day is that of here, and still counts.
-              const day = textIn(fields, 'expires')
-              const expires_at = day === '' ? null : new Date(`${day}T23:59:59`).toISOString()
-              return call<CreatedToken>('POST', `${path}/tokens`, { body: { expires_at } })
-            }}
+            send={(fields) =>
+              call<CreatedToken>('POST', `${path}/tokens`, {
+                body: { expires_at: dayEndIn(fields, 'expires') },
+              })
+            }
             done={(answer) => {
               setMade(answer)
               changed()

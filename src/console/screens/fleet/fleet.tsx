@@ -1,10 +1,11 @@
 /** The machines that are one server: what each holds, what to do about one that is gone, what happens when parts fail. */
 import { useEffect, useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
+import { Code } from '../../kit/code.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Bytes, Code, Count, Money, State } from '../../kit/values.tsx'
+import { Bytes, Count, Money, State } from '../../kit/values.tsx'
 import { type Failure, FLEET, type Fleet, type Machine } from './wire.ts'
 
 /** Machines beat every second or so; a person sees no more of it. */
@@ -26,7 +27,7 @@ export function Screen() {
       title="Fleet"
       lead="The machines that are one server, what each of them holds, and what happens when a part of it fails."
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {fleet?.store === 'embedded' && <OneMachine machine={fleet.machines[0]} />}
       {fleet?.store === 'postgresql' && <ManyMachines fleet={fleet} />}
     </Page>
@@ -44,11 +45,11 @@ function OneMachine({ machine }: { machine: Machine | undefined }) {
       {machine && (
         <Section title={machine.name}>
           <Facts
-            rows={[
-              ['State', <StateOf key="state" machine={machine} />],
-              ['Release', machine.release],
-              ['Store', 'embedded, in the data folder of this machine'],
-            ]}
+            rows={{
+              State: <StateOf machine={machine} />,
+              Release: machine.release,
+              Store: 'embedded, in the data folder of this machine',
+            }}
           />
         </Section>
       )}
@@ -71,15 +72,12 @@ function ManyMachines({ fleet: { machines, version, failures } }: { fleet: Fleet
   return (
     <>
       <Figures
-        rows={[
-          ['Machines live', <Count key="live" value={live} unit={`of ${machines.length}`} />],
-          ['Out on lease', <Money key="leased" dollars={total(({ leased }) => leased)} />],
-          ['Frozen', <Money key="frozen" dollars={total(({ frozen }) => frozen)} />],
-          [
-            'Not in the ledger yet',
-            <Bytes key="journals" value={total((each) => each.journal_backlog_bytes)} />,
-          ],
-        ]}
+        rows={{
+          'Machines live': <Count value={live} unit={`of ${machines.length}`} />,
+          'Out on lease': <Money dollars={total(({ leased }) => leased)} />,
+          Frozen: <Money dollars={total(({ frozen }) => frozen)} />,
+          'Not in the ledger yet': <Bytes value={total((each) => each.journal_backlog_bytes)} />,
+        }}
       />
       <Table
         caption="Machines"
@@ -208,15 +206,15 @@ function FailureDetails({ failure: row }: { failure: Failure }) {
     <details>
       <summary>{row.failure}</summary>
       <Facts
-        rows={[
-          ['Keys', row.keys],
-          ['Money', row.money],
-          ['Windows', row.windows],
-          ['Ledger', row.ledger],
-          ['Calls', row.calls],
-          ['How long', row.lasts],
-          ['What you see', row.seen],
-        ]}
+        rows={{
+          Keys: row.keys,
+          Money: row.money,
+          Windows: row.windows,
+          Ledger: row.ledger,
+          Calls: row.calls,
+          'How long': row.lasts,
+          'What you see': row.seen,
+        }}
       />
     </details>
   )

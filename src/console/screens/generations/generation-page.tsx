@@ -1,12 +1,15 @@
 /** One call: where its time went, who was asked, and the money. */
-import { apiUrl, postCommand } from '../../api/call.ts'
+
 import { useResource } from '../../api/resource.ts'
-import { Facts, Figures, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Code, Count, Id, Money, State, Time } from '../../kit/values.tsx'
+import { Count, Id, Money, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { workspaceName } from '../../shell/session.ts'
 import { useCharts } from '../chart.tsx'
+import { apiUrl, postCommand } from '../command.ts'
 import { OutcomeState } from './outcome.tsx'
 import { type Attempt, type Candidate, type Generation, generationPath, type Part } from './wire.ts'
 
@@ -18,7 +21,7 @@ export function GenerationPage({ id }: { id: string }) {
   if (data === undefined || charts === null) {
     return (
       <Page title="Generation" up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }
@@ -35,14 +38,14 @@ export function GenerationPage({ id }: { id: string }) {
         </Note>
       )}
       <Figures
-        rows={[
-          ['Cost', <Money key="cost" dollars={of.total_cost} />],
-          ['Tokens in', <Count key="in" value={of.tokens_prompt ?? 0} />],
-          ['Tokens out', <Count key="out" value={of.tokens_completion ?? 0} />],
-          ['First event', <Milliseconds key="first" value={phases.first_event} />],
-          ['Attempts', <Count key="attempts" value={attempts.length} />],
-          ['Took', <Milliseconds key="total" value={phases.total} />],
-        ]}
+        rows={{
+          Cost: <Money dollars={of.total_cost} />,
+          'Tokens in': <Count value={of.tokens_prompt ?? 0} />,
+          'Tokens out': <Count value={of.tokens_completion ?? 0} />,
+          'First event': <Milliseconds value={phases.first_event} />,
+          Attempts: <Count value={attempts.length} />,
+          Took: <Milliseconds value={phases.total} />,
+        }}
       />
       <Section title="Where the time went">{charts && <charts.Waterfall of={of} Count={Count} />}</Section>
       <div class="columns">
@@ -72,29 +75,31 @@ export function GenerationPage({ id }: { id: string }) {
           <Candidates of={of} />
           <Section title="Money">
             <Facts
-              rows={[
-                ['Charged', <Money key="charged" dollars={of.total_cost} />],
-                [
-                  'The provider asks',
-                  <span key="upstream">
+              rows={{
+                Charged: <Money dollars={of.total_cost} />,
+                'The provider asks': (
+                  <span>
                     <Money dollars={of.upstream_cost} />{' '}
                     <span class="unit">
                       {of.upstream_cost_basis === 'exact' ? 'by its figures' : 'estimated'}
                     </span>
-                  </span>,
-                ],
-                ['Paid by', of.is_byok ? 'the caller’s own account at the provider' : 'credits'],
-                ['Cache discount', of.cache_discount !== null && <Money dollars={of.cache_discount} />],
-                ['Cached tokens', <Count key="cached" value={of.native_tokens_cached ?? 0} />],
-                ['Reasoning tokens', <Count key="reasoning" value={of.native_tokens_reasoning ?? 0} />],
-                ['Tokens counted', of.estimated ? 'here, the provider sent no figures' : 'by the provider'],
-                ['Prices', of.price_version && <code key="prices">{of.price_version}</code>],
-              ]}
+                  </span>
+                ),
+                'Paid by': of.is_byok ? 'the caller’s own account at the provider' : 'credits',
+                'Cache discount': of.cache_discount !== null && <Money dollars={of.cache_discount} />,
+                'Cached tokens': <Count value={of.native_tokens_cached ?? 0} />,
+                'Reasoning tokens': <Count value={of.native_tokens_reasoning ?? 0} />,
+                'Tokens counted': of.estimated ? 'here, the provider sent no figures' : 'by the provider',
+                Prices: of.price_version && <code>{of.price_version}</code>,
+              }}
             />
           </Section>
           <Section
             title="From a program"
-            lead="The call again, with words of your own, for its were not kept; and what is told here."
+            lead={
+              REPEATED[of.api_type ?? ''] &&
+              'The call again, with words of your own, for its were not kept; and what is told here.'
+            }
           >
             {REPEATED[of.api_type ?? ''] && <Code text={repeat(of)} label="Copy the call" />}
             <Code
@@ -114,7 +119,7 @@ const REPEATED: Readonly<Record<string, readonly [path: string, words: object]>>
   completions: ['chat/completions', { messages: [{ role: 'user', content: 'Say hello.' }] }],
   messages: ['messages', { max_tokens: 1024, messages: [{ role: 'user', content: 'Say hello.' }] }],
   embeddings: ['embeddings', { input: 'Say hello.' }],
-  tts: ['audio/speech', { voice: 'alba', input: 'Say hello.' }],
+  tts: ['audio/speech', { voice: 'alba', input: 'Say hello.', response_format: 'mp3' }],
 }
 
 function repeat({ api_type, requested, streamed, session_id }: Generation): string {
@@ -125,36 +130,32 @@ function repeat({ api_type, requested, streamed, session_id }: Generation): stri
     ...(streamed && { stream: true }),
     ...(session_id && { session_id }),
   }
-  return postCommand(path, body, 'SLUICE_API_KEY')
+  return postCommand(path, body, 'SLUICE_API_KEY') + (api_type === 'tts' ? ' -o answer.mp3' : '')
 }
 
 function About({ of }: { of: Generation }) {
   return (
     <Section title="About">
       <Facts
-        rows={[
-          ['Id', <Id key="id" id={of.id} />],
-          ['Began', <Time key="began" at={of.created_at} />],
-          ['Asked for', of.requested],
-          ['Answered by', of.provider_name || null],
-          ['Key', <KeyOf key="key" of={of} />],
-          ['Workspace', of.workspace_id && workspaceName(of.workspace_id)],
-          [
-            'Session',
-            of.session_id && (
-              <a key="session" href={to('generations', null, { session: of.session_id })}>
-                {of.session_id}
-              </a>
-            ),
-          ],
-          ['Ended with', of.finish_reason],
-          ['Streamed', of.streamed ? 'yes' : 'no'],
-          ['Operation', of.api_type],
-          ['Region', of.region],
-          ['User', of.external_user],
-          ['Program', of.title ?? of.user_agent],
-          ['Configuration', of.config_version && <code key="version">{of.config_version}</code>],
-        ]}
+        rows={{
+          Id: <Id id={of.id} />,
+          Began: <Time at={of.created_at} />,
+          'Asked for': // Its prices stand there.
+            <a href={to('models', of.requested)}>{of.requested}</a>,
+          'Answered by': of.provider_name || null,
+          Key: <KeyOf of={of} />,
+          Workspace: of.workspace_id && workspaceName(of.workspace_id),
+          Session: of.session_id && (
+            <a href={to('generations', null, { session: of.session_id })}>{of.session_id}</a>
+          ),
+          'Ended with': of.finish_reason,
+          Streamed: of.streamed ? 'yes' : 'no',
+          Operation: of.api_type,
+          Region: of.region,
+          User: of.external_user,
+          Program: of.title ?? of.user_agent,
+          Configuration: of.config_version && <code>{of.config_version}</code>,
+        }}
       />
     </Section>
   )

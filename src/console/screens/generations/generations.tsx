@@ -2,9 +2,11 @@
 import { useMemo } from 'preact/hooks'
 import { queryOf } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
-import { Field, Select, textIn } from '../../kit/form.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field, textIn } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Empty, Page } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
 import { Count, Id, Money, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -36,6 +38,7 @@ const COLUMNS: readonly Column<Listed>[] = [
       </span>
     ),
   },
+  { title: 'Cost', align: 'end', cell: ({ cost }) => <Money dollars={cost} /> },
   { title: 'Outcome', cell: (row) => <OutcomeState of={row} /> },
   {
     title: 'Key',
@@ -61,7 +64,6 @@ const COLUMNS: readonly Column<Listed>[] = [
     from: 'medium',
     cell: ({ duration_ms }) => <Count value={duration_ms} unit="ms" />,
   },
-  { title: 'Cost', align: 'end', cell: ({ cost, byok_cost }) => <Money dollars={cost + byok_cost} /> },
 ]
 
 /** More than most windows show; the rest is read as it is scrolled to. */
@@ -84,7 +86,7 @@ function GenerationList() {
     <Page
       title="Generations"
       beside={organization && <Id id={organization} />}
-      lead="Every call with what became of it and what it cost, the newest first. What was said is not kept."
+      lead="Every call that was let in, with what became of it and what it cost, the newest first. A refusal, as with 400, 401, 402, 404 or 429, leaves no row. What was said is not kept."
       actions={
         <button type="button" onClick={pages.reload}>
           Look again
@@ -158,7 +160,7 @@ function Filters() {
           <Icon name="search" /> Filter
         </button>
         {FILTERS.some((name) => query.has(name)) && (
-          <a class="button" href={to('generations')}>
+          <a class="button" href={to('generations', null, { organization: query.get('organization') })}>
             All
           </a>
         )}

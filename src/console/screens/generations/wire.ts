@@ -1,5 +1,5 @@
 /** Generations as the API tells them; only what is shown. */
-import { postCommand } from '../../api/call.ts'
+import { postCommand } from '../command.ts'
 
 export interface Listed {
   readonly id: string
@@ -16,7 +16,6 @@ export interface Listed {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost: number
-  readonly byok_cost: number
   readonly duration_ms: number
   readonly first_event_ms: number | null
 }

@@ -1,10 +1,10 @@
-/** A new key. Its text is in this dialog alone, and gone with it. */
+/** A new key, whose text is shown once. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, Select, textIn } from '../../kit/form.tsx'
-import { Note } from '../../kit/page.tsx'
-import { Code } from '../../kit/values.tsx'
+import { ShownOnce } from '../../kit/dialogs.tsx'
+import { dayEndIn, Select } from '../../kit/fields.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
 import { session } from '../../shell/session.ts'
 import { LimitFields, limitsIn } from './limit-fields.tsx'
 import { type CreatedKey, KEYS } from './wire.ts'
@@ -18,18 +18,21 @@ interface CreateKeyProps {
 
 export function CreateKey({ workspace, close, created }: CreateKeyProps) {
   const [key, setKey] = useState<CreatedKey | null>(null)
-  if (key !== null) return <ShownOnce created={key} close={close} />
+  if (key !== null)
+    return (
+      <ShownOnce title={`The key ${key.data.name}`} secret={key.key} close={close}>
+        Copy it now.
+      </ShownOnce>
+    )
   const { workspaces } = session.value!
   const send = (fields: FormData) => {
-    // The day is that of here, and still counts.
-    const day = textIn(fields, 'expires')
     const workspace = textIn(fields, 'workspace')
     return call<CreatedKey>('POST', KEYS, {
       body: {
         name: textIn(fields, 'name'),
         ...limitsIn(fields),
         ...(workspace !== '' && { workspace_id: workspace }),
-        expires_at: day === '' ? null : new Date(`${day}T23:59:59`).toISOString(),
+        expires_at: dayEndIn(fields, 'expires'),
       },
     })
   }
@@ -52,20 +55,6 @@ export function CreateKey({ workspace, close, created }: CreateKeyProps) {
         </div>
         <LimitFields />
       </Form>
-    </Dialog>
-  )
-}
-
-function ShownOnce({ created, close }: { created: CreatedKey; close: () => void }) {
-  return (
-    <Dialog title={`The key ${created.data.name}`} close={close}>
-      <Note is="attention">Copy it now. It is kept as a hash only, and never shown again.</Note>
-      <Code text={created.key} label="Copy the key" />
-      <div class="form-actions">
-        <button type="button" class="primary" onClick={close}>
-          I have copied it
-        </button>
-      </div>
     </Dialog>
   )
 }

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Confirm, Rename } from '../../kit/dialogs.tsx'
+import { Form } from '../../kit/form.tsx'
 import { Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Id, Meter, Money, moneyText, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
@@ -23,7 +23,7 @@ export function KeyPage({ hash }: { hash: string }) {
   if (data === undefined || !(last.data ?? last.problem)) {
     return (
       <Page title="Key" up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }
@@ -56,13 +56,13 @@ export function KeyPage({ hash }: { hash: string }) {
       }
     >
       <Figures
-        rows={[
-          ['Today (UTC)', <Money key="day" dollars={key.usage_daily} />],
-          ['This week (UTC)', <Money key="week" dollars={key.usage_weekly} />],
-          ['This month (UTC)', <Money key="month" dollars={key.usage_monthly} />],
-          ['Altogether', <Money key="all" dollars={key.usage} />],
-          ['Own provider keys', <Money key="own" dollars={key.byok_usage} />],
-        ]}
+        rows={{
+          'Today (UTC)': <Money dollars={key.usage_daily} />,
+          'This week (UTC)': <Money dollars={key.usage_weekly} />,
+          'This month (UTC)': <Money dollars={key.usage_monthly} />,
+          Altogether: <Money dollars={key.usage} />,
+          'Own provider keys': <Money dollars={key.byok_usage} />,
+        }}
       />
       <div class="columns">
         <Section title="Limits" lead={<LimitSentence of={key} />}>
@@ -80,40 +80,33 @@ export function KeyPage({ hash }: { hash: string }) {
         </Section>
         <Section title="About">
           <Facts
-            rows={[
-              ['Key', <code key="label">{key.label}</code>],
-              ['Hash', <Id key="hash" id={key.hash} />],
-              ['Workspace', workspaceName(key.workspace_id)],
-              ['Member', key.creator_user_id && <Id key="member" id={key.creator_user_id} />],
-              ['Created', <Time key="created" at={key.created_at} />],
-              ['Changed', <Time key="changed" at={key.updated_at} />],
-              ['Expires', <Time key="expires" at={key.expires_at} />],
-              ['Last call', <LastCall key="last" of={last.data?.data[0]} />],
-              [
-                'Its calls',
-                <span key="calls" class="links">
+            rows={{
+              Key: <code>{key.label}</code>,
+              Hash: <Id id={key.hash} />,
+              Workspace: workspaceName(key.workspace_id),
+              Member: key.creator_user_id && <Id id={key.creator_user_id} />,
+              Created: <Time at={key.created_at} />,
+              Changed: <Time at={key.updated_at} />,
+              Expires: <Time at={key.expires_at} />,
+              'Last call': <LastCall of={last.data?.data[0]} />,
+              'Its calls': (
+                <span class="links">
                   <a href={to('generations', null, { key: hash })}>one by one</a>
-                  <a href={to('usage', null, { by: 'key' })}>summed up</a>
-                </span>,
-              ],
-            ]}
+                  <a href={to('usage', null, { key: hash })}>summed up</a>
+                </span>
+              ),
+            }}
           />
         </Section>
       </div>
       {dialog === 'rename' && (
-        <Dialog title="Rename the key" close={close}>
-          <Form
-            submit="Rename"
-            cancel={close}
-            send={(fields) => change({ name: textIn(fields, 'name') })}
-            done={(answer) => {
-              put(answer)
-              close()
-            }}
-          >
-            <Field label="Name" name="name" maxLength={256} defaultValue={key.name} autofocus />
-          </Form>
-        </Dialog>
+        <Rename
+          title="Rename the key"
+          name={key.name}
+          send={(name) => change({ name })}
+          done={put}
+          close={close}
+        />
       )}
       {dialog === 'delete' && (
         <Confirm

@@ -1,5 +1,7 @@
 /** The fields of limits, for new keys and for those that are there. */
-import { Check, Field, numberIn, Select, textIn } from '../../kit/form.tsx'
+
+import { Check, numberIn, Select } from '../../kit/fields.tsx'
+import { Field, textIn } from '../../kit/form.tsx'
 import type { Key, LimitReset } from './wire.ts'
 
 type Limits = Pick<Key, 'limit' | 'limit_reset' | 'rate_limit' | 'include_byok_in_limit'>

@@ -1,7 +1,8 @@
 /** Where the lab listens, and what the drill does: the one judges load tools, the other the gateway. */
 import { useResource } from '../../api/resource.ts'
-import { Empty, Facts, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code } from '../../kit/values.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Empty, Note } from '../../kit/note.tsx'
+import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { SETTINGS, type Setting } from '../settings/wire.ts'
 
 export function Screen() {
@@ -12,7 +13,7 @@ export function Screen() {
       title="Lab and drill"
       lead="The lab records what really arrived, and tells whether a load tool can be believed. The drill lets a provider fail in every way, and tells what the gateway makes of it."
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {data && (
         <>
           <Section title="Lab">
@@ -49,12 +50,12 @@ function Lab({ listensAt, makesFaults }: { readonly listensAt: string; readonly 
   return (
     <>
       <Facts
-        rows={[
-          ['Listens at', <code>{listensAt}</code>],
+        rows={{
+          'Listens at': <code>{listensAt}</code>,
           // Port 0 is any that was free, which the first lines of the server tell.
-          ['Live page', port === '0' ? null : <a href={live}>{live}</a>],
-          ['Faults on purpose', makesFaults ? 'allowed' : 'not allowed'],
-        ]}
+          'Live page': port === '0' ? null : <a href={live}>{live}</a>,
+          'Faults on purpose': makesFaults ? 'allowed' : 'not allowed',
+        }}
       />
       {isLoopback && (
         <Note is="attention">That is an address of the server's own machine: open it there.</Note>

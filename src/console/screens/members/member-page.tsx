@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Confirm } from '../../kit/dialogs.tsx'
 import { Field, Form, textIn } from '../../kit/form.tsx'
 import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
@@ -21,7 +22,7 @@ export function MemberPage({ id }: { id: string }) {
   if (data === undefined) {
     return (
       <Page title="Member" up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }
@@ -63,23 +64,19 @@ export function MemberPage({ id }: { id: string }) {
         <MemberRoles of={member} changed={reload} />
         <Section title="About">
           <Facts
-            rows={[
-              ['User name', member.user_name],
-              ['Id', <Id key="id" id={member.id} />],
-              ['Subject', member.external_id],
-              [
-                'Directory',
-                member.connection_id && (
-                  <Id
-                    key="directory"
-                    id={member.connection_id}
-                    {...(may('management') && { href: to('directory', member.connection_id) })}
-                  />
-                ),
-              ],
-              ['Since', <Time key="since" at={member.created_at} />],
-              ['Changed', <Time key="changed" at={member.updated_at} />],
-            ]}
+            rows={{
+              'User name': member.user_name,
+              Id: <Id id={member.id} />,
+              Subject: member.external_id,
+              Directory: member.connection_id && (
+                <Id
+                  id={member.connection_id}
+                  {...(may('management') && { href: to('directory', member.connection_id) })}
+                />
+              ),
+              Since: <Time at={member.created_at} />,
+              Changed: <Time at={member.updated_at} />,
+            }}
           />
         </Section>
       </div>

@@ -2,9 +2,12 @@
 import { useState } from 'preact/hooks'
 import { call, queryOf } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
-import { Form, Select, textIn } from '../../kit/form.tsx'
-import { Empty, ProblemNote, Section } from '../../kit/page.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Confirm } from '../../kit/dialogs.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Form, textIn } from '../../kit/form.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Id, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
@@ -141,7 +144,7 @@ function Why({ member, workspace, close, changed }: WhyProps) {
   }
   return (
     <Dialog title={`Role in ${where}`} close={close} class="wide">
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {!problem && (
         <Table
           caption="Reasons"

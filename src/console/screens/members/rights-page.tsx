@@ -1,7 +1,9 @@
 /** What a role may do: the operations of the API with what each asks for, as its own document says. */
 import { useResource } from '../../api/resource.ts'
-import { Field, Select } from '../../kit/form.tsx'
-import { Empty, Page, ProblemNote } from '../../kit/page.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field } from '../../kit/form.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page, ProblemNote } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { State } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -91,7 +93,7 @@ export function RightsPage() {
           onInput={(event) => setQuery({ q: event.currentTarget.value })}
         />
       </div>
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {(data || !problem) && (
         <Table
           caption="Operations"

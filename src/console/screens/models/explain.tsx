@@ -1,8 +1,9 @@
 /** Where a request would go: its candidates in order of trial, those that are left out, and what would change that. */
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Problem } from '../../api/call.ts'
+import { Code } from '../../kit/code.tsx'
 import { ProblemNote, Section } from '../../kit/page.tsx'
-import { Code, Money, State } from '../../kit/values.tsx'
+import { Money, State } from '../../kit/values.tsx'
 import { place, setQuery } from '../../shell/location.ts'
 import { type Change, EXPLAIN, type Excluded, type Explanation, type Planned } from './wire.ts'
 import { patched, Wishes, wishesIn } from './wishes.tsx'
@@ -43,7 +44,7 @@ export function Explain({ model, isText }: { model: string; isText: boolean }) {
       <div class="explain">
         <Wishes key={body} request={request} ask={ask} />
         <div class="stack">
-          {problem && <ProblemNote problem={problem} />}
+          <ProblemNote problem={problem} />
           {plan && problem === null && <Candidates plan={plan} change={change} />}
           {(plan ?? problem) && <Code text={JSON.stringify(request, null, 2)} label="Copy the request" />}
         </div>
@@ -99,7 +100,7 @@ function PlannedCard({ of, change }: { of: Planned } & Changing) {
           {is_byok && <State is="quiet">own key</State>}
           <span class="figure">
             <Money dollars={price} />
-            <span class="unit"> per million</span>
+            <span class="unit"> per million in and out</span>
           </span>
         </div>
         {probability !== null && <Chance of={probability} />}

@@ -17,7 +17,7 @@ export function ModelPage({ id }: { id: string }) {
   if (model === undefined) {
     return (
       <Page title={id} up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }

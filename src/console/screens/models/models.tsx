@@ -1,9 +1,11 @@
 /** Models and routing: what can be named in a request, who serves it, and where a request would go. */
 import { queryOf } from '../../api/call.ts'
 import { usePages, useResource } from '../../api/resource.ts'
-import { Field, Select } from '../../kit/form.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Empty, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, PagedTable, Table } from '../../kit/table.tsx'
 import { Count, Money } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -128,7 +130,7 @@ function ModelList() {
         keyOf={({ id }) => id}
         empty={<Empty title="No model is like that">Other words find more.</Empty>}
       />
-      {providers.problem && <ProblemNote problem={providers.problem} retry={providers.reload} />}
+      <ProblemNote problem={providers.problem} retry={providers.reload} />
       {pages.rows && providers.data && <Providers of={providers.data.data} />}
     </Page>
   )

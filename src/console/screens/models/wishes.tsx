@@ -1,5 +1,7 @@
 /** What a request wishes of its route, as a form; whatever else the request has stays in it. */
-import { Check, Field, Select, textIn } from '../../kit/form.tsx'
+
+import { Check, Select } from '../../kit/fields.tsx'
+import { Field, textIn } from '../../kit/form.tsx'
 
 type Wish = Readonly<Record<string, unknown>>
 

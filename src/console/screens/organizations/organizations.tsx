@@ -3,11 +3,13 @@ import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, Select } from '../../kit/form.tsx'
+import { ShownOnce } from '../../kit/dialogs.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field, Form } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Facts, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { Code, Id, Money, Time } from '../../kit/values.tsx'
+import { Id, Money, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { loadSession } from '../../shell/session.ts'
 import { tell } from '../../shell/toasts.tsx'
@@ -21,7 +23,7 @@ export function Screen({ id }: ScreenProps) {
 const COLUMNS: readonly Column<Organization>[] = [
   { title: 'Name', cell: ({ id, name }) => <a href={to('organizations', id)}>{name}</a> },
   { title: 'Plan', cell: ({ plan }) => plan },
-  { title: 'Credits', align: 'end', cell: ({ credits }) => <Credits dollars={credits} /> },
+  { title: 'Credits left', align: 'end', cell: (of) => <Credits dollars={of.credits_left} /> },
   { title: 'Id', from: 'medium', cell: ({ id }) => <Id id={id} /> },
   { title: 'Created', from: 'wide', cell: ({ created_at }) => <Time at={created_at} dayOnly /> },
 ]
@@ -38,7 +40,7 @@ function OrganizationList() {
         </button>
       }
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {(data || !problem) && (
         <Table
           caption="Organizations"
@@ -87,23 +89,13 @@ interface CreatedOrganization {
   readonly key: string
 }
 
-/** The text of its management key is in this dialog alone, and gone with it. */
 function CreateOrganization({ close, created }: { close: () => void; created: () => void }) {
   const [made, setMade] = useState<CreatedOrganization | null>(null)
   if (made !== null) {
     return (
-      <Dialog title={`The management key of ${made.data.name}`} close={close}>
-        <Note is="attention">
-          Copy it now and give it to who manages the organization. It is kept as a hash only, and never shown
-          again.
-        </Note>
-        <Code text={made.key} label="Copy the key" />
-        <div class="form-actions">
-          <button type="button" class="primary" onClick={close}>
-            I have copied it
-          </button>
-        </div>
-      </Dialog>
+      <ShownOnce title={`The management key of ${made.data.name}`} secret={made.key} close={close}>
+        Copy it now and give it to who manages the organization.
+      </ShownOnce>
     )
   }
   return (
@@ -130,7 +122,7 @@ function OrganizationPage({ id }: { id: string }) {
   if (data === undefined) {
     return (
       <Page title="Organization" up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }
@@ -156,25 +148,15 @@ function OrganizationPage({ id }: { id: string }) {
         </Section>
         <Section title="About">
           <Facts
-            rows={[
-              ['Id', <Id key="id" id={organization.id} />],
-              ['Plan', organization.plan],
-              ['Credits', <Credits key="credits" dollars={organization.credits} />],
-              ['Created', <Time key="created" at={organization.created_at} />],
-              ['Changed', <Time key="changed" at={organization.updated_at} />],
-              [
-                'Calls',
-                <a key="calls" href={to('generations', null, { organization: id })}>
-                  What it has called
-                </a>,
-              ],
-              [
-                'Usage',
-                <a key="usage" href={to('usage', null, { organization: id })}>
-                  What it came to
-                </a>,
-              ],
-            ]}
+            rows={{
+              Id: <Id id={organization.id} />,
+              Plan: organization.plan,
+              'Credits left': <Credits dollars={organization.credits_left} />,
+              Created: <Time at={organization.created_at} />,
+              Changed: <Time at={organization.updated_at} />,
+              Calls: <a href={to('generations', null, { organization: id })}>What it has called</a>,
+              Usage: <a href={to('usage', null, { organization: id })}>What it came to</a>,
+            }}
           />
         </Section>
       </div>

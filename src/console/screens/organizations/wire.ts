@@ -1,5 +1,7 @@
 /** Organizations as the API tells them; only what is shown. */
-import { numberIn, textIn } from '../../kit/form.tsx'
+
+import { numberIn } from '../../kit/fields.tsx'
+import { textIn } from '../../kit/form.tsx'
 
 export interface Organization {
   readonly id: string
@@ -7,6 +9,7 @@ export interface Organization {
   readonly plan: string
   /** Dollars that its calls may cost in all; null for no end. */
   readonly credits: number | null
+  readonly credits_left: number | null
   readonly created_at: string
   readonly updated_at: string | null
 }

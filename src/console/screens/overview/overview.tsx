@@ -2,12 +2,14 @@
 import type { ComponentChildren } from 'preact'
 import { queryOf } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Empty, Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Facts, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Bytes, Count, Money, rateText, State, Time } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { may, session } from '../../shell/session.ts'
 import { Chart } from '../chart.tsx'
+import { OutcomeState } from '../generations/outcome.tsx'
 import { firstCall } from '../generations/wire.ts'
 import { type Live, latestOf, MOST_CALLS, SECONDS, useLive } from './live.ts'
 import { type Call, GENERATIONS, type LiveWorker, type Machine, type Quantiles, type Sample } from './wire.ts'
@@ -17,7 +19,7 @@ export function Screen() {
   const { sample } = live
   return (
     <Page title="Overview" beside={<Connection of={live} />} lead={leadOf()}>
-      {live.problem && <ProblemNote problem={live.problem} />}
+      <ProblemNote problem={live.problem} />
       <Rates of={sample} />
       <Section title="Calls a second">
         <Chart
@@ -57,17 +59,18 @@ function Rates({ of }: { of: Sample | null }) {
   const isCounted = of === null || of.in_flight !== null
   return (
     <Figures
-      rows={[
-        ['Calls / s', shown(of?.calls_per_second, rate)],
-        ['Failed / s', shown(of?.failed_per_second, rate)],
-        ['Tokens in / s', shown(of?.prompt_tokens_per_second, rate)],
-        ['Tokens out / s', shown(of?.completion_tokens_per_second, rate)],
-        ['Dollars / min', shown(of, ({ dollars_per_second }) => <Money dollars={60 * dollars_per_second} />)],
-        [
-          'Under way',
-          isCounted ? shown(of?.in_flight, (value) => <Count value={value} />) : <span class="soft">–</span>,
-        ],
-      ]}
+      rows={{
+        'Calls / s': shown(of?.calls_per_second, rate),
+        'Failed / s': shown(of?.failed_per_second, rate),
+        'Tokens in / s': shown(of?.prompt_tokens_per_second, rate),
+        'Tokens out / s': shown(of?.completion_tokens_per_second, rate),
+        'Dollars / min': shown(of, ({ dollars_per_second }) => <Money dollars={60 * dollars_per_second} />),
+        'Under way': isCounted ? (
+          shown(of?.in_flight, (value) => <Count value={value} />)
+        ) : (
+          <span class="soft">–</span>
+        ),
+      }}
     />
   )
 }
@@ -104,7 +107,7 @@ function Latencies({ of }: { of: Sample | null }) {
     { name: 'the end of an answer', of: of?.latency_ms ?? null },
   ]
   if (session.value!.operator)
-    rows.push({ name: 'the first, the server’s own part', of: of?.machine?.overhead_ms ?? null })
+    rows.push({ name: 'the first, without the provider', of: of?.machine?.overhead_ms ?? null })
   return <Table caption="Latency" columns={LATENCIES} rows={rows} keyOf={({ name }) => name} empty={null} />
 }
 
@@ -126,11 +129,11 @@ function MachineNow({ of }: { of: Machine | null }) {
   return (
     <Section title="This machine">
       <Facts
-        rows={[
-          ['Answers / s', shown(of?.answers_per_second, rate)],
-          ['Of them 5xx', shown(of?.answers_5xx_per_second, rate)],
-          ['Endpoints held back', shown(of?.breakers, breakersText)],
-        ]}
+        rows={{
+          'Answers / s': shown(of?.answers_per_second, rate),
+          'Of them 5xx': shown(of?.answers_5xx_per_second, rate),
+          'Endpoints held back': shown(of?.breakers, breakersText),
+        }}
       />
       <Table
         caption="Workers"
@@ -158,17 +161,12 @@ const CALLS: readonly Column<Call>[] = [
       </a>
     ),
   },
-  { title: 'State', from: 'medium', cell: ({ outcome }) => <Outcome of={outcome} /> },
+  { title: 'State', from: 'medium', cell: ({ outcome }) => <OutcomeState of={{ outcome, fault: null }} /> },
   { title: 'In', align: 'end', from: 'medium', cell: (call) => <Count value={call.prompt_tokens} /> },
   { title: 'Out', align: 'end', from: 'medium', cell: (call) => <Count value={call.completion_tokens} /> },
   { title: 'Took', align: 'end', cell: ({ duration_ms }) => <Milliseconds value={duration_ms} /> },
   { title: 'Cost', align: 'end', cell: ({ cost }) => <Money dollars={cost} /> },
 ]
-
-function Outcome({ of }: { of: string }) {
-  if (of === 'settled') return <State is="good">answered</State>
-  return of === 'failed' ? <State is="bad">failed</State> : <State is="attention">caller left</State>
-}
 
 function LatestCalls({ ended }: { ended: readonly Call[] }) {
   // What ended before the feed began; for the operator, as in the feed, of all organizations.

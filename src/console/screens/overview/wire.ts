@@ -1,4 +1,5 @@
 /** The live feed as the API tells it; only what is shown. */
+import type { Outcome } from '../generations/wire.ts'
 
 interface Quantiles {
   readonly p50: number
@@ -44,7 +45,7 @@ export interface Call {
   readonly id: string
   readonly created_at: string
   readonly model: string
-  readonly outcome: string
+  readonly outcome: Outcome
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost: number

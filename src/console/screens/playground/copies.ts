@@ -1,5 +1,5 @@
 /** The last call as a command and as programs; the key is a variable, and what files held is named instead of shown. */
-import { apiUrl, postCommand } from '../../api/call.ts'
+import { apiUrl, postCommand } from '../command.ts'
 import { FORMATS, type Request, type Said } from './formats.ts'
 import { soundCall } from './sound.ts'
 import type { SoundKind } from './wire.ts'

@@ -1,7 +1,8 @@
 /** With which model, in which format, by whom it is paid, and what it may use. */
 import { useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
-import { Check, Field, numberIn, Select, TextArea, textIn } from '../../kit/form.tsx'
+import { Check, numberIn, Select, TextArea } from '../../kit/fields.tsx'
+import { Field, textIn } from '../../kit/form.tsx'
 import { ProblemNote } from '../../kit/page.tsx'
 import { moneyText, State } from '../../kit/values.tsx'
 import { setQuery } from '../../shell/location.ts'
@@ -42,10 +43,13 @@ export function requestIn(fields: FormData, model: Model | undefined): Request {
 
 interface ParametersProps {
   readonly models: readonly Model[]
+  /** Of an address that names one, it may be no model that is listed: the server has the word. */
+  readonly chosen: string | undefined
   readonly model: Model | undefined
 }
 
-export function Parameters({ models, model }: ParametersProps) {
+export function Parameters({ models, chosen, model }: ParametersProps) {
+  const ids = new Set([...models.map(({ id }) => id), ...(chosen ? [chosen] : [])])
   const who = session.value!
   const [isBySession, setBySession] = useState(who.kind === 'management')
   return (
@@ -53,12 +57,12 @@ export function Parameters({ models, model }: ParametersProps) {
       <Select
         label="Model"
         name="model"
-        value={model?.id ?? ''}
-        options={models.map(({ id }) => [id, id])}
-        hint={<Prices of={model} />}
+        value={chosen ?? ''}
+        options={[...ids].map((id) => [id, id])}
+        hint={model || models.length === 0 ? <Prices of={model} /> : '–'}
         onChange={(event) => setQuery({ model: event.currentTarget.value })}
       />
-      <Health key={model?.id} of={model} />
+      <Health key={chosen} of={chosen} />
       {model?.supported_voices && (
         <Select label="Voice" name="voice" options={model.supported_voices.map((voice) => [voice, voice])} />
       )}
@@ -133,9 +137,9 @@ function Prices({ of }: { of: Model | undefined }) {
 }
 
 /** Who would answer, and how soon; of one height as well. */
-function Health({ of }: { of: Model | undefined }) {
-  const { data } = useResource<{ data: ModelWithEndpoints }>(of === undefined ? null : endpointsPath(of.id))
-  if (data === undefined) return <p class="health hint">…</p>
+function Health({ of }: { of: string | undefined }) {
+  const { data, problem } = useResource<{ data: ModelWithEndpoints }>(of ? endpointsPath(of) : null)
+  if (data === undefined) return <p class="health hint">{problem?.message ?? '…'}</p>
   const { endpoints } = data.data
   const serving = endpoints.filter(({ status }) => status === 0)
   const soonest = Math.min(...serving.flatMap(({ latency_last_30m: latency }) => latency?.p50 ?? []))
@@ -143,7 +147,7 @@ function Health({ of }: { of: Model | undefined }) {
   return (
     <p class="health hint">
       <State is={state}>{`${serving.length} of ${endpoints.length} serving`}</State>
-      {Number.isFinite(soonest) && ` first event after ${soonest} ms`}
+      {Number.isFinite(soonest) && ` first event after ${Math.round(soonest)} ms`}
     </p>
   )
 }
@@ -155,7 +159,7 @@ function Means() {
   return (
     <details class="means">
       <summary>Tools and plugins</summary>
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       <fieldset>
         <legend>Tools</legend>
         {tools

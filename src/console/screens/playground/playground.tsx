@@ -1,9 +1,10 @@
 /** Playground: a conversation with a model, streamed, with what it took and what it cost. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
-import { Field, Select, textIn } from '../../kit/form.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field, textIn } from '../../kit/form.tsx'
 import { Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code } from '../../kit/values.tsx'
 import { place } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
 import { acceptOf, filesIn } from './attaching.ts'
@@ -24,8 +25,8 @@ export function Screen() {
   )
   const models =
     data?.data.filter((each) => each.architecture.output_modalities.includes('text') || soundOf(each)) ?? []
-  const chosen = place.value.query.get('model')
-  const model = chosen === null ? models[0] : models.find(({ id }) => id === chosen)
+  const chosen = place.value.query.get('model') ?? models[0]?.id
+  const model = models.find(({ id }) => id === chosen)
   const turns = conversation.turns.value
   const send = async (form: HTMLFormElement): Promise<void> => {
     const fields = new FormData(form)
@@ -52,7 +53,7 @@ export function Screen() {
         )
       }
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       <form
         class="playground"
         onSubmit={(event) => {
@@ -60,7 +61,7 @@ export function Screen() {
           send(event.currentTarget).catch(() => tell('A file cannot be read'))
         }}
       >
-        <Parameters models={models} model={model} />
+        <Parameters models={models} chosen={chosen} model={model} />
         <div class="conversation">
           <ol class="turns" aria-live="polite" aria-label="Conversation">
             {turns.map((turn, n) => (

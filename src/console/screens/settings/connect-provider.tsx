@@ -1,9 +1,10 @@
 /** How a provider is connected: what to write, where its credential goes, and the reload that takes it up. */
 import { useState } from 'preact/hooks'
 import { useResource } from '../../api/resource.ts'
-import { Field, Select } from '../../kit/form.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field } from '../../kit/form.tsx'
 import { Page, Section } from '../../kit/page.tsx'
-import { Code } from '../../kit/values.tsx'
 import { to } from '../../shell/location.ts'
 import { RunningConfiguration } from './running-configuration.tsx'
 import { CONFIGURATION, type Configuration } from './wire.ts'
@@ -82,7 +83,12 @@ export function ConnectProvider() {
       </Section>
       <Section
         title="2. Start the server with it"
-        lead="Once, where the file or the variable is new: the environment is read at the start. `npx sluice init` does the first two steps, and asks the provider for its models."
+        lead={
+          <>
+            Once, where the file or the variable is new: the environment is read at the start.{' '}
+            <code>npx sluice init</code> does the first two steps, and asks the provider for its models.
+          </>
+        }
       >
         <Code
           text={`${keyFrom === null ? '' : `export ${keyFrom}=…\n`}export SLUICE_CONFIG=sluice.yaml\nnpx sluice`}

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { call, type Problem } from '../../api/call.ts'
 import type { Resource } from '../../api/resource.ts'
-import { Facts, Note, ProblemNote, Section } from '../../kit/page.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Facts, ProblemNote, Section } from '../../kit/page.tsx'
 import { State, Time } from '../../kit/values.tsx'
 import { tell } from '../../shell/toasts.tsx'
 import { CONFIGURATION, type Configuration } from './wire.ts'
@@ -24,7 +25,7 @@ export function RunningConfiguration({ of, title = 'Configuration' }: RunningCon
     // A refused file is told with its faults by the configuration itself.
     if (!outcome.ok) return reload()
     put(outcome.data)
-    tell('The configuration was read again')
+    if (outcome.data.data.file) tell('Read again')
   }
   return (
     <Section
@@ -36,8 +37,8 @@ export function RunningConfiguration({ of, title = 'Configuration' }: RunningCon
         </button>
       }
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
-      {refusal && <ProblemNote problem={refusal} />}
+      <ProblemNote problem={problem} retry={reload} />
+      <ProblemNote problem={refusal} />
       {data === undefined ? null : <Facts rows={factsOf(data.data)} />}
       <LastReload of={data?.data.last_reload ?? null} />
     </Section>
@@ -45,7 +46,7 @@ export function RunningConfiguration({ of, title = 'Configuration' }: RunningCon
 }
 
 function factsOf(configuration: Configuration) {
-  const { version, loaded_at, workers } = configuration
+  const { version, loaded_at, file, workers } = configuration
   const behind = workers.filter((each) => each.version !== version)
   const state =
     behind.length === 0 ? (
@@ -53,11 +54,12 @@ function factsOf(configuration: Configuration) {
     ) : (
       <State is="attention">{`not yet: ${behind.map(({ worker }) => worker).join(', ')}`}</State>
     )
-  return [
-    ['Version', <code key="version">{version}</code>],
-    ['Loaded', <Time key="loaded" at={loaded_at} />],
-    ['Workers', state],
-  ] as const
+  return {
+    File: file === null ? 'none: SLUICE_CONFIG was not set at the start' : <code>{file}</code>,
+    Version: <code>{version}</code>,
+    Loaded: <Time at={loaded_at} />,
+    Workers: state,
+  }
 }
 
 function LastReload({ of }: { of: Configuration['last_reload'] }) {

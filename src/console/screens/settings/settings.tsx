@@ -1,7 +1,9 @@
 /** What is set, from where and what it means; and which configuration runs. */
 import { useResource } from '../../api/resource.ts'
-import { Check, Field } from '../../kit/form.tsx'
-import { Empty, Page, ProblemNote } from '../../kit/page.tsx'
+import { Check } from '../../kit/fields.tsx'
+import { Field } from '../../kit/form.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page, ProblemNote } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { State } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -24,7 +26,7 @@ const COLUMNS: readonly Column<Setting>[] = [
     title: 'Value',
     cell: (row) => (
       <span class="two-lines">
-        <code>{textOf(row.value)}</code>
+        <code class="whole">{textOf(row.value)}</code>
         {row.source !== 'default' && (
           <span class="soft small">{`by\u00a0default\u00a0${textOf(row.default)}`}</span>
         )}
@@ -89,7 +91,7 @@ function SettingList() {
               onChange={(event) => setQuery({ changed: event.currentTarget.checked ? 'yes' : null })}
             />
           </div>
-          {problem && <ProblemNote problem={problem} retry={reload} />}
+          <ProblemNote problem={problem} retry={reload} />
           <Table
             caption="Settings"
             columns={COLUMNS}

@@ -20,6 +20,8 @@ interface Fault {
 export interface Configuration {
   readonly version: string
   readonly loaded_at: string
+  /** Null where none is in use. */
+  readonly file: string | null
   readonly workers: readonly {
     readonly worker: number
     readonly version: string | null

@@ -55,7 +55,7 @@ export function Screen() {
       title="Tools and plugins"
       lead="What requests may name, as the configuration has it. No request can change a price, a limit or a backend."
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {terms && (
         <>
           <Section title="Server tools" lead={`At most ${terms.max_calls} calls in one request.`}>

@@ -3,8 +3,9 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { queryOf, ROOT } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Select } from '../../kit/form.tsx'
-import { Empty, Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Figures, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Count, Id, Money, moneyText } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -52,8 +53,10 @@ export function Screen() {
   const figure = chosen(FIGURES, query.get('show'))
   const from = useMemo(() => beginOf(span, count), [span, count])
   const organization = query.get('organization')
-  const scope = { organization, from }
-  const range = { organization_id: organization ?? session.value!.organization.id, from }
+  const key = query.get('key')
+  const of = key ?? organization
+  const scope = { organization, from, key }
+  const range = { organization_id: organization ?? session.value!.organization.id, from, key }
   const overTime = useResource<UsageAnswer>(`${USAGE}${queryOf({ ...range, by: span })}`)
   const by = group === 'time' ? span : group
   const path = `${USAGE}${queryOf({ ...range, by })}`
@@ -67,7 +70,7 @@ export function Screen() {
   return (
     <Page
       title="Usage"
-      beside={organization && <Id id={organization} />}
+      beside={of && <Id id={of} />}
       lead="What calls came to. Days and hours are those of UTC, and the figures are sums of whole hours."
       actions={
         <a class="button" href={`${ROOT}${path}&format=csv`} download="usage.csv">
@@ -75,7 +78,7 @@ export function Screen() {
         </a>
       }
     >
-      {problem && <ProblemNote problem={problem} retry={() => window.location.reload()} />}
+      <ProblemNote problem={problem} retry={() => window.location.reload()} />
       <div class="filters">
         <Select
           label="Period"
@@ -132,25 +135,29 @@ function beginOf(span: Span, count: number): string {
 }
 
 function Totals({ of, scope }: { of: Sums | undefined; scope: Scope }) {
-  const calls = (number: ComponentChildren, outcome?: string) => (
-    <a class="quiet" href={to('generations', null, { ...scope, outcome })}>
-      {number}
-    </a>
-  )
+  const calls = (number: ComponentChildren, outcome?: string) =>
+    // Nothing would stand behind a link.
+    (outcome ? of?.failed : of?.calls) ? (
+      <a class="quiet" href={to('generations', null, { ...scope, outcome })}>
+        {number}
+      </a>
+    ) : (
+      number
+    )
   const shown = (value: number | undefined) =>
     value === undefined ? <span class="skeleton" /> : <Count value={value} />
   const money = (dollars: number | undefined) =>
     dollars === undefined ? <span class="skeleton" /> : <Money dollars={dollars} />
   return (
     <Figures
-      rows={[
-        ['Dollars', calls(money(of?.cost))],
-        ['Own accounts', calls(money(of?.byok_cost))],
-        ['Calls', calls(shown(of?.calls))],
-        ['Failed', calls(shown(of?.failed), 'failed')],
-        ['Tokens in', calls(shown(of?.prompt_tokens))],
-        ['Tokens out', calls(shown(of?.completion_tokens))],
-      ]}
+      rows={{
+        Dollars: calls(money(of?.cost)),
+        'Own accounts': calls(money(of?.byok_cost)),
+        Calls: calls(shown(of?.calls)),
+        Failed: calls(shown(of?.failed), 'failed'),
+        'Tokens in': calls(shown(of?.prompt_tokens)),
+        'Tokens out': calls(shown(of?.completion_tokens)),
+      }}
     />
   )
 }
@@ -174,7 +181,7 @@ const TITLES: Readonly<Record<Group, string>> = {
 }
 
 function columnsOf(by: Group, scope: Scope): readonly Column<UsageLine>[] {
-  /** Every number leads to the calls that made it; the list has no filter for those that nobody was asked for. */
+  /** Every number leads to the calls that made it, where the list can show some. */
   const linked = (line: UsageLine, number: ComponentChildren, more = {}) =>
     isOfNobody(line) ? (
       number
@@ -227,7 +234,9 @@ function columnsOf(by: Group, scope: Scope): readonly Column<UsageLine>[] {
   ]
 }
 
-const isOfNobody = ({ model, provider }: UsageLine): boolean => model === '' || provider === ''
+/** No call of its own, as of a fee, or one that nobody was asked for, for which the list has no filter. */
+const isOfNobody = ({ calls, model, provider }: UsageLine): boolean =>
+  calls === 0 || model === '' || provider === ''
 
 function titleOf({ day, hour, key_hash, key_name, model, provider }: UsageLine): string {
   if (hour !== undefined) return `${hour.slice(0, 10)} ${hour.slice(11, 16)}`

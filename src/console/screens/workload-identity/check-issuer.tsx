@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, type Problem } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Facts, Note, ProblemNote } from '../../kit/page.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Facts, ProblemNote } from '../../kit/page.tsx'
 import { Count } from '../../kit/values.tsx'
 import { type Issuer, type IssuerCheck, issuerPath } from './wire.ts'
 
@@ -29,7 +30,7 @@ export function CheckIssuer({ of: { id, name }, close, next }: CheckIssuerProps)
   return (
     <Dialog title={`Keys of ${name}`} close={close}>
       <div class="stack" role="status">
-        {problem && <ProblemNote problem={problem} />}
+        <ProblemNote problem={problem} />
         {problem === null && check === null && <p class="soft">Asking the issuer…</p>}
         {check && <Found of={check} />}
       </div>
@@ -57,17 +58,14 @@ function Found({ of: { ok, reason, checked_ago_s, jwks_url, keys, total_keys } }
         {ok ? `Its key set was found, ${ago}.` : `Its key set was not found, ${ago}: ${reason}.`}
       </Note>
       <Facts
-        rows={[
-          ['Key set', jwks_url && <code key="url">{jwks_url}</code>],
-          [
-            'Of use',
-            jwks_url && (
-              <span key="of">
-                <Count value={keys.length} /> of <Count value={total_keys} />
-              </span>
-            ),
-          ],
-        ]}
+        rows={{
+          'Key set': jwks_url && <code>{jwks_url}</code>,
+          'Of use': jwks_url && (
+            <span>
+              <Count value={keys.length} /> of <Count value={total_keys} />
+            </span>
+          ),
+        }}
       />
       {keys.length > 0 && (
         <ul class="issuer-keys">

@@ -1,17 +1,25 @@
-/** A new issuer, from a recipe or by hand. */
+/** A new issuer, from a recipe or by hand, and changes of one that is there. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, Select, textIn } from '../../kit/form.tsx'
+import { Select } from '../../kit/fields.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
 import { tell } from '../../shell/toasts.tsx'
 import { RECIPES } from './recipes.ts'
-import { ISSUERS, type Issuer } from './wire.ts'
+import { ISSUERS, type Issuer, issuerPath } from './wire.ts'
 
-export function CreateIssuer({ close, created }: { close: () => void; created: (id: string) => void }) {
+interface IssuerFormProps {
+  /** The one that is changed; a new one is made without. */
+  readonly of?: Issuer | undefined
+  readonly close: () => void
+  readonly done: (id: string) => void
+}
+
+export function IssuerForm({ of, close, done }: IssuerFormProps) {
   const [chosen, choose] = useState('')
   const recipe = RECIPES.find(({ name }) => name === chosen)
   const send = (fields: FormData) =>
-    call<{ data: Issuer }>('POST', ISSUERS, {
+    call<{ data: Issuer }>(of ? 'PATCH' : 'POST', of ? issuerPath(of.id) : ISSUERS, {
       body: {
         name: textIn(fields, 'name'),
         issuer_url: textIn(fields, 'issuer_url'),
@@ -19,32 +27,34 @@ export function CreateIssuer({ close, created }: { close: () => void; created: (
       },
     })
   return (
-    <Dialog title="Trust an issuer" close={close}>
+    <Dialog title={of ? `Change ${of.name}` : 'Trust an issuer'} close={close}>
       <Form
-        submit="Trust it"
+        submit={of ? 'Save' : 'Trust it'}
         send={send}
         cancel={close}
         done={({ data }) => {
           tell(`${data.name} is trusted`)
-          created(data.id)
+          done(data.id)
         }}
       >
-        <Select
-          label="Platform"
-          value={chosen}
-          autofocus
-          hint="It fills in what is known of its tokens, here and in the policy."
-          options={[['', 'Another'], ...RECIPES.map(({ name }) => [name, name] as const)]}
-          onChange={(event) => choose(event.currentTarget.value)}
-        />
+        {!of && (
+          <Select
+            label="Platform"
+            value={chosen}
+            autofocus
+            hint="It fills in what is known of its tokens, here and in the policy."
+            options={[['', 'Another'], ...RECIPES.map(({ name }) => [name, name] as const)]}
+            onChange={(event) => choose(event.currentTarget.value)}
+          />
+        )}
         <div class="fields" key={chosen}>
-          <Field label="Name" name="name" maxLength={256} defaultValue={recipe?.name ?? ''} />
+          <Field label="Name" name="name" maxLength={256} defaultValue={(of ?? recipe)?.name ?? ''} />
           <Field
             label="Issuer URL"
             name="issuer_url"
             type="url"
             maxLength={2048}
-            defaultValue={recipe?.issuerUrl ?? ''}
+            defaultValue={of?.issuer_url ?? recipe?.issuerUrl ?? ''}
             pattern="[^<>]*"
             hint="Equal to the claim iss of its tokens, character by character."
           />
@@ -55,6 +65,7 @@ export function CreateIssuer({ close, created }: { close: () => void; created: (
           type="url"
           maxLength={2048}
           isOptional
+          defaultValue={of?.jwks_url ?? ''}
           hint="Without it, discovery tells."
         />
       </Form>

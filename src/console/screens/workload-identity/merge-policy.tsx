@@ -4,10 +4,12 @@ import { call } from '../../api/call.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Form } from '../../kit/form.tsx'
 import { changedBy, linesAgainst } from '../../kit/merge.ts'
-import { Note } from '../../kit/page.tsx'
+import { Note } from '../../kit/note.tsx'
 import { bodyOf, type Policy, policyPath, type Rules, rulesOf, type Versioned } from './wire.ts'
 
 const FIELDS = [
+  ['issuer_id', 'Issuer'],
+  ['api_key_hash', 'Acts as the key'],
   ['audience', 'Audience'],
   ['subject', 'Subject'],
   ['condition', 'Condition'],

@@ -3,8 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, Select, TextArea, textIn } from '../../kit/form.tsx'
-import { Empty } from '../../kit/page.tsx'
+import { Select, TextArea } from '../../kit/fields.tsx'
+import { Field, Form, textIn } from '../../kit/form.tsx'
+import { Empty } from '../../kit/note.tsx'
 import { navigate, place, to } from '../../shell/location.ts'
 import { type Saved, saveRules } from './merge-policy.tsx'
 import { type Recipe, recipeFor } from './recipes.ts'
@@ -12,6 +13,7 @@ import {
   bodyOf,
   CONDITION_CHECK,
   type ConditionCheck,
+  ISSUERS,
   type Issuer,
   POLICIES,
   type Policy,
@@ -26,9 +28,14 @@ interface CreatePolicyProps {
   readonly close: () => void
 }
 
-export function CreatePolicy({ issuers, close }: CreatePolicyProps) {
+/** The keys that tokens may act as, which are those of no person; undefined until they are known. */
+function useTargets(): readonly TargetKey[] | undefined {
   const { data } = useResource<{ data: readonly TargetKey[] }>('api/v1/keys')
-  const targets = data?.data.filter(({ creator_user_id }) => creator_user_id === null)
+  return data?.data.filter(({ creator_user_id }) => creator_user_id === null)
+}
+
+export function CreatePolicy({ issuers, close }: CreatePolicyProps) {
+  const targets = useTargets()
   const isKnown = issuers !== undefined && targets !== undefined
   return (
     <Dialog key={String(isKnown)} title="Create a policy" close={close}>
@@ -54,30 +61,12 @@ function CreateForm({ issuers, targets, close }: CreateFormProps) {
       cancel={close}
       send={(fields) =>
         call<{ data: Policy }>('POST', POLICIES, {
-          body: {
-            issuer_id: textIn(fields, 'issuer_id'),
-            api_key_hash: textIn(fields, 'api_key_hash'),
-            ...bodyOf(rulesIn(fields)),
-          },
+          body: bodyOf(rulesIn(fields)),
         })
       }
       done={({ data }) => navigate(to('workload-identity', data.id))}
     >
-      <div class="fields">
-        <Select
-          label="Issuer"
-          name="issuer_id"
-          value={issuerId}
-          autofocus
-          options={issuers.map(({ id, name }) => [id, name])}
-          onChange={(event) => setIssuer(event.currentTarget.value)}
-        />
-        <Select
-          label="Acts as the key"
-          name="api_key_hash"
-          options={targets.map(({ hash, name }) => [hash, name])}
-        />
-      </div>
+      <Parties issuers={issuers} targets={targets} issuer={issuerId} setIssuer={setIssuer} />
       <RuleFields key={recipe?.name} recipe={recipe} />
     </Form>
   )
@@ -98,18 +87,71 @@ const MISSING = {
   ],
 } as const
 
-export function ChangePolicy({
-  of: { of, etag },
-  close,
-  done,
-}: {
-  of: Versioned<Policy>
-  close: () => void
-  done: (saved: Saved) => void
-}) {
+type Named = readonly [id: string, name: string]
+
+interface PartiesProps {
+  readonly issuers: readonly Issuer[] | undefined
+  readonly targets: readonly TargetKey[] | undefined
+  readonly issuer: string
+  readonly setIssuer?: (id: string) => void
+  /** What stands there, and may be in neither list. */
+  readonly now?: readonly [issuer: Named, key: Named]
+}
+
+/** Whose tokens, and as which key they act. */
+function Parties({ issuers = [], targets = [], issuer, setIssuer, now }: PartiesProps) {
+  const among = (options: readonly Named[], here?: Named): readonly Named[] => [
+    ...new Map([...(here ? [here] : []), ...options]),
+  ]
+  return (
+    <div class="fields">
+      <Select
+        label="Issuer"
+        name="issuer_id"
+        value={issuer}
+        autofocus
+        options={among(
+          issuers.map(({ id, name }) => [id, name]),
+          now?.[0],
+        )}
+        onChange={(event) => setIssuer?.(event.currentTarget.value)}
+      />
+      <Select
+        label="Acts as the key"
+        name="api_key_hash"
+        value={now?.[1][0] ?? ''}
+        options={among(
+          targets.map(({ hash, name }) => [hash, name]),
+          now?.[1],
+        )}
+      />
+    </div>
+  )
+}
+
+interface ChangePolicyProps {
+  readonly of: Versioned<Policy>
+  readonly issuerName: string
+  readonly keyName: string
+  readonly close: () => void
+  readonly done: (saved: Saved) => void
+}
+
+export function ChangePolicy({ of: { of, etag }, issuerName, keyName, close, done }: ChangePolicyProps) {
+  const issuers = useResource<{ data: readonly Issuer[] }>(ISSUERS).data?.data
+  const { issuer_id: issuer, api_key_hash: hash } = of
   return (
     <Dialog title="Change the policy" close={close}>
       <Form submit="Save" cancel={close} send={(fields) => saveRules(of, etag, rulesIn(fields))} done={done}>
+        <Parties
+          issuers={issuers}
+          targets={useTargets()}
+          issuer={issuer}
+          now={[
+            [issuer, issuerName],
+            [hash, keyName],
+          ]}
+        />
         <RuleFields of={of} />
       </Form>
     </Dialog>
@@ -217,6 +259,8 @@ function ConditionSentence({ of }: { of: ConditionCheck | null }) {
 
 function rulesIn(fields: FormData): Rules {
   return {
+    issuer_id: textIn(fields, 'issuer_id'),
+    api_key_hash: textIn(fields, 'api_key_hash'),
     audience: textIn(fields, 'audience'),
     subject: textIn(fields, 'subject') || null,
     condition: textIn(fields, 'condition') || null,

@@ -2,14 +2,17 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Confirm } from '../../kit/dialog.tsx'
-import { Select } from '../../kit/form.tsx'
+import { Code } from '../../kit/code.tsx'
+import { Confirm } from '../../kit/dialogs.tsx'
+import { Select } from '../../kit/fields.tsx'
 import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
-import { Code, Id, State, Time } from '../../kit/values.tsx'
+import { Id, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { tell, tellProblem } from '../../shell/toasts.tsx'
+import { OnlyHere } from '../only-here.tsx'
 import { type Clash, MergePolicy, type Saved } from './merge-policy.tsx'
 import { ChangePolicy } from './policy-form.tsx'
+import { PolicyState } from './policy-state.tsx'
 import { jobOf, RECIPES, recipeFor } from './recipes.ts'
 import { Tester } from './tester.tsx'
 import { type Issuer, issuerPath, type Policy, policyPath, type TargetKey, type Versioned } from './wire.ts'
@@ -29,7 +32,7 @@ export function PolicyPage({ id }: { id: string }) {
   if (data === undefined || !isWhole) {
     return (
       <Page title="Policy" up={UP}>
-        {problem && <ProblemNote problem={problem} retry={reload} />}
+        <ProblemNote problem={problem} retry={reload} />
       </Page>
     )
   }
@@ -55,7 +58,7 @@ export function PolicyPage({ id }: { id: string }) {
     <Page
       title={policy.subject ?? 'Any subject'}
       up={UP}
-      beside={policy.enabled ? <State is="good">active</State> : <State is="quiet">paused</State>}
+      beside={<PolicyState of={policy} />}
       actions={
         <>
           <button type="button" onClick={() => setDialog({ of: policy, etag })}>
@@ -72,28 +75,25 @@ export function PolicyPage({ id }: { id: string }) {
     >
       <Section title="What it asks for">
         <Facts
-          rows={[
-            ['Policy', <Id key="id" id={policy.id} />],
-            ['Issuer', issuerName],
-            ['Audience', <code key="audience">{policy.audience}</code>],
-            ['Subject', policy.subject && <code key="subject">{policy.subject}</code>],
-            ['Condition', policy.condition && <code key="condition">{policy.condition}</code>],
-            ['Scope', scopes && <code key="scopes">{scopes}</code>],
-            ['Token type', token_type && <code key="type">{token_type}</code>],
-            [
-              'Acts as',
-              <a key="key" href={to('keys', policy.api_key_hash)}>
-                {keyName}
-              </a>,
-            ],
-            ['Created', <Time key="created" at={policy.created_at} />],
-            ['Changed', <Time key="changed" at={policy.updated_at} />],
-          ]}
+          rows={{
+            Policy: <Id id={policy.id} />,
+            Issuer: issuerName,
+            Audience: <code>{policy.audience}</code>,
+            Subject: policy.subject && <code>{policy.subject}</code>,
+            Condition: policy.condition && <code>{policy.condition}</code>,
+            Scope: scopes && <code>{scopes}</code>,
+            'Token type': token_type && <code>{token_type}</code>,
+            'Acts as': <a href={to('keys', policy.api_key_hash)}>{keyName}</a>,
+            Created: <Time at={policy.created_at} />,
+            Changed: <Time at={policy.updated_at} />,
+          }}
         />
       </Section>
       <FromAJob of={policy} issuerUrl={issuer.data?.data.issuer_url} />
       <Tester key={policy.updated_at} id={id} />
-      {isChange(dialog) && <ChangePolicy of={dialog} close={close} done={settle} />}
+      {isChange(dialog) && (
+        <ChangePolicy of={dialog} issuerName={issuerName} keyName={keyName} close={close} done={settle} />
+      )}
       {isClash(dialog) && <MergePolicy key={dialog.theirs.etag} clash={dialog} close={close} done={settle} />}
       {dialog === 'delete' && (
         <Confirm
@@ -119,7 +119,7 @@ function FromAJob({ of, issuerUrl }: { of: Policy; issuerUrl: string | undefined
   return (
     <Section
       title="Use it from a job"
-      lead={`The job asks its platform for a token, exchanges it, and calls with what it gets. It has to reach ${window.location.origin}.`}
+      lead="The job asks its platform for a token, exchanges it, and calls with what it gets."
     >
       <Select
         label="It runs on"
@@ -134,6 +134,7 @@ function FromAJob({ of, issuerUrl }: { of: Policy; issuerUrl: string | undefined
         )}
         label="Copy the job"
       />
+      <OnlyHere />
     </Section>
   )
 }

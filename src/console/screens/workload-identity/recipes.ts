@@ -1,5 +1,5 @@
 /** Common platforms: how their tokens look, and how a job gets one and exchanges it. */
-import { apiUrl } from '../../api/call.ts'
+import { apiUrl } from '../command.ts'
 import { firstCall } from '../generations/wire.ts'
 import type { Policy } from './wire.ts'
 
@@ -27,9 +27,9 @@ export const RECIPES: readonly Recipe[] = [
     condition: 'subject.startsWith("repo:acme/app:")',
     token: (audience) =>
       `TOKEN=$(curl -s -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
-  "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${inUrl(audience)}" | jq -r .value)`,
+  "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${inUrl(audience)}" | jq -er .value)`,
     job: (shell) => `# .github/workflows/ask.yml
-on: push
+on: { push: { branches: [main] } }
 permissions: { id-token: write }
 jobs:
   ask:
@@ -77,7 +77,7 @@ ${shell}`,
     condition: 'subject == "00000000-0000-0000-0000-000000000000"',
     token: (audience) =>
       `TOKEN=$(curl -s -H Metadata:true \\
-  'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=${inUrl(audience)}' | jq -r .access_token)`,
+  'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=${inUrl(audience)}' | jq -er .access_token)`,
   },
   {
     name: 'AWS',
@@ -108,7 +108,7 @@ export function jobOf(recipe: Recipe | undefined, { id, audience }: Policy): str
 ACCESS=$(curl -s ${apiUrl('/v1/oauth/token')} \\
   -d grant_type=urn:ietf:params:oauth:grant-type:token-exchange \\
   -d subject_token_type=urn:ietf:params:oauth:token-type:jwt \\
-  -d federation_policy_id=${id} --data-urlencode "subject_token=$TOKEN" | jq -r .access_token)
+  -d federation_policy_id=${id} --data-urlencode "subject_token=$TOKEN" | jq -er '.access_token // error(.error_description)')
 ${firstCall('ACCESS')}`.trim()
   return recipe?.job?.(shell, audience) ?? shell
 }

@@ -1,8 +1,10 @@
 /** The policy tester: what each step of an exchange makes of a token, and what would make its condition true. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
-import { Form, TextArea, textIn } from '../../kit/form.tsx'
-import { Note, Section } from '../../kit/page.tsx'
+import { TextArea } from '../../kit/fields.tsx'
+import { Form, textIn } from '../../kit/form.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Section } from '../../kit/page.tsx'
 import { State } from '../../kit/values.tsx'
 import { type ConditionPart, type PolicyTest, policyPath, type TestedStep } from './wire.ts'
 

@@ -32,6 +32,8 @@ export interface Policy {
 
 /** What people change of a policy; null where nothing is asked for. */
 export interface Rules {
+  readonly issuer_id: string
+  readonly api_key_hash: string
   readonly audience: string
   readonly subject: string | null
   readonly condition: string | null
@@ -39,9 +41,16 @@ export interface Rules {
   readonly token_type: string | null
 }
 
-export function rulesOf({ audience, subject, condition, claim_checks }: Policy): Rules {
+export function rulesOf({
+  issuer_id,
+  api_key_hash,
+  audience,
+  subject,
+  condition,
+  claim_checks,
+}: Policy): Rules {
   const { scopes = null, token_type = null } = claim_checks
-  return { audience, subject, condition, scopes, token_type }
+  return { issuer_id, api_key_hash, audience, subject, condition, scopes, token_type }
 }
 
 /** Rules as the API takes them. */

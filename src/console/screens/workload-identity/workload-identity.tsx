@@ -1,20 +1,24 @@
 /** Workload identity: whom the organization trusts, what tokens may act as, and why one is refused. */
-import { call, postCommand } from '../../api/call.ts'
-import { usePages } from '../../api/resource.ts'
-import { Confirm } from '../../kit/dialog.tsx'
+import { call } from '../../api/call.ts'
+import { usePages, useResource } from '../../api/resource.ts'
+import { Confirm } from '../../kit/dialogs.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Empty, Page } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page } from '../../kit/page.tsx'
 import { type Column, PagedTable } from '../../kit/table.tsx'
-import { Id, State, Time } from '../../kit/values.tsx'
+import { Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
 import { tell } from '../../shell/toasts.tsx'
 import { AuditList } from '../audit/audit-list.tsx'
+import { postCommand } from '../command.ts'
+import { KEYS } from '../keys/wire.ts'
 import type { ScreenProps } from '../screen.ts'
 import { CheckIssuer } from './check-issuer.tsx'
-import { CreateIssuer } from './create-issuer.tsx'
+import { IssuerForm } from './create-issuer.tsx'
 import { CreatePolicy } from './policy-form.tsx'
 import { PolicyPage } from './policy-page.tsx'
-import { ISSUERS, type Issuer, issuerPath, POLICIES, type Policy } from './wire.ts'
+import { PolicyState } from './policy-state.tsx'
+import { ISSUERS, type Issuer, issuerPath, POLICIES, type Policy, type TargetKey } from './wire.ts'
 
 export function Screen({ id }: ScreenProps) {
   return id === null ? <Overview /> : <PolicyPage id={id} />
@@ -25,10 +29,13 @@ function Overview() {
   const issuers = usePages<Issuer>(ISSUERS)
   const policies = usePages<Policy>(POLICIES)
   const view = query.get('view') ?? 'policies'
+  const keys = useResource<{ data: readonly TargetKey[] }>(`${KEYS}?include_disabled=true`)
   const nameOf = (id: string): string => issuers.rows?.find((each) => each.id === id)?.name ?? 'deleted'
-  const doomed = issuers.rows?.find(({ id }) => id === query.get('delete'))
-  const checked = issuers.rows?.find(({ id }) => id === query.get('check'))
-  const close = (): void => setQuery({ new: null, delete: null, check: null, issuer: null })
+  const keyOf = (hash: string): string =>
+    keys.data?.data.find((each) => each.hash === hash)?.name ?? hash.slice(0, 8)
+  const named = (what: string) => issuers.rows?.find(({ id }) => id === query.get(what))
+  const [changed, doomed, checked] = [named('change'), named('delete'), named('check')]
+  const close = (): void => setQuery({ new: null, change: null, delete: null, check: null, issuer: null })
   return (
     <Page
       title="Workload identity"
@@ -58,9 +65,13 @@ function Overview() {
       {view === 'policies' && (
         <PagedTable
           caption="Policies"
-          columns={policyColumns(nameOf)}
+          columns={policyColumns(nameOf, keyOf)}
           // A name that came behind its row would move the row's cells.
-          pages={issuers.rows || issuers.problem ? policies : { ...policies, rows: undefined }}
+          pages={
+            (issuers.rows || issuers.problem) && (keys.data || keys.problem)
+              ? policies
+              : { ...policies, rows: undefined }
+          }
           keyOf={({ id }) => id}
           empty={
             <Empty title="No policies yet">
@@ -93,12 +104,13 @@ function Overview() {
         />
       )}
       {view === 'audit' && <AuditList trail="" />}
-      {query.get('new') === 'issuer' && (
-        <CreateIssuer
+      {(query.get('new') === 'issuer' || changed) && (
+        <IssuerForm
+          of={changed}
           close={close}
-          created={(id) => {
+          done={(id) => {
             issuers.reload()
-            setQuery({ new: null, view: 'issuers', check: id })
+            setQuery({ new: null, change: null, view: 'issuers', check: id })
           }}
         />
       )}
@@ -136,7 +148,10 @@ const VIEWS = [
   ['audit', 'Audit'],
 ] as const
 
-const policyColumns = (nameOf: (id: string) => string): readonly Column<Policy>[] => [
+const policyColumns = (
+  nameOf: (id: string) => string,
+  keyOf: (hash: string) => string,
+): readonly Column<Policy>[] => [
   {
     title: 'Tokens',
     cell: ({ id, subject, condition }) => (
@@ -152,13 +167,9 @@ const policyColumns = (nameOf: (id: string) => string): readonly Column<Policy>[
   {
     title: 'Acts as',
     from: 'wide',
-    cell: ({ api_key_hash }) => <Id id={api_key_hash} href={to('keys', api_key_hash)} />,
+    cell: ({ api_key_hash: hash }) => <a href={to('keys', hash)}>{keyOf(hash)}</a>,
   },
 ]
-
-function PolicyState({ of: { enabled } }: { of: Policy }) {
-  return enabled ? <State is="good">active</State> : <State is="quiet">paused</State>
-}
 
 const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
   {
@@ -183,6 +194,9 @@ const ISSUER_COLUMNS: readonly Column<Issuer>[] = [
           onClick={() => setQuery({ check: id })}
         >
           Check
+        </button>
+        <button type="button" aria-label={`Change ${name}`} onClick={() => setQuery({ change: id })}>
+          Change
         </button>
         <button type="button" aria-label={`Delete ${name}`} onClick={() => setQuery({ delete: id })}>
           Delete

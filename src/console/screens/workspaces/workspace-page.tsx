@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useResource } from '../../api/resource.ts'
-import { Confirm, Dialog } from '../../kit/dialog.tsx'
-import { Field, Form, textIn } from '../../kit/form.tsx'
-import { Facts, Note, Page, ProblemNote, Section } from '../../kit/page.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Confirm, Rename } from '../../kit/dialogs.tsx'
+import { Note } from '../../kit/note.tsx'
+import { Facts, Page, ProblemNote, Section } from '../../kit/page.tsx'
 import { Id, Time } from '../../kit/values.tsx'
 import { navigate, to } from '../../shell/location.ts'
 import { loadSession, may } from '../../shell/session.ts'
@@ -21,7 +22,7 @@ export function WorkspacePage({ id }: { id: string }) {
   if (data === undefined || keys.data === undefined) {
     return (
       <Page title="Workspace" up={UP}>
-        {failed && <ProblemNote problem={failed} retry={problem ? reload : keys.reload} />}
+        <ProblemNote problem={failed} retry={problem ? reload : keys.reload} />
       </Page>
     )
   }
@@ -66,32 +67,24 @@ export function WorkspacePage({ id }: { id: string }) {
         </Section>
         <Section title="About">
           <Facts
-            rows={[
-              ['Id', <Id key="id" id={workspace.id} />],
-              ['Created', <Time key="created" at={workspace.created_at} />],
-            ]}
+            rows={{
+              Id: <Id id={workspace.id} />,
+              Created: <Time at={workspace.created_at} />,
+            }}
           />
         </Section>
       </div>
       {dialog === 'rename' && (
-        <Dialog title="Rename the workspace" close={close}>
-          <Form
-            submit="Rename"
-            cancel={close}
-            send={(fields) =>
-              call<{ data: Workspace }>('PATCH', workspacePath(id), {
-                body: { name: textIn(fields, 'name') },
-              })
-            }
-            done={(answer) => {
-              put(answer)
-              close()
-              void loadSession()
-            }}
-          >
-            <Field label="Name" name="name" maxLength={256} defaultValue={workspace.name} autofocus />
-          </Form>
-        </Dialog>
+        <Rename
+          title="Rename the workspace"
+          name={workspace.name}
+          send={(name) => call<{ data: Workspace }>('PATCH', workspacePath(id), { body: { name } })}
+          done={(answer) => {
+            put(answer)
+            void loadSession()
+          }}
+          close={close}
+        />
       )}
       {dialog === 'delete' && keys.data.data.length > 0 && (
         <KeptByKeys of={workspace} keys={keys.data} close={close} />

@@ -4,7 +4,8 @@ import { useResource } from '../../api/resource.ts'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Field, Form, textIn } from '../../kit/form.tsx'
 import { Icon } from '../../kit/icon.tsx'
-import { Empty, Page, ProblemNote } from '../../kit/page.tsx'
+import { Empty } from '../../kit/note.tsx'
+import { Page, ProblemNote } from '../../kit/page.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { Id, Time } from '../../kit/values.tsx'
 import { place, setQuery, to } from '../../shell/location.ts'
@@ -52,7 +53,7 @@ function WorkspaceList() {
         )
       }
     >
-      {problem && <ProblemNote problem={problem} retry={reload} />}
+      <ProblemNote problem={problem} retry={reload} />
       {(data || !problem) && (
         <Table
           caption="Workspaces"
