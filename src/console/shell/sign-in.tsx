@@ -67,7 +67,7 @@ function KeyForm({ isSecond }: { isSecond: boolean }) {
         label="Management key"
         name="key"
         type="password"
-        hint="The server prints one at its first start, unless SLUICE_MANAGEMENT_KEY sets it. It is exchanged for a session of 8 hours, and not kept. Members open the link of their organization instead."
+        hint="The server prints one at its first start, unless SLUICE_MANAGEMENT_KEY sets it. It is exchanged for a session of 8 hours, and not kept. Members open the link of their organization."
       />
     </Form>
   )

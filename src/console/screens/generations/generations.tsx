@@ -86,7 +86,7 @@ function GenerationList() {
     <Page
       title="Generations"
       beside={organization && <Id id={organization} />}
-      lead="Every call that was let in, with what became of it and what it cost, the newest first. A refusal, as with 400, 401, 402, 404 or 429, leaves no row. What was said is not kept."
+      lead="Every call that was let in, with what became of it and what it cost, the newest first. A refusal (401, 402, 404, 429) leaves no row. What was said is not kept."
       actions={
         <button type="button" onClick={pages.reload}>
           Look again

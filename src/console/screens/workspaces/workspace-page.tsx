@@ -102,8 +102,8 @@ export function WorkspacePage({ id }: { id: string }) {
           close={close}
         >
           No key belongs to it any more. What models remembered in it is deleted with it; what its keys have
-          spent stays in the ledger. Files, provider keys and roles in it would have to go first, and the
-          server says so.
+          spent stays in the ledger. Files, roles and provider keys in it (by {'DELETE /provider-keys/{id}'})
+          have to go first.
         </Confirm>
       )}
     </Page>
