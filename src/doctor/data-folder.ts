@@ -1,13 +1,15 @@
 /** The data folder: where it lies, whether it may be used, how fast its disk is, whether its databases are sound. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync, statfsSync, statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
+import { ledgerPaths } from '../ledger/journal/segment-format.js'
 import { type FileSystemKind, fileSystemOf } from '../process/file-system.js'
-import { checkStore } from '../process/store-check.js'
-import { type Finding, fail, ok, warn } from './finding.js'
+import { folderFormatPath, readFolderFormat, refusesFormat } from '../process/folder-format.js'
+import { checkStore, UnusableDatabase } from '../process/store-check.js'
+import { type Finding, fail, failWithSentence, ok, warn } from './finding.js'
 
 type FolderSettings = Pick<Config, 'dataDir' | 'diskReserveBytes'>
 
@@ -96,14 +98,40 @@ export function judgeSync(times: readonly number[]): Finding {
   )
 }
 
-/** Reads both databases, as a start does. */
+/** What is wrong with the mark of its format; nothing where nothing is. */
+export function examineFormatMark({ dataDir }: Pick<Config, 'dataDir'>): readonly Finding[] {
+  try {
+    const refusal = refusesFormat(readFolderFormat(dataDir))
+    return refusal === null ? [] : [failWithSentence('data folder', refusal)]
+  } catch (error) {
+    return [failWithSentence('data folder', (error as Error).message)]
+  }
+}
+
+/** Reads both databases, as a start does, and looks whether the user of a server may have them. */
 export async function examineStore({ dataDir }: FolderSettings): Promise<Finding> {
-  if (!existsSync(join(dataDir, 'data.mdb'))) return ok('databases', 'none yet: the first start makes them')
   try {
     await checkStore(dataDir, false, createLog('silent', 'command'))
-    return ok('databases', 'what was read of them is sound')
   } catch (error) {
-    const [found = '', ...remedy] = (error as Error).message.split('. ')
-    return fail('databases', found, remedy.join('. ') || 'put a backup in its place')
+    if (!(error instanceof UnusableDatabase)) throw error
+    return fail('databases', error.found, error.remedy)
   }
+  if (!existsSync(join(dataDir, 'data.mdb'))) return ok('databases', 'none yet: the first start makes them')
+  return findFileOfRoot(dataDir) ?? ok('databases', 'what was read of them is sound')
+}
+
+/** Root may read all, and so would not notice what keeps the user of the server out. */
+function findFileOfRoot(dataDir: string): Finding | null {
+  const folder = resolve(dataDir)
+  const { uid } = statSync(folder)
+  if (uid === 0 || process.geteuid?.() !== 0) return null
+  const databases = [folder, ledgerPaths(folder).database].flatMap((each) => [
+    join(each, 'data.mdb'),
+    join(each, 'lock.mdb'),
+  ])
+  const paths = [...databases, folderFormatPath(folder)]
+  const path = paths.find((each) => statSync(each, { throwIfNoEntry: false })?.uid === 0)
+  if (path === undefined) return null
+  const found = `${path} belongs to root, and the folder to uid ${uid}`
+  return warn('databases', found, `chown -R ${uid} ${folder}, unless the server runs as root`)
 }

@@ -2,7 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, unixMs } from '../base/clock.js'
 import { type Config, InvalidConfigError } from '../config/config.js'
-import { examineFileSystem, examineRoom, examineStore, examineSync } from './data-folder.js'
+import {
+  examineFileSystem,
+  examineFormatMark,
+  examineRoom,
+  examineStore,
+  examineSync,
+} from './data-folder.js'
 import { type Finding, fail, look, ok } from './finding.js'
 import { examineClocks, examineMachine, readMachine } from './machine.js'
 import { examineDatabase, examinePorts, examineProviders, examineSandbox } from './neighbours.js'
@@ -87,6 +93,7 @@ async function examineFolder(config: Config): Promise<readonly Finding[]> {
   const found = [
     await look({ check: 'data folder', deadlineMs: SHORT_MS, remedy }, () => examineFileSystem(config)),
     await look({ check: 'disk room', deadlineMs: SHORT_MS, remedy }, () => examineRoom(config)),
+    await look({ check: 'data folder', deadlineMs: SHORT_MS, remedy }, () => examineFormatMark(config)),
     await look({ check: 'databases', deadlineMs: STORE_MS, remedy }, () => examineStore(config)),
   ]
   return found.flat()

@@ -23,6 +23,12 @@ export const fail = (check: string, found: string, remedy: string): Finding => (
   ...{ check, verdict: 'fail', found, remedy },
 })
 
+/** @param sentence a start's: what it found, a colon, and what to do */
+export function failWithSentence(check: string, sentence: string): Finding {
+  const at = sentence.indexOf(': ')
+  return fail(check, sentence.slice(0, at), sentence.slice(at + 2))
+}
+
 interface Look {
   readonly check: string
   readonly deadlineMs: number

@@ -12,8 +12,8 @@ import {
   refusesFormat,
   SERVES,
 } from '../process/folder-format.js'
-import { examineStore, nearestFolder } from './data-folder.js'
-import { type Finding, fail, look, ok, warn } from './finding.js'
+import { examineFormatMark, examineStore, nearestFolder } from './data-folder.js'
+import { type Finding, fail, failWithSentence, look, ok, warn } from './finding.js'
 
 const LONG_MS = 30_000
 const MIB = 2 ** 20
@@ -23,7 +23,7 @@ type UpgradeSettings = Pick<Config, 'dataDir' | 'databaseUrl' | 'diskReserveByte
 export async function examineUpgrade(config: UpgradeSettings): Promise<readonly Finding[]> {
   const remedy = 'name the folder and the database of the older release, by its settings'
   const found = [
-    await look({ check: 'data folder', deadlineMs: LONG_MS, remedy }, () => examineFormat(config.dataDir)),
+    await look({ check: 'data folder', deadlineMs: LONG_MS, remedy }, () => examineFormat(config)),
     await look({ check: 'databases', deadlineMs: LONG_MS, remedy }, () => examineStore(config)),
     await look({ check: 'disk room', deadlineMs: LONG_MS, remedy }, () => examineBackupRoom(config.dataDir)),
     await look({ check: 'database', deadlineMs: LONG_MS, remedy }, () => examineMigrations(config)),
@@ -31,7 +31,9 @@ export async function examineUpgrade(config: UpgradeSettings): Promise<readonly 
   return found.flat()
 }
 
-function examineFormat(dataDir: string): readonly Finding[] {
+function examineFormat({ dataDir }: UpgradeSettings): readonly Finding[] {
+  const faults = examineFormatMark({ dataDir })
+  if (faults.length > 0) return faults
   if (!existsSync(join(dataDir, 'data.mdb')))
     return [ok('data folder', `${dataDir} has no store: there is nothing to do`)]
   return judgeFormat(readFolderFormat(dataDir))
@@ -40,10 +42,7 @@ function examineFormat(dataDir: string): readonly Finding[] {
 /** @param found null in a folder of a build that told none */
 export function judgeFormat(found: FolderFormat | null): readonly Finding[] {
   const refusal = refusesFormat(found)
-  if (refusal !== null) {
-    const at = refusal.indexOf(': ')
-    return [fail('data folder', refusal.slice(0, at), refusal.slice(at + 2))]
-  }
+  if (refusal !== null) return [failWithSentence('data folder', refusal)]
   if (found === null) {
     return [
       ok('data folder', `of a build that told no format; ${VERSION} marks it as format ${FORMAT}`),

@@ -4,6 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { describeClosedFile } from '../base/closed-file.js'
 import { VERSION } from '../base/version.js'
 
 /** Of this release. */
@@ -32,6 +33,8 @@ export function readFolderFormat(dataDir: string): FolderFormat | null {
     return parseFormat(readFileSync(path, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    const closed = describeClosedFile(path, error, dataDir)
+    if (closed !== null) throw new Error(`${closed.found}: ${closed.remedy}`, { cause: error })
     throw new Error(`${path} cannot be read: put it back from a backup of the whole folder`, { cause: error })
   }
 }

@@ -370,8 +370,8 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/process/',
     'supervisor, workers, signals, restarts',
     `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts type:src/store/ledger/
-     src/store/replicated/replica-folder.ts src/config/ src/compose/ src/identity/ src/limits/ src/ledger/
-     type:src/gateway/routing/routing-update.ts
+     src/store/replicated/replica-folder.ts src/store/lmdb/database-files.ts src/config/ src/compose/ src/identity/
+     src/limits/ src/ledger/ type:src/gateway/routing/routing-update.ts
      type:src/telemetry/counters/ src/telemetry/live/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts
      src/transport/native-server.ts`,
   ),
@@ -379,7 +379,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/doctor/',
     'what a server needs of its machine and its neighbours, looked at without changing anything',
     `src/base/ src/config/ src/compose/ src/process/ src/transport/native-server.ts
-     type:src/gateway/catalog/configuration.ts`,
+     src/ledger/journal/segment-format.ts type:src/gateway/catalog/configuration.ts`,
   ),
   rule(
     'src/cli/',

@@ -5,8 +5,10 @@
  *     node check-program.js <folder> <milliseconds>
  */
 import { open } from 'lmdb'
+import { makeLockFileForOwner } from './database-files.js'
 
 const [folder = '', budget = '0'] = process.argv.slice(2)
+makeLockFileForOwner(folder)
 const until = performance.now() + Number(budget)
 const root = open<Buffer, string>({
   path: folder,

@@ -6,6 +6,7 @@ import * as lmdb from 'lmdb'
 import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
 import type { RecordSpace, ValuePage } from '../records/record-space.js'
+import { findClosedDatabaseFile, makeLockFileForOwner } from './database-files.js'
 import { beginsWith, endOfPrefix } from './key-prefix.js'
 import { LastTransaction } from './last-transaction.js'
 import type { KeyRange, LmdbByteTable, LmdbTable, TableEntry } from './table.js'
@@ -38,8 +39,11 @@ export class LmdbEnvironment implements RecordSpace<LmdbByteTable> {
   #changing = false
   #isClosed = false
 
-  /** Opens the folder, which is created when absent. */
+  /** Opens the folder, which is created when absent. Throws a sentence where this user may not use its files. */
   constructor(path: string) {
+    const closed = findClosedDatabaseFile(path)
+    if (closed !== null) throw new Error(`${closed.found}: ${closed.remedy}`)
+    makeLockFileForOwner(path)
     this.#root = open({
       path,
       encoding: 'binary',

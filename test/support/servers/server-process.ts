@@ -5,7 +5,8 @@ import { type HttpClient, httpClient } from '../clients/http-client.js'
 import { type Lifetime, makeFolder, removeFolder } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 
-const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
+/** The built program. */
+export const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const READY_DEADLINE_MS = 30_000
 const EXIT_DEADLINE_MS = 30_000
 
