@@ -71,8 +71,8 @@ export async function readConfig(
       problem: NO_SUCH_SETTING,
     })),
   ]
-  const { settings, sources } = readSettings(environment, file, path, faults)
-  const contradictions = findContradictions(settings)
+  const { settings, sources, unread } = readSettings(environment, file, path, faults)
+  const contradictions = findContradictions(settings, unread)
   const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
   const inGateway = gatewayFaults.map((fault) => ({
     source: `${path}: ${fault.path}`,
@@ -98,7 +98,8 @@ function readSettings(
   file: ConfigFileContent,
   path: string,
   faults: ConfigProblem[],
-): Pick<Config, 'sources'> & { readonly settings: Settings } {
+): Pick<Config, 'sources'> & { readonly settings: Settings; readonly unread: ReadonlySet<string> } {
+  const unread = new Set<string>()
   const values: Record<string, unknown> = {}
   const sources: Record<string, SettingSource> = {}
   for (const [name, setting] of Object.entries<SettingDefinition>(SETTINGS)) {
@@ -110,48 +111,72 @@ function readSettings(
     const result = schema.safeParse(isInEnvironment ? environment[env] : file[key])
     const source = isInEnvironment ? `environment variable ${env}` : `${path}: ${key}`
     if (result.success) values[name] = result.data
-    else faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
+    else {
+      faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
+      unread.add(name)
+    }
   }
-  return { settings: values as unknown as Settings, sources }
+  return { settings: values as unknown as Settings, sources, unread }
 }
 
-/** What no setting can know alone. */
-function findContradictions(settings: Settings): ConfigProblem[] {
+interface Contradiction extends ConfigProblem {
+  /** The settings that contradict each other. */
+  readonly of: readonly (keyof Settings)[]
+  readonly found: boolean
+}
+
+/**
+ * What no setting can know alone.
+ * @param unread settings with a fault of their own: what stands for them is the default, which nobody has set
+ */
+function findContradictions(settings: Settings, unread: ReadonlySet<string>): ConfigProblem[] {
+  return contradictionsOf(settings)
+    .filter(({ of, found }) => found && !of.some((name) => unread.has(name)))
+    .map(({ source, problem }) => ({ source, problem }))
+}
+
+function contradictionsOf(settings: Settings): Contradiction[] {
   const { tlsKey, tlsCert, apiKey, managementKey, practice, seedItems, lab, labOpen } = settings
   const { databaseUrl, sealingKeyFile, console: hasConsole, consoleListen } = settings
-  const isOpenLab = lab !== 'off' && !isLoopbackPlace(lab)
   return [
-    (tlsKey === '') !== (tlsCert === '') && {
+    {
+      of: ['tlsKey', 'tlsCert'],
+      found: (tlsKey === '') !== (tlsCert === ''),
       source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT',
       problem: 'TLS needs both files or neither',
     },
-    apiKey !== '' &&
-      apiKey === managementKey && {
-        source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY',
-        problem: 'must be two different keys',
-      },
-    practice === 'off' &&
-      seedItems > 0 && {
-        source: 'SLUICE_SEED_ITEMS',
-        problem: 'nobody could read the items: SLUICE_PRACTICE is off',
-      },
-    databaseUrl !== '' &&
-      sealingKeyFile === '' && {
-        source: 'SLUICE_DATABASE_URL',
-        problem: 'machines that share a PostgreSQL need the same SLUICE_SEALING_KEY_FILE',
-      },
-    !hasConsole &&
-      consoleListen !== '' && {
-        source: 'SLUICE_CONSOLE_LISTEN',
-        problem: 'there is nothing to serve: SLUICE_CONSOLE is off',
-      },
-    isOpenLab &&
-      !labOpen && {
-        source: 'SLUICE_LAB',
-        problem:
-          'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it',
-      },
-  ].filter((each) => each !== false)
+    {
+      of: ['apiKey', 'managementKey'],
+      found: apiKey !== '' && apiKey === managementKey,
+      source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY',
+      problem: 'must be two different keys',
+    },
+    {
+      of: ['practice', 'seedItems'],
+      found: practice === 'off' && seedItems > 0,
+      source: 'SLUICE_SEED_ITEMS',
+      problem: 'nobody could read the items: SLUICE_PRACTICE is off',
+    },
+    {
+      of: ['databaseUrl', 'sealingKeyFile'],
+      found: databaseUrl !== '' && sealingKeyFile === '',
+      source: 'SLUICE_DATABASE_URL',
+      problem: 'machines that share a PostgreSQL need the same SLUICE_SEALING_KEY_FILE',
+    },
+    {
+      of: ['console', 'consoleListen'],
+      found: !hasConsole && consoleListen !== '',
+      source: 'SLUICE_CONSOLE_LISTEN',
+      problem: 'there is nothing to serve: SLUICE_CONSOLE is off',
+    },
+    {
+      of: ['lab', 'labOpen'],
+      found: lab !== 'off' && !isLoopbackPlace(lab) && !labOpen,
+      source: 'SLUICE_LAB',
+      problem:
+        'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it',
+    },
+  ]
 }
 
 /** A misspelt setting would otherwise be ignored without a word. */

@@ -1,25 +1,34 @@
 /** All looks of `sluice doctor`, each with a deadline: it ends, whatever does not answer. */
+import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, unixMs } from '../base/clock.js'
-import { type Config, InvalidConfigError } from '../config/config.js'
+import { type Config, InvalidConfigError, SETTINGS } from '../config/config.js'
 import {
   examineFileSystem,
   examineFormatMark,
   examineRoom,
   examineStore,
   examineSync,
+  nearestFolder,
 } from './data-folder.js'
 import { type Finding, fail, look, ok } from './finding.js'
 import { examineClocks, examineMachine, readMachine } from './machine.js'
-import { examineDatabase, examinePorts, examineProviders, examineSandbox } from './neighbours.js'
+import { examineDatabase, examineSandbox } from './neighbours.js'
+import { examinePorts } from './ports.js'
+import { examineProviders } from './providers.js'
 import { examineNativeServer, examineNativeStore, examineThisNode } from './runtime.js'
+
+type RuntimeSettings = Pick<Config, 'workers' | 'poolThreads' | 'maxConnections' | 'native' | 'bodyMemory'>
 
 const SHORT_MS = 5_000
 const STORE_MS = 30_000
 const NETWORK_MS = 15_000
 const SANDBOX_MS = 25_000
 /** Settings under which the machine is looked at where those of the operator cannot be read. */
-const DEFAULTS = { workers: 'auto', poolThreads: 'auto', maxConnections: 'auto', native: 'auto' } as const
+const DEFAULTS: RuntimeSettings = {
+  ...{ workers: 'auto', poolThreads: 'auto', maxConnections: 'auto', native: 'auto' },
+  bodyMemory: SETTINGS.bodyMemory.default,
+}
 
 interface Examination {
   readonly findings: readonly Finding[]
@@ -35,7 +44,7 @@ interface Examination {
 export async function examine(settings: () => Promise<Config>): Promise<Examination> {
   const read = await readSettings(settings)
   const config = 'faults' in read ? null : read
-  const runtime = await examineRuntime(config ?? DEFAULTS)
+  const runtime = await examineRuntime(config ?? DEFAULTS, config?.dataDir ?? null)
   if (config === null) {
     const faults = 'faults' in read ? read.faults : []
     const unseen = ok(
@@ -66,14 +75,17 @@ async function readSettings(
   }
 }
 
-async function examineRuntime(config: Pick<Config, keyof typeof DEFAULTS>): Promise<readonly Finding[]> {
+/** @param dataDir null where the settings that name it cannot be read */
+async function examineRuntime(config: RuntimeSettings, dataDir: string | null): Promise<readonly Finding[]> {
   const reinstall = 'install anew: npm ci in a clone, npm install beside the package'
   const found = [
     await look({ check: 'node', deadlineMs: SHORT_MS, remedy: 'run Node 22 or 24' }, examineThisNode),
     await look({ check: 'native server', deadlineMs: SHORT_MS, remedy: reinstall }, () =>
       examineNativeServer(config),
     ),
-    await look({ check: 'native store', deadlineMs: SHORT_MS, remedy: reinstall }, examineNativeStore),
+    await look({ check: 'native store', deadlineMs: SHORT_MS, remedy: reinstall }, () =>
+      examineNativeStore(dataDir === null ? [tmpdir()] : [tmpdir(), nearestFolder(dataDir)]),
+    ),
     await look({ check: 'machine', deadlineMs: SHORT_MS, remedy: 'serve on Linux' }, () =>
       examineMachine(readMachine(), config),
     ),
@@ -114,7 +126,7 @@ async function examineNeighbours(config: Config): Promise<readonly Finding[]> {
       examineDatabase(config),
     ),
     look({ check: 'providers', deadlineMs: NETWORK_MS, remedy: 'see to the way there' }, () =>
-      examineProviders(config.gateway.providers),
+      examineProviders(config.gateway),
     ),
     look(sandbox, () => examineSandbox(config, ending.signal)),
   ])

@@ -11,6 +11,8 @@ import { type Finding, fail, ok, warn } from './finding.js'
 const MIB = 2 ** 20
 /** Of a worker that serves; measured: 94 MB at the start, 170 to 270 after millions of calls. */
 const WORKER_MIB = 256
+/** The setting takes no less. */
+const LEAST_BODY_MIB = 16
 /** Connections of a worker below which a crowd is turned away. */
 const FEW_CONNECTIONS = 1_000
 const LEAST_BACKLOG = 1_024
@@ -20,10 +22,12 @@ const QUICK_CLOCKS = /^(?:tsc|kvm-clock|arch_sys_counter|hyperv_clocksource_tsc_
 const CLOCK_WINDOW_MS = 250
 /** NTP slews by half a millisecond a second; what moves more in the window was set. */
 const CLOCK_STEP_MS = 50
+/** What to do about a wall clock. */
+export const CLOCK_REMEDY = 'let chrony or systemd-timesyncd keep it: ends of keys and tokens go by it'
 /** Earlier than that this was not written. */
 const OLDEST_NOW = Date.UTC(2026, 10, 1)
 
-type MachineSettings = Pick<Config, 'workers' | 'poolThreads' | 'maxConnections'>
+type MachineSettings = Pick<Config, 'workers' | 'poolThreads' | 'maxConnections' | 'bodyMemory'>
 
 /** What the machine says of itself; every member may be replaced in a test. */
 export interface MachineFigures {
@@ -72,7 +76,7 @@ export function examineMachine(machine: MachineFigures, settings: MachineSetting
     examineKernel(machine),
     examineBacklog(machine),
     examineCores(machine, cores, workers),
-    examineMemory(machine, workers),
+    examineMemory(machine, workers, settings),
     examineOpenFiles(machine, settings, workers, poolThreads),
     examineClockSource(machine),
   ]
@@ -107,14 +111,26 @@ function examineCores({ cores, cpuQuota: quota }: MachineFigures, usable: number
   )
 }
 
-function examineMemory({ memoryBytes, memoryLimitBytes }: MachineFigures, workers: number): Finding {
-  const bytes = memoryLimitBytes ?? memoryBytes
+function examineMemory(
+  { memoryBytes, memoryLimitBytes }: MachineFigures,
+  workers: number,
+  { bodyMemory }: MachineSettings,
+): Finding {
+  const has = (memoryLimitBytes ?? memoryBytes) / MIB
   const where = memoryLimitBytes === null ? 'of the machine' : 'by the limit of the control group'
-  const found = `${Math.round(bytes / MIB)} MiB ${where}, for ${workers} workers`
+  const found = `${Math.round(has)} MiB ${where}, for ${workers} workers`
   // One more: the supervisor.
-  const wanted = WORKER_MIB * (workers + 1)
-  if (bytes >= wanted * MIB) return ok('memory', found)
-  return warn('memory', found, `give it ${wanted} MiB, or set SLUICE_WORKERS lower`)
+  const processes = WORKER_MIB * (workers + 1)
+  if (has < processes) return warn('memory', found, `give it ${processes} MiB, or set SLUICE_WORKERS lower`)
+  const bodies = Math.ceil((bodyMemory * workers) / MIB)
+  if (has >= processes + bodies) return ok('memory', `${found} and ${bodies} MiB of request bodies`)
+  const each = Math.floor((has - processes) / workers)
+  const lower =
+    each < LEAST_BODY_MIB
+      ? 'SLUICE_WORKERS lower'
+      : `SLUICE_BODY_MEMORY to ${each * MIB} (${each} MiB) at most`
+  const most = `${found}, whose request bodies may take ${bodies} MiB`
+  return warn('memory', most, `set ${lower}, or give it ${processes + bodies} MiB`)
 }
 
 function examineOpenFiles(
@@ -157,8 +173,7 @@ export async function examineClocks({ wallMs, monotonicMs, sleep }: ClockReading
   const monotonic = monotonicMs()
   await sleep(CLOCK_WINDOW_MS)
   const drift = Math.round(wallMs() - wall - (monotonicMs() - monotonic))
-  const remedy = 'let chrony or systemd-timesyncd keep it: ends of keys and tokens go by it'
-  if (wall < OLDEST_NOW) return fail('clock', `it says ${new Date(wall).toISOString()}`, remedy)
+  if (wall < OLDEST_NOW) return fail('clock', `it says ${new Date(wall).toISOString()}`, CLOCK_REMEDY)
   if (Math.abs(drift) < CLOCK_STEP_MS) return ok('clock', 'wall and monotonic clock go alike')
-  return warn('clock', `the wall clock moved by ${drift} ms within ${CLOCK_WINDOW_MS} ms`, remedy)
+  return warn('clock', `the wall clock moved by ${drift} ms within ${CLOCK_WINDOW_MS} ms`, CLOCK_REMEDY)
 }

@@ -1,5 +1,14 @@
 /** Which models a provider has, as it tells itself: a question that costs nothing. */
 
+import { systemClock, unixMs } from '../base/clock.js'
+
+/** What a clock elsewhere said, between two moments of ours; all in Unix milliseconds. */
+export interface ToldTime {
+  readonly there: number
+  readonly before: number
+  readonly after: number
+}
+
 export interface ModelListing {
   /** As the provider names them, in the order of the alphabet. */
   readonly ids: readonly string[]
@@ -7,6 +16,10 @@ export interface ModelListing {
   readonly problem: string | null
   /** Of its answer; null where there was none. */
   readonly status: number | null
+  /** Whether there are no further ones. */
+  readonly isWhole: boolean
+  /** When it answered, as it says; null where it does not. */
+  readonly told: ToldTime | null
 }
 
 interface ListedServer {
@@ -20,33 +33,42 @@ const TIMEOUT_MS = 10_000
 const MOST_BYTES = 8 * 1024 * 1024
 const MOST_MODELS = 10_000
 const MOST_ID_CHARS = 200
+/** By which lists say that there is another page. */
+const MARKS_OF_MORE = ['has_more', 'next', 'next_page', 'next_page_token', 'nextPageToken']
 
 /**
  * Asks the provider. Never rejects: a provider that does not answer has models all the same.
  * @param key `''` for one that is not known, null where none is needed
  */
 export async function listProviderModels(server: ListedServer, key: string | null): Promise<ModelListing> {
-  if (key === '') return failed('its variable is not set, so the provider was not asked', null)
   let status: number | null = null
+  let told: ToldTime | null = null
+  const failed = (problem: string): ModelListing => ({ ids: [], problem, status, isWhole: false, told })
+  if (key === '') return failed('its variable is not set, so the provider was not asked')
+  const before = unixMs(systemClock)
   try {
     // A redirect could lead the key elsewhere.
     const options = { headers: requestFields(server, key), redirect: 'error' as const }
     const response = await fetch(listUrl(server), { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) })
     status = response.status
+    told = readToldTime(response.headers, before, unixMs(systemClock))
     const text = await readBounded(response)
-    if (!response.ok) return failed(`it answered ${status}`, status)
-    const ids = readIds(text)
-    return ids.length > 0 ? { ids, problem: null, status } : failed('its answer names none', status)
+    if (!response.ok) return failed(`it answered ${status}`)
+    const { ids, isWhole } = readIds(text)
+    return ids.length > 0 ? { ids, problem: null, status, isWhole, told } : failed('its answer names none')
   } catch (error) {
     const { cause, message } = error as Error
     const reason = cause instanceof Error ? cause.message || message : message
     // A key that no header can hold is quoted by whoever refuses it.
-    return failed(key === null ? reason : reason.replaceAll(key, '(the key)'), status)
+    return failed(key === null ? reason : reason.replaceAll(key, '(the key)'))
   }
 }
 
-function failed(problem: string, status: number | null): ModelListing {
-  return { ids: [], problem, status }
+/** The `Date` of an answer that came between `before` and `after`; null without one, and of an answer from a cache. */
+export function readToldTime(headers: Headers, before: number, after: number): ToldTime | null {
+  const there = Date.parse(headers.get('date') ?? '')
+  const isKept = Number(headers.get('age') ?? 0) !== 0
+  return Number.isNaN(there) || isKept ? null : { there, before, after }
 }
 
 function listUrl({ kind, baseUrl }: ListedServer): string {
@@ -71,13 +93,15 @@ async function readBounded(response: Response): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-function readIds(text: string): string[] {
-  const { data } = JSON.parse(text) as { readonly data?: unknown }
-  if (!Array.isArray(data)) return []
-  const ids = data
+function readIds(text: string): Pick<ModelListing, 'ids' | 'isWhole'> {
+  const answer = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>
+  const { data } = answer
+  if (!Array.isArray(data)) return { ids: [], isWhole: false }
+  const named = data
     .slice(0, MOST_MODELS)
     .map((entry: { readonly id?: unknown } | null) => entry?.id)
     .filter((id) => typeof id === 'string')
-    .filter((id) => id !== '' && id.length <= MOST_ID_CHARS)
-  return [...new Set(ids)].sort()
+  const ids = named.filter((id) => id !== '' && id.length <= MOST_ID_CHARS)
+  const hasMore = MARKS_OF_MORE.some((mark) => Boolean(answer[mark]))
+  return { ids: [...new Set(ids)].sort(), isWhole: !hasMore && ids.length === data.length }
 }

@@ -1,89 +1,13 @@
-/** What the server listens on and whom it asks: ports, providers, the database, the sandbox. */
+/** Whom the server needs beside providers: the database that machines share, and the sandbox. */
 import { systemClock, unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { parseHostPort } from '../base/host-port.js'
 import { missingForLocalSandbox } from '../compose/bash.js'
 import { withFleet } from '../compose/fleet-commands.js'
 import { type Config, InvalidConfigError } from '../config/config.js'
-import type { ProviderConfig } from '../gateway/catalog/configuration.js'
-import { folderHolder } from '../process/folder-lock.js'
-import { probePort } from '../process/port-probe.js'
 import { type Finding, fail, ok, warn } from './finding.js'
-import { listProviderModels } from './model-listing.js'
+import { examineReach } from './providers.js'
 
-const REACH_MS = 10_000
 const SKEW_MS = 1_000
-
-type PortSettings = Pick<Config, 'host' | 'port' | 'consoleListen' | 'metrics' | 'lab' | 'dataDir'>
-
-/** Each address that the server would listen on. */
-export async function examinePorts(config: PortSettings): Promise<readonly Finding[]> {
-  const others = [config.consoleListen, config.metrics, config.lab].map(parseHostPort)
-  const places = [{ host: config.host, port: config.port }, ...others].filter((place) => place !== null)
-  const holder = folderHolder(config.dataDir)
-  return Promise.all(
-    places.map(async ({ host, port }) => {
-      try {
-        await probePort(host, port)
-        return ok('port', port === 0 ? `a free one of ${host}` : `${host}:${port} is free`)
-      } catch (error) {
-        const found = (error as Error).message
-        if (holder === null)
-          return fail('port', found, 'end the other program, or choose another port or host')
-        return ok('port', `${found}: a server (process ${holder}) works in this data folder`)
-      }
-    }),
-  )
-}
-
-type Served = Exclude<ProviderConfig, { readonly kind: 'simulated' }>
-
-/** Asks each provider which models it has, which costs nothing; an inference is never sent. */
-export function examineProviders(
-  providers: Readonly<Record<string, ProviderConfig>>,
-): Promise<readonly Finding[]> {
-  const served = Object.entries(providers).filter(
-    (entry): entry is [string, Served] => entry[1].kind !== 'simulated',
-  )
-  return Promise.all(
-    served.map(([slug, provider]) =>
-      provider.kind === 'openai' || provider.kind === 'anthropic'
-        ? examineListing(slug, { ...provider, kind: provider.kind })
-        : examineReach(`provider ${slug}`, provider.baseUrl),
-    ),
-  )
-}
-
-type Listed = Pick<Served, 'baseUrl' | 'apiKey' | 'headers'> & { readonly kind: 'openai' | 'anthropic' }
-
-async function examineListing(slug: string, provider: Listed): Promise<Finding> {
-  const check = `provider ${slug}`
-  const { ids, problem, status } = await listProviderModels(provider, provider.apiKey)
-  const at = new URL(provider.baseUrl).host
-  if (problem === null) return ok(check, `${at} lists ${ids.length} models`)
-  if (status === null)
-    return fail(check, `${at}: ${problem}`, 'see to its name, its certificate and the way there')
-  if (status === 401 || status === 403)
-    return fail(check, `${at} answered ${status}`, 'give it a credential that it takes')
-  if (status >= 500 || status === 429)
-    return warn(check, `${at} answered ${status}`, 'look at its status page')
-  return ok(check, `${at} answers; it lists no models (${status}), so its credential was not tried`)
-}
-
-/** Whether anything answers there; nothing of a credential is sent. */
-async function examineReach(check: string, url: string): Promise<Finding> {
-  const { host } = new URL(url)
-  try {
-    const signal = AbortSignal.timeout(REACH_MS)
-    const { status, body } = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
-    await body?.cancel()
-    return ok(check, `${host} answers (${status}); its credential was not tried`)
-  } catch (error) {
-    const { cause, message } = error as Error
-    const reason = cause instanceof Error ? cause.message || message : message
-    return fail(check, `${host}: ${reason}`, 'see to its name, its certificate and the way there')
-  }
-}
 
 /** Its schema beside that of this release, and its clock beside ours. */
 export async function examineDatabase(config: Pick<Config, 'databaseUrl'>): Promise<readonly Finding[]> {

@@ -1,6 +1,5 @@
 /** Node, the C library, and the native code that belongs to them. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { withStore } from '../compose/command-store.js'
@@ -44,9 +43,16 @@ export async function examineNativeServer({ native }: Pick<Config, 'native'>): P
   }
 }
 
-/** Makes a store in a temporary folder and reads it. */
-export async function examineNativeStore(): Promise<Finding> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-doctor-'))
+/**
+ * Makes a store in a folder of its own, which is removed, and reads it.
+ * @param places folders to make it in, tried in their order: an image on a read-only root may write to its volume alone
+ */
+export async function examineNativeStore(places: readonly string[]): Promise<Finding> {
+  const dataDir = makeFolderIn(places)
+  if (dataDir === null) {
+    const found = `not tried: nothing can be written to ${places.join(' or ')}`
+    return warn('native store', found, 'let this user write to one of them, with a volume or --tmpfs /tmp')
+  }
   try {
     const settings = { dataDir, databaseUrl: '', fleetStalenessMs: 0 }
     await withStore(settings, systemClock, ({ accounts }) => accounts.organizations())
@@ -54,4 +60,16 @@ export async function examineNativeStore(): Promise<Finding> {
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }
+}
+
+/** Null where none of them takes one. */
+function makeFolderIn(places: readonly string[]): string | null {
+  for (const place of places) {
+    try {
+      return mkdtempSync(join(place, '.sluice-doctor-'))
+    } catch {
+      // The next one may.
+    }
+  }
+  return null
 }

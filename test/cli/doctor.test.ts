@@ -54,6 +54,14 @@ test('an empty folder on this machine is well, and stays empty', async (t) => {
   t.same(readdirSync(folder), [])
 })
 
+test('without a folder for temporary files the native store is tried in the data folder', async (t) => {
+  const folder = tempFolder(t)
+  const { code, of } = await doctor(t, { TMPDIR: join(folder, 'nowhere') }, folder)
+  t.equal(code, 0)
+  t.match(of('native store'), [{ verdict: 'ok' }])
+  t.same(readdirSync(folder), [])
+})
+
 test('lines are for people, and words that are no option are refused', async (t) => {
   const run = await runSluice(t, ['doctor'], { env: { PORT: '0' } })
   t.match(run, { code: 0, stdout: /^ok {4}native server {3}\S/m })

@@ -347,6 +347,17 @@ test('TLS needs both files', async (t) => {
   t.same(await faults({ SLUICE_CONFIG: fileWith(t, `tls_key: ${pem}`), SLUICE_TLS_CERT: pem }), [])
 })
 
+test('what is missing because it has a fault of its own is no contradiction as well', async (t) => {
+  const pem = fileWith(t, 'pem')
+  const found = await faults({ SLUICE_TLS_KEY: '/nowhere/key.pem', SLUICE_TLS_CERT: pem })
+  t.match(found, [/^environment variable SLUICE_TLS_KEY: must name a readable file/])
+  t.equal(found.length, 1)
+  const url = 'postgres://me@127.0.0.1/x'
+  const sealed = await faults({ SLUICE_DATABASE_URL: url, SLUICE_SEALING_KEY_FILE: '/nowhere/sealing.key' })
+  t.match(sealed, [/SLUICE_SEALING_KEY_FILE: must name a readable file/])
+  t.equal(sealed.length, 1)
+})
+
 const BROKEN_FILES: Readonly<Record<string, string>> = {
   'a list': '- port: 1',
   'a text': 'port',

@@ -12,7 +12,7 @@ import {
 import { look, ok } from '../../src/doctor/finding.js'
 import { examineClocks, examineMachine, type MachineFigures } from '../../src/doctor/machine.js'
 import { judgeSandbox, judgeSkew } from '../../src/doctor/neighbours.js'
-import { examineNode } from '../../src/doctor/runtime.js'
+import { examineNativeStore, examineNode } from '../../src/doctor/runtime.js'
 import { fileSystemOf } from '../../src/process/file-system.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
@@ -21,7 +21,7 @@ const GOOD: MachineFigures = {
   ...{ platform: 'linux', kernel: '6.1.0-18-amd64', cores: 4, cpuQuota: null, memoryBytes: 8 * GIB },
   ...{ memoryLimitBytes: null, openFiles: 65_536, backlog: 4_096, clockSource: 'tsc' },
 }
-const AUTO = { workers: 'auto', poolThreads: 'auto', maxConnections: 'auto' } as const
+const AUTO = { workers: 'auto', poolThreads: 'auto', maxConnections: 'auto', bodyMemory: GIB } as const
 
 const notOk = (machine: MachineFigures, settings: Parameters<typeof examineMachine>[1] = AUTO) =>
   examineMachine(machine, settings).filter(({ verdict }) => verdict !== 'ok')
@@ -50,6 +50,31 @@ for (const [about, lack, check, verdict] of LACKS) {
 test('more workers than the quota gives cores are told, with the number that fits', async (t) => {
   const [found] = notOk({ ...GOOD, cpuQuota: 2 }, { ...AUTO, workers: 4 })
   t.match(found, { check: 'cpu', verdict: 'warn', remedy: /SLUICE_WORKERS to 2/ })
+})
+
+test('request bodies are counted with the memory, and the setting that fits is told', async (t) => {
+  const [found, ...others] = notOk(GOOD, { ...AUTO, workers: 2, bodyMemory: 16 * GIB })
+  t.match(found, { check: 'memory', verdict: 'warn', found: /may take 32768 MiB/ })
+  t.match(
+    found?.remedy,
+    `set SLUICE_BODY_MEMORY to ${3_712 * 2 ** 20} (3712 MiB) at most, or give it 33536 MiB`,
+  )
+  t.same(others, [])
+  t.same(notOk(GOOD, { ...AUTO, workers: 2, bodyMemory: 3_712 * 2 ** 20 }), [])
+  const scarce = { ...GOOD, memoryLimitBytes: 770 * 2 ** 20 }
+  t.match(notOk(scarce, { ...AUTO, workers: 2 }), [{ remedy: /set SLUICE_WORKERS lower, or give it/ }])
+})
+
+test('the native store is tried where it may be: in the second place where the first takes nothing', async (t) => {
+  const folder = tempFolder(t)
+  const nowhere = join(folder, 'nowhere')
+  t.match(await examineNativeStore([nowhere, folder]), { verdict: 'ok' })
+  t.same(readdirSync(folder), [])
+  t.match(await examineNativeStore([nowhere]), {
+    verdict: 'warn',
+    found: `not tried: nothing can be written to ${nowhere}`,
+    remedy: /volume/,
+  })
 })
 
 for (const [version, glibc, verdict, remedy] of [

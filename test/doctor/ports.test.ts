@@ -1,0 +1,59 @@
+/** Whose a taken port is, while a server works in the data folder. */
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { t, test } from 'tap'
+import { examinePorts, judgeListener } from '../../src/doctor/ports.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { freePort, listen } from '../support/servers/listen.js'
+import { folderOf, runAs, runWith, WITHOUT_OTHER_USERS } from '../support/servers/other-user.js'
+import { serve } from '../support/servers/server-process.js'
+
+test('what another program holds is told although a server works in the folder; its own is well', async (t) => {
+  const folder = tempFolder(t)
+  const [metrics, lab] = [await freePort(), await freePort()]
+  const env = { SLUICE_METRICS: `127.0.0.1:${metrics}`, SLUICE_LAB: `127.0.0.1:${lab}`, SLUICE_WORKERS: '2' }
+  const { url, server } = await serve(t, env, folder)
+  const settings = {
+    ...{ host: '127.0.0.1', port: Number(new URL(url).port), tlsKey: '', consoleListen: '' },
+    ...{ metrics: env.SLUICE_METRICS, lab: env.SLUICE_LAB, dataDir: join(folder, 'data') },
+  }
+  const own = {
+    verdict: 'ok',
+    found: new RegExp(`in use: a server \\(process ${server.pid}\\) .* listens there`),
+  }
+  t.match(await examinePorts(settings), [own, own, own])
+  const other = await listen(t, createServer())
+  const taken = {
+    verdict: 'warn',
+    found: /in use, by another program: a server \(process \d+\)/,
+    remedy: /end/,
+  }
+  t.match(await examinePorts({ ...settings, port: other }), [taken, own, own])
+  t.match(await examinePorts({ ...settings, metrics: `127.0.0.1:${other}` }), [own, taken, own])
+  t.match(await examinePorts({ ...settings, lab: `127.0.0.1:${other}` }), [own, own, taken])
+})
+
+test('who may not see the listener is told so, and where nobody listens the address itself is wrong', (t) => {
+  t.match(judgeListener('port 1 is already in use', 7, 'unseen'), { verdict: 'warn', remedy: /as root/ })
+  t.match(judgeListener('cannot listen on 192.0.2.1:1', 7, 'nobody'), { verdict: 'fail' })
+  t.end()
+})
+
+t.test('root without the right to look into processes', { skip: WITHOUT_OTHER_USERS }, async (t) => {
+  const data = await folderOf(t)
+  const { program } = await runAs(t, data, 'serve')
+  const { url } = await program.untilListening(30_000)
+  const doctor = async (port: string): Promise<string> => {
+    const blind = ['--bounding-set=-sys_ptrace']
+    const { program: looked } = await runWith(t, blind, data, ['doctor'], { PORT: port })
+    return looked.stdout
+  }
+  t.match(await doctor(new URL(url).port), /^ok +port .*listens there$/m, 'the health of a server answers')
+  const other = String(
+    await listen(
+      t,
+      createServer((socket) => socket.end('no HTTP')),
+    ),
+  )
+  t.match(await doctor(other), /^warn +port .*by another program/m)
+})

@@ -1,0 +1,66 @@
+/** The program as another user than the one that runs the tests: as a service has one. */
+import { chownSync, lchownSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+import { type ProcessExit, ServerProcess } from '../../../src/base/server-process.js'
+import { tempFolder } from '../data/temp-folder.js'
+import { eventually } from '../timing/eventually.js'
+import { KEYS, MAIN, serve } from './server-process.js'
+
+/** Of the image. */
+export const UID = 65_532
+const ENV = { SLUICE_WORKERS: '1' }
+const DEADLINE_MS = 60_000
+
+/** A reason not to test here; false where there is none. */
+export const WITHOUT_OTHER_USERS =
+  process.geteuid?.() === 0 ? false : 'only root may start a server as another user'
+
+/** The data folder of a server that has served and ended; it belongs to that user with all it holds. */
+export async function folderOf(t: Test, uid = UID): Promise<string> {
+  const folder = tempFolder(t)
+  const { server } = await serve(t, ENV, folder)
+  await server.stop()
+  const names = readdirSync(folder, { recursive: true }) as string[]
+  for (const name of names) lchownSync(join(folder, name), uid, uid)
+  chownSync(folder, uid, uid)
+  return join(folder, 'data')
+}
+
+interface Run {
+  readonly program: ServerProcess
+  /** Null for a server that listens. */
+  readonly ended: ProcessExit | null
+}
+
+/** Runs the program on a data folder as the user of `setpriv`'s options; resolves when it listens, or has ended. */
+export async function runWith(
+  t: Test,
+  user: readonly string[],
+  data: string,
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Run> {
+  const settings = { ...KEYS, ...ENV, PORT: '0', SLUICE_DATA_DIR: data, ...env }
+  const variables = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const line = ['setpriv', ...user, 'env', '-i', ...variables, process.execPath, MAIN, ...command]
+  const program = new ServerProcess(line, { cwd: dirname(data) })
+  let ended: ProcessExit | null = null
+  void program.closed.then((exit) => {
+    ended = exit
+  })
+  t.after(async () => {
+    program.signal('SIGTERM')
+    await program.closed
+  })
+  await eventually(
+    () => (ended !== null || program.stdout.includes('listening on') ? true : null),
+    DEADLINE_MS,
+  )
+  return { program, ended }
+}
+
+/** As `runWith`, as the user of `folderOf`. */
+export function runAs(t: Test, data: string, ...command: string[]): Promise<Run> {
+  return runWith(t, [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'], data, command)
+}
