@@ -50,7 +50,7 @@ export async function examineNativeServer({ native }: Pick<Config, 'native'>): P
 export async function examineNativeStore(places: readonly string[]): Promise<Finding> {
   const dataDir = makeFolderIn(places)
   if (dataDir === null) {
-    const found = `not tried: nothing can be written to ${places.join(' or ')}`
+    const found = `not tried: nothing can be written to ${[...new Set(places)].join(' or ')}`
     return warn('native store', found, 'let this user write to one of them, with a volume or --tmpfs /tmp')
   }
   try {
