@@ -1,4 +1,5 @@
 /** The program as another user than the one that runs the tests: as a service has one. */
+import { spawnSync } from 'node:child_process'
 import { chownSync, lchownSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
@@ -12,9 +13,14 @@ export const UID = 65_532
 const ENV = { SLUICE_WORKERS: '1' }
 const DEADLINE_MS = 60_000
 
-/** A reason not to test here; false where there is none. */
+const AS_OTHER = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups']
+const READS_PROGRAM = `fs.accessSync(${JSON.stringify(MAIN)})`
+
+/** A reason not to test here; false where there is none. Node or the checkout may lie where only root gets to. */
 export const WITHOUT_OTHER_USERS =
-  process.geteuid?.() === 0 ? false : 'only root may start a server as another user'
+  spawnSync('setpriv', [...AS_OTHER, process.execPath, '-e', READS_PROGRAM]).status === 0
+    ? false
+    : `nobody can be user ${UID} here and read the program`
 
 /** The data folder of a server that has served and ended; it belongs to that user with all it holds. */
 export async function folderOf(t: Test, uid = UID): Promise<string> {
@@ -62,5 +68,5 @@ export async function runWith(
 
 /** As `runWith`, as the user of `folderOf`. */
 export function runAs(t: Test, data: string, ...command: string[]): Promise<Run> {
-  return runWith(t, [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups'], data, command)
+  return runWith(t, AS_OTHER, data, command)
 }
