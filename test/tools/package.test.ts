@@ -1,6 +1,6 @@
 /** What a release holds, and its package as somebody has it who installed it into an empty folder with scripts off. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tap, { test } from 'tap'
@@ -12,6 +12,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MIB = 2 ** 20
 /** With `newer` on Node 20 and 22 as well: which build of the native server is tried. */
 const NATIVE = process.env.SLUICE_NATIVE ?? 'auto'
+
+/** What npm says where no registry answers; anything else is wrong with the package. */
+const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED/
+const INSTALL_MS = 240_000
 
 const { isKnownLicence } = (await import(join(ROOT, '.tools/licences.js'))) as {
   isKnownLicence(expression: string): boolean
@@ -40,11 +44,17 @@ function install(): string {
   mkdirSync(empty)
   const archive = join(folder, 'sluice-0.1.0.tgz')
   const args = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', archive]
-  const { PATH, HOME, npm_config_registry, npm_config_cache } = process.env
-  const env = { PATH, HOME, npm_config_registry, npm_config_cache, npm_config_fetch_retries: '0' }
-  const npm = spawnSync('npm', args, { cwd: empty, env, encoding: 'utf8' })
+  // What npm tells programs that it runs is not for another npm; how the registry is reached is.
+  const reach =
+    /^(PATH|HOME|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|cafile))$/i
+  const given = Object.entries(process.env).filter(([name]) => reach.test(name))
+  const env = { ...Object.fromEntries(given), npm_config_fetch_retries: '0' }
+  const npm = spawnSync('npm', args, { cwd: empty, env, encoding: 'utf8', timeout: INSTALL_MS })
   if (npm.status === 0) return own
-  tap.comment(`what it depends on is linked, because npm install failed: ${npm.stderr?.split('\n')[0]}`)
+  const reason = NO_REGISTRY.exec(npm.stderr)?.[0] ?? (npm.signal && 'it took too long')
+  if (!reason) throw new Error(npm.stderr)
+  tap.comment(`what it depends on is linked, because the registry cannot be had: ${reason}`)
+  rmSync(empty, { recursive: true, force: true })
   mkdirSync(own, { recursive: true })
   const { status } = spawnSync('tar', ['-xzf', archive, '-C', own, '--strip-components=1'])
   if (status !== 0) throw new Error('tar cannot read the package')

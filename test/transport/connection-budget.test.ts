@@ -119,14 +119,15 @@ test('a server closes what is beyond its budget as it comes, says so, and takes 
     const refused = await connectRaw(port)
     await refused.ended()
     refused.destroy()
+    // Told at once; what else the next minute brings is told after it.
+    if (one === 0) await eventually(() => told.length > 0)
   }
+  t.strictSame(told, [1])
   t.equal(server.connections(), 5)
   const { header, text } = await open[0]!.ask({ target: '/ping' })
   t.equal(text, 'pong', 'the others are served')
   t.equal(header('connection'), 'close', 'and make room')
   await open[0]!.ended()
-  await eventually(() => told.length > 0)
-  t.equal(told[0], 20)
   await eventually(() => server.connections() === 4)
   const kept = await open[1]!.ask({ target: '/ping' })
   t.equal(kept.header('connection'), '', 'no longer when there are enough')

@@ -8,7 +8,7 @@ import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js
 import type { Principal } from '../../base/principal.js'
 import { DeletedAnswer, dataAnswer, recordEncoder } from '../../http/answers.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { idParam } from '../../http/params.js'
@@ -75,33 +75,28 @@ const encodeOrganizationRecord = recordEncoder(OrganizationOut)
 
 type Told = z.infer<typeof OrganizationOut>
 
-/** Each with what is left of its credits at this moment. */
-async function tell(
-  organizations: readonly Organization[],
-  ledger: UsageLedger,
-  clock: Clock,
-): Promise<Told[]> {
-  await ledger.sync()
-  const payers = organizations.map(({ id }) => organizationPayer(id))
-  const spent = await ledger.spending(payers, unixMs(clock))
-  return organizations.map((organization, n) => {
-    const { credits = null } = organization
-    const left = credits === null ? null : Math.max(0, credits - spent[n]!.total)
-    return encodeOrganizationRecord({
-      ...organization,
-      credits: credits === null ? null : nanosToDollars(credits),
-      creditsLeft: left === null ? null : nanosToDollars(left),
-    })
+function encodeOrganization(organization: Organization, spentNanos: number): Told {
+  const { credits = null } = organization
+  const left = credits === null ? null : Math.max(0, credits - spentNanos)
+  return encodeOrganizationRecord({
+    ...organization,
+    credits: credits === null ? null : nanosToDollars(credits),
+    creditsLeft: left === null ? null : nanosToDollars(left),
   })
 }
 
-async function organizationReply(
-  organization: Organization | null,
+/** What each has spent up to this moment, in nanodollars. Rejects with the fault `unavailable` where it cannot be told. */
+async function spentBy(
+  organizations: readonly Organization[],
   ledger: UsageLedger,
   clock: Clock,
-): Promise<Reply> {
-  const [data] = await tell([organization ?? throwFault('item-not-found')], ledger, clock)
-  return jsonReply(200, { data })
+): Promise<number[]> {
+  await ledger.sync()
+  const spent = await ledger.spending(
+    organizations.map(({ id }) => organizationPayer(id)),
+    unixMs(clock),
+  )
+  return spent.map(({ total }) => total)
 }
 
 // ── Operations ──────────────────────────────────────────────────────────────
@@ -123,7 +118,11 @@ export const organizationEndpoints = (
     access: 'operator',
     replies: { 200: { description: 'The organizations', schema: dataAnswer(z.array(OrganizationOut)) } },
     faults: ['unavailable'],
-    handle: async () => jsonReply(200, { data: await tell(accounts.organizations(), ledger, clock) }),
+    handle: async () => {
+      const organizations = accounts.organizations()
+      const spent = await spentBy(organizations, ledger, clock)
+      return jsonReply(200, { data: organizations.map((each, at) => encodeOrganization(each, spent[at]!)) })
+    },
   }),
   operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
@@ -144,8 +143,8 @@ export const organizationEndpoints = (
       const organizationId = organization.id
       const spec = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
       await accounts.addOrganization({ ...built, organization, keys: [createKeyRecord(key, spec, now)] })
-      const [data] = await tell([organization], ledger, clock)
-      return jsonReply(201, { data, key }, NO_STORE)
+      // It has spent nothing yet. The ledger is not asked: the key is shown now or never.
+      return jsonReply(201, { data: encodeOrganization(organization, 0), key }, NO_STORE)
     },
   }),
   operation('read_organization', 'GET /api/v1/organizations/{id}', {
@@ -154,7 +153,11 @@ export const organizationEndpoints = (
     params: OrganizationId,
     replies: { 200: { description: 'The organization', schema: dataAnswer(OrganizationOut) } },
     faults: ['item-not-found', 'unavailable'],
-    handle: ({ params }) => organizationReply(accounts.organization(params.id), ledger, clock),
+    handle: async ({ params }) => {
+      const organization = accounts.organization(params.id) ?? throwFault('item-not-found')
+      const [spent = 0] = await spentBy([organization], ledger, clock)
+      return jsonReply(200, { data: encodeOrganization(organization, spent) })
+    },
   }),
   operation('update_organization', 'PATCH /api/v1/organizations/{id}', {
     summary: 'Rename an organization, set its plan or its credits',
@@ -169,7 +172,14 @@ export const organizationEndpoints = (
     handle: async ({ caller, params, body }) => {
       const change = (current: Organization): Organization =>
         applyOrganizationChanges(current, body, { at: unixMs(clock), by: caller.keyHash })
-      return organizationReply(await accounts.changeOrganization(params.id, change), ledger, clock)
+      // Before the change: a ledger that cannot tell refuses a call that has done nothing yet.
+      const [spent = 0] = await spentBy(
+        [accounts.organization(params.id) ?? throwFault('item-not-found')],
+        ledger,
+        clock,
+      )
+      const changed = (await accounts.changeOrganization(params.id, change)) ?? throwFault('item-not-found')
+      return jsonReply(200, { data: encodeOrganization(changed, spent) })
     },
   }),
   operation('list_workspaces', 'GET /api/v1/workspaces', {

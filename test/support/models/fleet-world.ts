@@ -220,6 +220,9 @@ export class SimulatedMachine {
   #held: (() => void)[] = []
   /** Counts its processes: what an earlier one has begun ends nowhere. */
   #process = 0
+  /** When the last statement gets to the store that this process has sent; and a process before it. */
+  #sentUntil = 0
+  #formerSentUntil = 0
   #standing: Standing
   #member: FleetMember | null = null
   #barrier: MembershipBarrier | null = null
@@ -294,6 +297,7 @@ export class SimulatedMachine {
   /** Its process ends, with nothing said. */
   kill(): void {
     this.#process++
+    this.#formerSentUntil = this.#sentUntil
     this.#member?.stop()
     this.#member = null
     this.#held = []
@@ -391,7 +395,11 @@ export class SimulatedMachine {
     return new Promise((resolve, reject) => {
       const late = (): void => reject(new Fault('unavailable', { retryAfter: 1 }))
       const cancel = clock.runAfter(DEADLINE_MS, late)
-      world.at(world.now + delay(), () => {
+      // To start takes a process longer than what a killed one has sent is under way: a statement to join that came after
+      // that of a successor would take its place from it, and the successor ends and says so.
+      const arrivesAt = Math.max(world.now + delay(), this.#formerSentUntil)
+      this.#sentUntil = Math.max(this.#sentUntil, arrivesAt)
+      world.at(arrivesAt, () => {
         if (this.isCut) return
         const answer = carryOut()
         world.at(world.now + delay(), () => {

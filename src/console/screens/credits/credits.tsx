@@ -115,7 +115,7 @@ function AddCredits({ added }: { added: () => void }) {
   return (
     <Section
       title="Add credits"
-      lead="An organization without credits may spend without an end. The first ones limit it, and what it has spent before counts: with fewer than that its calls are refused at once."
+      lead="An organization without credits may spend without an end. The first ones limit it, and what it has spent before counts: with fewer its calls are refused at once."
     >
       <Form
         submit="Add"

@@ -55,7 +55,7 @@ function OneMachine({ machine }: { machine: Machine | undefined }) {
       )}
       <Section
         title="More than one machine"
-        lead="This server keeps everything on its own disk, so there is one machine, nothing is out on lease and nothing can be frozen. With a PostgreSQL any number of machines are one server: the same keys, limits to the last cent and one ledger. The store that there is moves with sluice import."
+        lead="This server keeps everything on its own disk, so there is one machine. With a PostgreSQL any number of machines are one server: the same keys, limits to the last cent and one ledger. The store moves with sluice import."
       >
         <Code text={ANOTHER} label="Copy what each machine is started with" />
       </Section>
@@ -89,7 +89,7 @@ function ManyMachines({ fleet: { machines, version, failures } }: { fleet: Fleet
       {gone && <Expired machine={gone} close={() => setAbout(null)} />}
       <Section
         title="When something fails"
-        lead="With the settings of the machine that has answered. sluice drill --fleet plays it on a PostgreSQL of its own."
+        lead="With the settings of this machine. sluice drill --fleet plays it on a PostgreSQL of its own."
       >
         <div class="failures">
           {failures.map((failure) => (

@@ -24,7 +24,7 @@ export function Screen() {
           </Section>
           <Section
             title="Drill"
-            lead="It starts a faulty provider and a gateway of its own on this machine, plays sixteen scenarios whole and streamed, and takes about half a minute. It calls nobody and spends nothing."
+            lead="It starts a faulty provider and a gateway of its own, plays sixteen scenarios whole and streamed in half a minute, calls nobody and spends nothing."
           >
             <Code text="npx sluice drill" label="Copy the command" />
             <p class="soft">With PostgreSQL it drills three machines as well, in three minutes:</p>

@@ -54,7 +54,7 @@ export function ConnectProvider() {
     <Page
       title="Connect a provider"
       up={UP}
-      lead="Providers and models stand in the configuration file, so that they can be reviewed and rolled back. Credentials stay in the environment and are never shown."
+      lead="Providers and models stand in the configuration file, to be reviewed and rolled back. Credentials stay in the environment and are never shown."
     >
       <Section
         title="1. Write it into the configuration"

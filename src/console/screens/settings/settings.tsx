@@ -65,7 +65,7 @@ function SettingList() {
   return (
     <Page
       title="Settings"
-      lead="What this server was started with. Settings are changed in the environment or the file, not here; what is secret is only said to be set."
+      lead="What this server was started with. Settings are changed in the environment or the file; of secrets it is only said that they are set."
       actions={
         <a class="button" href={to('settings', 'provider')}>
           Connect a provider

@@ -18,14 +18,17 @@ interface IssuerFormProps {
 export function IssuerForm({ of, close, done }: IssuerFormProps) {
   const [chosen, choose] = useState('')
   const recipe = RECIPES.find(({ name }) => name === chosen)
-  const send = (fields: FormData) =>
-    call<{ data: Issuer }>(of ? 'PATCH' : 'POST', of ? issuerPath(of.id) : ISSUERS, {
-      body: {
-        name: textIn(fields, 'name'),
-        issuer_url: textIn(fields, 'issuer_url'),
-        jwks_url: textIn(fields, 'jwks_url') || null,
-      },
-    })
+  const send = (fields: FormData) => {
+    const told = {
+      name: textIn(fields, 'name'),
+      issuer_url: textIn(fields, 'issuer_url'),
+      jwks_url: textIn(fields, 'jwks_url') || null,
+    }
+    // What is as it was is left out: somebody else may have changed it meanwhile.
+    const changed = Object.entries(told).filter(([name, value]) => value !== of?.[name as keyof typeof told])
+    const body = Object.fromEntries(changed)
+    return call<{ data: Issuer }>(of ? 'PATCH' : 'POST', of ? issuerPath(of.id) : ISSUERS, { body })
+  }
   return (
     <Dialog title={of ? `Change ${of.name}` : 'Trust an issuer'} close={close}>
       <Form
@@ -42,7 +45,7 @@ export function IssuerForm({ of, close, done }: IssuerFormProps) {
             label="Platform"
             value={chosen}
             autofocus
-            hint="It fills in what is known of its tokens, here and in the policy."
+            hint="It fills in what is known of its tokens."
             options={[['', 'Another'], ...RECIPES.map(({ name }) => [name, name] as const)]}
             onChange={(event) => choose(event.currentTarget.value)}
           />
@@ -56,7 +59,7 @@ export function IssuerForm({ of, close, done }: IssuerFormProps) {
             maxLength={2048}
             defaultValue={of?.issuer_url ?? recipe?.issuerUrl ?? ''}
             pattern="[^<>]*"
-            hint="Equal to the claim iss of its tokens, character by character."
+            hint="Equal to iss of its tokens, character by character."
           />
         </div>
         <Field

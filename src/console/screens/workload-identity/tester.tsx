@@ -13,7 +13,7 @@ export function Tester({ id }: { id: string }) {
   return (
     <Section
       title="Test a token"
-      lead="Each step of an exchange with what it saw. The token is neither kept nor logged, and nothing is issued."
+      lead="Each step of an exchange. The token is neither kept nor logged, and nothing is issued."
     >
       <Form
         submit="Test"
