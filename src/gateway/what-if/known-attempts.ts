@@ -30,7 +30,7 @@ export function attemptsOf({
   /** Of attempts that came one after another; rows of before do not say when each began. */
   let before = 0
   for (const [at, attempt] of attempts.entries()) {
-    const end = endOf(attempt, outcome === 'failed', hasBegun && at === attempts.length - 1)
+    const end = endOf(attempt, outcome === 'failed', hasBegun && at === detail.attempts - 1)
     const isWhole = end === 'answered' || end === 'broken'
     known.set(endpointName(attempt.provider, attempt.model), {
       end,
@@ -38,10 +38,23 @@ export function attemptsOf({
     })
     if (end === 'failed') before += attempt.durationMs
   }
-  // A plain row lists nothing: it had one attempt, which answered. So did one whose list has come to its end before.
-  if (detail.attempts > attempts.length && outcome !== 'failed')
-    known.set(endpointName(detail.provider, detail.model), { end: 'answered', ...timesFrom(detail, before) })
+  const unlisted = detail.attempts > attempts.length ? endOfUnlisted(attempts, outcome, detail) : null
+  if (unlisted !== null)
+    known.set(endpointName(detail.provider, detail.model), { end: unlisted, ...timesFrom(detail, before) })
   return known
+}
+
+/**
+ * How the last attempt ended where the row does not list it; null where that stands nowhere. A plain row lists nothing:
+ * it had one attempt, which answered. A list has an end, and whoever had begun to answer beyond it is named by the row.
+ */
+function endOfUnlisted(
+  listed: readonly RowAttempt[],
+  outcome: LedgerRow['outcome'],
+  { firstEventMs }: LedgerRow['detail'],
+): AttemptEnd | null {
+  if (outcome !== 'failed') return 'answered'
+  return listed.length > 0 && firstEventMs !== null ? 'broken' : null
 }
 
 /** `isFinal`: the last one, and its endpoint had begun to answer. */

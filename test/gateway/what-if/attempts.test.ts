@@ -1,5 +1,7 @@
 /** What calls that more than one endpoint was asked for tell, and what becomes of them. */
 import { test } from 'tap'
+import { attemptsOf } from '../../../src/gateway/what-if/known-attempts.js'
+import { endpointName } from '../../../src/gateway/what-if/plan-again.js'
 import type { WhatIf } from '../../../src/gateway/what-if/what-if.js'
 import { type LedgerRow, NOTHING_TOLD, type RowAttempt } from '../../../src/store/ledger-store.js'
 import { BEGAN } from '../../support/data/accounts.js'
@@ -73,6 +75,17 @@ test('an answer that broke off breaks off again: nobody is asked after it, and w
   t.equal(told.calls.exact, 1)
   t.same(told.money.after, sure(1_000))
   t.same(told.failed, { before: 1, after: sure(1) })
+  t.end()
+})
+
+test('where more attempts were made than a row lists, the last one listed is not the one that ended the call', (t) => {
+  // The row has room for 12: NORTH fails 13 times, and the answer of SOUTH breaks off.
+  const listed = Array.from({ length: 12 }, (_, at) => lost('NORTH', 'provider-failed', 10, at * 10))
+  const asked = { provider: { order: ['north', 'south'] } }
+  const detail = { provider: 'SOUTH', attempts: 14, why: { ...NOTHING_TOLD, asked, attempts: listed } }
+  const known = attemptsOf(rowOf({ outcome: 'failed' }, detail))
+  t.equal(known.get(endpointName('NORTH', MODEL))?.end, 'failed')
+  t.equal(known.get(endpointName('SOUTH', MODEL))?.end, 'broken')
   t.end()
 })
 
