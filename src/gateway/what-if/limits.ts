@@ -44,10 +44,14 @@ export class LimitTrial {
   readonly #purses = new Map<string, Purse>()
   /** Which entry a key falls under, by its hash; null where none. */
   readonly #entries = new Map<string, string | null>()
+  /** Of entries of keys, the longest first. */
+  readonly #lengths: readonly number[]
   readonly #organizations = new Set<string>()
 
   constructor(limits: SupposedLimits, replicates: number) {
     this.#limits = limits
+    const begins = [...limits.keys.keys()].filter((entry) => entry !== ALL_OTHERS)
+    this.#lengths = [...new Set(begins.map(({ length }) => length))].sort((one, other) => other - one)
     this.#replicates = replicates
   }
 
@@ -60,12 +64,12 @@ export class LimitTrial {
 
   oddEntries(): OddEntries {
     const { keys, credits } = this.#limits
-    const met = [...this.#entries.values()].filter((entry) => entry !== null)
-    const unmetKeys = [...keys.keys()].filter((entry) => !met.includes(entry))
+    /** How many keys fall under each entry. */
+    const met = new Map<string, number>()
+    for (const entry of this.#entries.values()) if (entry !== null) met.set(entry, (met.get(entry) ?? 0) + 1)
+    const unmetKeys = [...keys.keys()].filter((entry) => !met.has(entry))
     const unmetOrganizations = [...credits.keys()].filter((id) => !this.#organizations.has(id))
-    const repeated = [...keys.keys()].filter(
-      (entry) => entry !== ALL_OTHERS && met.filter((one) => one === entry).length > 1,
-    )
+    const repeated = [...keys.keys()].filter((entry) => entry !== ALL_OTHERS && (met.get(entry) ?? 0) > 1)
     return {
       unmet: [
         ...unmetKeys.map((entry) => `keys.${entry}`),
@@ -132,16 +136,16 @@ export class LimitTrial {
     return entry === null ? null : this.#limits.keys.get(entry)!
   }
 
-  /** The one that says most of the hash. */
+  /** The one that says most of the hash: one look-up for each length that entries have, however many they are. */
   #entryOf(keyHash: string): string | null {
     const { keys } = this.#limits
     if (keys.size === 0) return null
     return madeOnce(this.#entries, keyHash, () => {
-      let best = keys.has(ALL_OTHERS) ? ALL_OTHERS : null
-      for (const entry of keys.keys())
-        if (keyHash.startsWith(entry) && (best === null || best === ALL_OTHERS || entry.length > best.length))
-          best = entry
-      return best
+      for (const length of this.#lengths) {
+        const begin = keyHash.slice(0, length)
+        if (keys.has(begin)) return begin
+      }
+      return keys.has(ALL_OTHERS) ? ALL_OTHERS : null
     })
   }
 

@@ -28,16 +28,29 @@ const keyName = z
     `must be the hash of a key, at least ${LEAST_OF_HASH} characters of its begin, or *`,
   )
 
+/** Each entry is looked at in a worker that serves others in the meantime. */
+const MOST_ENTRIES = 5_000
+const areFew = (entries: object): boolean => Object.keys(entries).length <= MOST_ENTRIES
+const TOO_MANY = `must have at most ${MOST_ENTRIES} entries`
+
 /** Whoever is not named has no limit. */
 export const SupposedLimitsIn = z.strictObject({
   keys: z
     .record(keyName, keyLimits)
+    .refine(areFew, TOO_MANY)
     .default({})
-    .meta({ description: `By the hash of a key or a begin of it that no other key has, ${ALL_OTHERS}.` }),
+    .meta({
+      description: `By the hash of a key or a begin of it that no other key has, ${ALL_OTHERS}.`,
+      maxProperties: MOST_ENTRIES,
+    }),
   organizations: z
     .record(z.string().min(1).max(256), z.strictObject({ credits: dollars }))
+    .refine(areFew, TOO_MANY)
     .default({})
-    .meta({ description: `By the id of an organization, ${ALL_OTHERS}: what may be spent in the time.` }),
+    .meta({
+      description: `By the id of an organization, ${ALL_OTHERS}: what may be spent in the time.`,
+      maxProperties: MOST_ENTRIES,
+    }),
 })
 
 export function toSupposedLimits({ keys, organizations }: z.output<typeof SupposedLimitsIn>): SupposedLimits {

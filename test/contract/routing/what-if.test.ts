@@ -23,7 +23,8 @@ const configOf = (times: number) => ({
 })
 const folder = makeFolder()
 const server = await startGateway({
-  env: { SLUICE_WORKERS: '1', SLUICE_DATA_DIR: folder },
+  // Room for as many limits as are allowed.
+  env: { SLUICE_WORKERS: '1', SLUICE_DATA_DIR: folder, SLUICE_BODY_LIMIT: String(1024 * 1024) },
   config: configOf(1),
 })
 tap.teardown(() => server.stop())
@@ -116,6 +117,22 @@ test('settings of the process that a configuration holds are no fault, and files
   t.equal((await ask({ since: SINCE, config })).status, 200)
 })
 
+test('as many limits as are allowed are looked at, and the document tells how many', async (t) => {
+  const limits = { keys: entriesOf(5_000, { limit: 1 }) }
+  const { status, said } = await ask({ since: SINCE, limits })
+  t.equal(status, 200)
+  t.match(said.data.notes.at(-1), 'more entries of limits')
+  const document = (await (await server.get('/openapi.json')).json()) as Json
+  const { keys, organizations } = document.components.schemas.WhatIfIn.properties.limits.properties
+  t.same([keys.maxProperties, organizations.maxProperties], [5_000, 5_000])
+})
+
+/** So many entries of limits, of keys that there are not. */
+function entriesOf(count: number, entry: object): Record<string, object> {
+  const names = Array.from({ length: count }, (_, at) => at.toString(16).padStart(8, '0'))
+  return Object.fromEntries(names.map((name) => [name, entry]))
+}
+
 for (const [what, body, sentence] of [
   ['no beginning', {}, /since/],
   ['a beginning that is no time', { since: 'yesterday' }, /since/],
@@ -133,6 +150,16 @@ for (const [what, body, sentence] of [
     /keys\.me: must be the hash of a key/,
   ],
   ['limits that are none', { since: SINCE, limits: { keys: { '*': { limit: -1 } } } }, /limit/],
+  [
+    'more limits of keys than are looked at',
+    { since: SINCE, limits: { keys: entriesOf(5_001, {}) } },
+    /keys: must have at most 5000 entries/,
+  ],
+  [
+    'more limits of organizations than are looked at',
+    { since: SINCE, limits: { organizations: entriesOf(5_001, { credits: 1 }) } },
+    /organizations: must have at most 5000 entries/,
+  ],
   ['a member that nobody knows', { since: SINCE, prices: {} }, /prices/],
 ] as const) {
   test(`refused with its reason: ${what}`, async (t) => {

@@ -4,6 +4,7 @@ import { test } from 'tap'
 import { usageOfRow } from '../../../src/gateway/accounting/ledger-rows.js'
 import { costOf } from '../../../src/gateway/pricing/price.js'
 import type { SupposedKeyLimits } from '../../../src/gateway/what-if/limit-use.js'
+import { LimitTrial } from '../../../src/gateway/what-if/limits.js'
 import { type LedgerRow, NOTHING_TOLD } from '../../../src/store/ledger-store.js'
 import { ledgerRow } from '../../support/arbitraries/ledger-rows.js'
 import { BEGAN, hashOf, idOf } from '../../support/data/accounts.js'
@@ -250,6 +251,19 @@ test('entries of limits that no call is of are named, and begins of hashes that 
     unmet: [`keys.${hashOf(77)}`, `organizations.${idOf(99)}`],
     ambiguous: [`keys.${common}`],
   })
+  t.end()
+})
+
+test('what entries of limits come to is told of as many as are allowed in a turn of the loop', (t) => {
+  const begins = Array.from({ length: 10_000 }, (_, at) => at.toString(16).padStart(12, '0'))
+  const keys = new Map(begins.map((begin) => [begin, NONE]))
+  const trial = new LimitTrial({ keys, credits: new Map() }, 1)
+  for (const begin of begins.slice(1)) trial.meet({ keyHash: begin.padEnd(64, '0'), organizationId: idOf(1) })
+  const began = process.cpuUsage()
+  const odd = trial.oddEntries()
+  const { user, system } = process.cpuUsage(began)
+  t.same(odd, { unmet: [`keys.${begins[0]}`], ambiguous: [] })
+  t.ok(user + system < 200_000, `${user + system} microseconds`)
   t.end()
 })
 
