@@ -23,7 +23,7 @@ import {
 import { newResample } from './endpoint-history.js'
 import { attemptsOf, endOfPlan, type KnownAttempt } from './known-attempts.js'
 import { isFee, KnownEndpoints } from './known-endpoints.js'
-import type { LimitedUse, LimitKind } from './limit-use.js'
+import type { LimitedUse } from './limit-use.js'
 import { type LimitedCall, LimitTrial, type SupposedLimits } from './limits.js'
 import { endpointName, isSamePlan, nameOfEndpoint, type PlanAgain, planAgain } from './plan-again.js'
 import { type CallLabel, WhatIfSums } from './report.js'
@@ -99,7 +99,7 @@ export class WhatIf {
     }
     this.#sums.markDrawn(parts, this.#limits.kindsOf(limited))
     for (let replicate = 0; replicate < this.#resamples.length; replicate++) {
-      const played = courses.map((course, at) => this.#playCourse(row, parts[at]!, course, replicate))
+      const played = courses.map((course, at) => this.#playCourse(parts[at]!, course, replicate))
       this.#take(row, parts, played, limited, replicate)
     }
   }
@@ -113,29 +113,28 @@ export class WhatIf {
     replicate: number | null,
   ): void {
     const refused = this.#limits.admit(limited, useOf(row, parts, played), replicate)
-    if (refused !== null) this.#refuse(refused, replicate)
-    else for (const [at, part] of parts.entries()) this.#addPlayed(row, part, played[at]!, replicate)
+    if (refused !== null) {
+      this.#sums.refuse(refused, replicate)
+      return
+    }
+    for (const [at, part] of parts.entries()) {
+      const { endpoint, cost } = played[at]!
+      this.#sums.charge(part, endpoint, cost, replicate)
+    }
+    if (fails(row, parts, played)) this.#sums.fail(replicate)
+    // Times are compared of calls of one turn.
+    else if (row.parts.length === 0 && (row.outcome === 'settled' || row.outcome === 'failed'))
+      this.#sums.time(played[0]!, replicate)
   }
 
-  #refuse(kind: LimitKind, replicate: number | null): void {
-    this.#sums.refuse(kind, replicate)
+  #playCourse(part: LedgerRow, course: Course, replicate: number): Played {
+    return course.label === 'estimated'
+      ? this.#play(part, course.elsewhere, replicate)
+      : (course as ExactCourse)
   }
 
-  #addPlayed(row: LedgerRow, part: LedgerRow, played: Played, replicate: number | null): void {
-    const { endpoint, cost, fails } = played
-    this.#sums.charge(part, endpoint, cost, replicate)
-    if (row !== part) return
-    if (fails) this.#sums.fail(replicate)
-    else if (row.outcome === 'settled' || row.outcome === 'failed') this.#sums.time(played, replicate)
-  }
-
-  #playCourse(row: LedgerRow, part: LedgerRow, course: Course, replicate: number): Played {
-    if (course.label !== 'estimated') return course as ExactCourse
-    return this.#play(part, course.elsewhere, replicate, row === part)
-  }
-
-  /** Goes down a plan until an endpoint answers. `isCall`: it is a call by itself, and no part of one. */
-  #play(row: LedgerRow, { plan, known, usage }: Elsewhere, replicate: number, isCall: boolean): Played {
+  /** Goes down a plan until an endpoint answers. `row`: a call, or a part of one. */
+  #play(row: LedgerRow, { plan, known, usage }: Elsewhere, replicate: number): Played {
     let elapsed = 0
     const order = this.#drawOrder(plan)
     for (const [place, endpoint] of order.entries()) {
@@ -149,7 +148,7 @@ export class WhatIf {
         if (history === undefined) continue
         const like = { streamed: row.detail.streamed, prompt: usage.prompt, completion: usage.completion }
         const call = history.draw(like, this.#resamples[replicate]!, this.#random)
-        if (isCall && history.isFlawless && !this.#rescues(order.slice(place + 1), known))
+        if (decides(row) && history.isFlawless && !this.#rescues(order.slice(place + 1), known))
           this.#sums.addUnseen(nameOfEndpoint(endpoint), history.size)
         if (call.end === 'failed') elapsed += call.totalMs
         else {
@@ -253,6 +252,35 @@ function useOf(row: LedgerRow, parts: readonly LedgerRow[], played: readonly Pla
     cost += one.cost
   }
   return { totalMs: Math.max(0, totalMs), tokens, cost }
+}
+
+/** Parts whose failure a call can outlive: its tools, and models that they ask, which tell it that they have failed. */
+const OUTLIVED: ReadonlySet<string> = new Set([
+  'tool',
+  'plugin',
+  'advisor',
+  'subagent',
+  'panel',
+  'judge',
+  'painter',
+])
+
+/** Whether a call fails with this part of it; one without parts is its own. */
+const decides = ({ detail }: LedgerRow): boolean => !OUTLIVED.has(detail.api)
+
+/**
+ * Whether a call ends without an answer: where a part that decides fails which had not, and where the call had failed
+ * and none of the parts that it failed with would be answered. What ended it beside its parts ends it again.
+ */
+function fails(row: LedgerRow, parts: readonly LedgerRow[], played: readonly Played[]): boolean {
+  let isRescued = false
+  for (const [at, part] of parts.entries()) {
+    if (!decides(part)) continue
+    const [failed, failsNow] = [part.outcome === 'failed', played[at]!.fails]
+    if (failsNow && !failed) return true
+    if (failed && !failsNow) isRescued = true
+  }
+  return row.outcome === 'failed' && !isRescued
 }
 
 function worstOf(courses: readonly Course[]): CallLabel | 'refused' {

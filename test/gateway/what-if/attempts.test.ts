@@ -23,6 +23,7 @@ const tried = (order: readonly string[], attempts: readonly RowAttempt[]) => ({
 
 const NORTH = { slug: 'north', prices: priced(1_000_000) }
 const SOUTH = { slug: 'south', prices: priced(2_000_000) }
+const ofSouth = (): LedgerRow => rowOf({}, { provider: 'SOUTH', durationMs: 900, firstEventMs: 700 })
 /** NORTH fails after 80 ms, and SOUTH answers after 120. */
 const rescued = (more: Partial<LedgerRow> = {}): LedgerRow =>
   rowOf(more, {
@@ -89,6 +90,65 @@ test('where more attempts were made than a row lists, the last one listed is not
   t.end()
 })
 
+// ── Calls of several turns ──────────────────────────────────────────────────
+
+const NONE_USED = { cost: 0, promptTokens: 0, completionTokens: 0 }
+const turn = (more: Partial<LedgerRow> = {}, detail: Partial<LedgerRow['detail']> = {}): LedgerRow =>
+  rowOf(more, { api: 'turn', ...detail })
+/** NORTH has answered nothing. */
+const failedTurn = (): LedgerRow =>
+  turn(
+    { ...NONE_USED, outcome: 'failed' },
+    { ...tried(['north'], [lost('NORTH', 'provider-failed', 80)]), firstEventMs: null },
+  )
+/** Its answer breaks off. */
+const brokenTurn = (api = 'turn'): LedgerRow =>
+  turn({ outcome: 'failed' }, { api, ...tried(['north'], [lost('NORTH', 'provider-failed', 200)]) })
+const whole = (outcome: LedgerRow['outcome'], ...parts: LedgerRow[]): LedgerRow =>
+  rowOf({ ...NONE_USED, outcome, parts })
+
+for (const [what, row] of [
+  ['that failed in its second turn', () => whole('failed', turn(), failedTurn())],
+  ['that failed beside its turns', () => whole('failed', turn(), turn())],
+  ['whose answer broke off', () => whole('failed', turn(), brokenTurn())],
+] as const) {
+  test(`a call of several turns ${what} fails again, once`, (t) => {
+    const told = askOf(catalogWith(NORTH), [row(), whole('settled', turn(), turn())])
+    t.equal(told.calls.exact, 2)
+    t.same(told.failed, { before: 1, after: sure(1) })
+    t.end()
+  })
+}
+
+test('a call that has outlived the failure of a tool, or of a model that one asked, outlives it again', (t) => {
+  const tool = turn({ ...NONE_USED, outcome: 'failed' }, { api: 'tool', provider: 'search' })
+  const told = askOf(catalogWith(NORTH), [whole('settled', turn(), tool, brokenTurn('panel'), turn())])
+  t.equal(told.calls.exact, 1)
+  t.same(told.failed, { before: 0, after: sure(0) })
+  t.end()
+})
+
+test('a call of several turns fails where a turn has lost its rescuer, however many turns have', (t) => {
+  const saved = (): LedgerRow => ({ ...rescued(), detail: { ...rescued().detail, api: 'turn' } })
+  const told = askOf(catalogWith(NORTH), [whole('settled', saved(), saved())])
+  t.same(told.failed, { before: 0, after: sure(1) })
+  t.end()
+})
+
+test('a call of several turns no longer fails where the turn that it failed with would be answered', (t) => {
+  const history = many(20, ofSouth)
+  const since = Math.max(...history.map(({ createdAt }) => createdAt)) + 1
+  const lastTurn = turn(
+    { outcome: 'failed', completionTokens: 0 },
+    { ...tried(['south'], [lost('NORTH', 'provider-failed', 80)]), firstEventMs: null },
+  )
+  const row = { ...whole('failed', lastTurn), createdAt: since }
+  const told = askOf(catalogWith(SOUTH), [...history, row], { since })
+  t.equal(told.calls.estimated, 1)
+  t.match(told.failed, { before: 1, after: { value: 0, low: 0, high: 1, basis: 'estimated' } })
+  t.end()
+})
+
 // ── What is learned ─────────────────────────────────────────────────────────
 
 /** Calls of NORTH that would go to SOUTH, after calls that tell of SOUTH. */
@@ -97,8 +157,6 @@ function afterHistory(history: readonly LedgerRow[]): Report {
   const calls = many(100, (at) => rowOf({ createdAt: since + at * 1000 }))
   return askOf(catalogWith(SOUTH), [...history, ...calls], { since })
 }
-
-const ofSouth = (): LedgerRow => rowOf({}, { provider: 'SOUTH', durationMs: 900, firstEventMs: 700 })
 
 test('callers who leave tell nothing of whether the endpoint answers', (t) => {
   const left = (): LedgerRow =>
