@@ -2,18 +2,31 @@
 import { type Config, configJsonSchema, findFileFaults, readConfig } from '../config/config.js'
 import type { ConfigFileContent } from '../config/config-file.js'
 import { describeSettings } from '../config/settings-view.js'
-import { type GatewayConfig, gatewayFileReader } from '../gateway/catalog/configuration.js'
+import {
+  type GatewayConfig,
+  type GatewayFileReader,
+  gatewayFileReader,
+} from '../gateway/catalog/configuration.js'
 import { plugin } from '../inference-http/plugins.js'
-import { behaviourSchema } from '../simulator/behaviour.js'
+import { behaviourOfThisMachine, behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
-const file = gatewayFileReader({
-  simulation: { behaviour: behaviourSchema, models: BUILT_IN_MODELS },
-  plugin,
-})
+const readerWith = (behaviour: typeof behaviourSchema | typeof behaviourOfThisMachine): GatewayFileReader =>
+  gatewayFileReader({ simulation: { behaviour, models: BUILT_IN_MODELS }, plugin })
 
-/** Reads the gateway's part of a configuration file. */
+const file = readerWith(behaviourOfThisMachine)
+
+/** Reads the gateway's part of a configuration file of this machine; files that it names have to be there. */
 export const readGateway = file.read
+
+/** Made when the first one asks: few do. */
+let fileFromElsewhere: GatewayFileReader | null = null
+
+/** The same for a text of a caller from elsewhere, who must not learn which files this machine has. */
+export const readGatewayFromElsewhere: GatewayFileReader['read'] = (content, environment) => {
+  fileFromElsewhere ??= readerWith(behaviourSchema)
+  return fileFromElsewhere.read(content, environment)
+}
 
 /** What a configuration file says wrongly beside the gateway's part; see `findFileFaults`. */
 export const otherFaults = (content: ConfigFileContent, ofThisMachine: boolean): string[] =>

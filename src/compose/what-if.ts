@@ -9,7 +9,7 @@ import type { WhatIfReport } from '../gateway/what-if/report.js'
 import { countCalls, rowsInOrder } from '../gateway/what-if/rows-in-order.js'
 import { WhatIf, type WhatIfQuestion } from '../gateway/what-if/what-if.js'
 import type { LedgerReader } from '../store/ledger-store.js'
-import { otherFaults, readGateway } from './configuration.js'
+import { otherFaults, readGateway, readGatewayFromElsewhere } from './configuration.js'
 
 /** A catalogue that is planned with and never called; or what is wrong with the text. */
 type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readonly string[] }
@@ -21,7 +21,8 @@ type SupposedCatalog = { readonly catalog: Catalog } | { readonly faults: readon
 export function readSupposedCatalog(text: string, ofThisMachine: boolean): SupposedCatalog {
   const { content, problem } = readConfigText(text)
   if (problem !== null) return { faults: [problem] }
-  const { gateway, faults: inGateway } = readGateway(content, environmentFor(content))
+  const read = ofThisMachine ? readGateway : readGatewayFromElsewhere
+  const { gateway, faults: inGateway } = read(content, environmentFor(content))
   const faults = [
     ...otherFaults(content, ofThisMachine),
     ...inGateway.map((fault) => `${fault.path}: ${fault.problem}`),

@@ -42,12 +42,12 @@ const seconds = z.number().min(0).max(1e9)
 
 /**
  * A tape, or a part of one: where it is, which of its streams count, how their times are stretched, and how often it is
- * taken among others. That a file or a folder is there is seen when the configuration is read; what is in it, later.
+ * taken among others. Whether the file or the folder is there is the matter of `behaviourOfThisMachine`.
  */
 const tapePartSchema = z
   .strictObject({
-    file: path.refine((file) => isThere(file, 'file'), 'names no file').optional(),
-    folder: path.refine((folder) => isThere(folder, 'folder'), 'names no folder').optional(),
+    file: path.optional(),
+    folder: path.optional(),
     model: z.string().max(256).optional(),
     scale: z.number().positive().max(1000).default(1),
     cut: z
@@ -94,6 +94,22 @@ export const behaviourSchema = z.strictObject({
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>
+
+/**
+ * The same, for configurations of whoever is at this machine: tapes have to be there. What is in them is seen later.
+ * Callers from elsewhere must not learn which files there are, so that theirs go by `behaviourSchema`.
+ */
+export const behaviourOfThisMachine = behaviourSchema.superRefine(({ tape }, context) => {
+  const isList = Array.isArray(tape)
+  for (const [at, part] of (isList ? tape : tape === undefined ? [] : [tape]).entries()) {
+    for (const kind of ['file', 'folder'] as const) {
+      const name = part[kind]
+      if (name === undefined || isThere(name, kind)) continue
+      const path = isList ? ['tape', at, kind] : ['tape', kind]
+      context.addIssue({ code: 'custom', path, message: `names no ${kind}` })
+    }
+  }
+})
 
 /** A behaviour made ready for calls. */
 export type CompiledBehaviour = Readonly<ReturnType<typeof compileBehaviour>>

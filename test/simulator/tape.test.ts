@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'tap'
 import type { ModelEndpoint } from '../../src/gateway/catalog/catalog.js'
 import type { ChatEvent } from '../../src/gateway/formats/canonical.js'
-import { type Behaviour, behaviourSchema } from '../../src/simulator/behaviour.js'
+import { type Behaviour, behaviourOfThisMachine, behaviourSchema } from '../../src/simulator/behaviour.js'
 import { formatStream, type TapedStream } from '../../src/tape/tape.js'
 import { makeFolder } from '../support/data/temp-folder.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -302,17 +302,27 @@ test('a call that leaves while its tape is read is never begun, and one that pau
   t.equal(gone.recorder.outcome, null)
 })
 
-test('a tape is either a file or of a folder, and there', async (t) => {
+test('a tape is either a file or of a folder', (t) => {
   const file = tapeOf(stream())
-  for (const tape of [
-    {},
-    { file, folder: dirname(file) },
-    { file, cut: [2, 1] },
-    { file, scale: 0 },
-    { file: `${file}.not` },
-    { file: dirname(file) },
-    { folder: file },
-  ])
+  for (const tape of [{}, { file, folder: dirname(file) }, { file, cut: [2, 1] }, { file, scale: 0 }])
     t.notOk(behaviourSchema.safeParse({ tape }).success, JSON.stringify(tape))
   t.ok(behaviourSchema.safeParse({ tape: { file } }).success)
+  t.end()
+})
+
+test('a tape is there for who is at this machine, and nobody else is told', (t) => {
+  const file = tapeOf(stream())
+  for (const [tape, path, message] of [
+    [{ file: `${file}.not` }, ['tape', 'file'], 'names no file'],
+    [{ file: dirname(file) }, ['tape', 'file'], 'names no file'],
+    [{ folder: file }, ['tape', 'folder'], 'names no folder'],
+    [[{ file }, { folder: file }], ['tape', 1, 'folder'], 'names no folder'],
+  ] as const) {
+    const { error } = behaviourOfThisMachine.safeParse({ tape })
+    t.match(error?.issues, [{ path, message }], JSON.stringify(tape))
+    t.ok(behaviourSchema.safeParse({ tape }).success)
+  }
+  for (const tape of [{ file }, { folder: dirname(file) }, [{ file }, { folder: dirname(file) }]])
+    t.ok(behaviourOfThisMachine.safeParse({ tape }).success)
+  t.end()
 })

@@ -133,6 +133,39 @@ function entriesOf(count: number, entry: object): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, entry]))
 }
 
+test('a caller from elsewhere does not learn which tapes this machine has, and the command does', async (t) => {
+  const tapes = makeFolder()
+  const present = join(tapes, 'present.ndjson')
+  const absent = join(tapes, 'absent.ndjson')
+  writeFileSync(present, '')
+  const configWith = (tape: object): string => {
+    const endpoints = [{ provider: 'sim', simulation: { tape } }]
+    return JSON.stringify({ ...configOf(1), models: { 'acme/one': { endpoints } } })
+  }
+  const answerTo = async (tape: object) => {
+    const { status, said } = await ask({ since: SINCE, config: configWith(tape) })
+    t.equal(status, 200, JSON.stringify(tape))
+    // The version is a hash of the text, and the end is the moment of the question.
+    const { config_version: _, until: __, ...rest } = said.data
+    return rest
+  }
+  const known = await answerTo({ file: present })
+  for (const tape of [
+    { file: absent },
+    { file: tapes },
+    { folder: tapes },
+    { folder: present },
+    [{ file: absent }],
+  ])
+    t.same(await answerTo(tape), known, JSON.stringify(tape))
+  const file = join(tapes, 'new.json')
+  writeFileSync(file, configWith({ file: absent }))
+  const words = ['whatif', '--since', SINCE, '--config', file]
+  const [status, , refusal] = await runMain(words, { SLUICE_DATA_DIR: folder })
+  t.equal(status, 2)
+  t.match(refusal, 'models.acme/one.endpoints[0].simulation.tape.file: names no file')
+})
+
 for (const [what, body, sentence] of [
   ['no beginning', {}, /since/],
   ['a beginning that is no time', { since: 'yesterday' }, /since/],
