@@ -34,7 +34,8 @@ export class GrowingTape {
     const line = formatStream(stream)
     const more = Buffer.byteLength(line)
     if (this.kept === streams) return this.#close(`it has ${streams} streams`)
-    if (line.length > LONGEST_LINE) return false
+    // What a reader gets is the line without its end.
+    if (line.length - 1 > LONGEST_LINE) return this.#close('the next stream is longer than 1 MiB')
     if (this.#bytes + more > bytes) return this.#close(`it has as many bytes as can be read (${bytes})`)
     try {
       write(line)
