@@ -2,20 +2,20 @@
 import { Fault } from '../base/fault.js'
 import type { CallHandle, FailureReceiver } from '../gateway/providers/port/provider.js'
 
-/** Begins the call once `ready` is over, whatever comes of it, unless it has been cancelled by then. */
-export class AwaitedCall implements CallHandle {
+/** Begins the call with what `ready` brings, unless it has been cancelled by then. */
+export class AwaitedCall<T> implements CallHandle {
   #call: CallHandle | null = null
   #isPaused = false
   #isCancelled = false
 
-  /** What `begin` throws ends the call: nobody waits for it any more. */
-  constructor(ready: Promise<unknown>, receiver: FailureReceiver, begin: () => CallHandle) {
-    const go = (): void => {
+  /** What `begin` throws ends the call, as does a rejection: nobody waits for it any more. */
+  constructor(ready: Promise<T>, receiver: FailureReceiver, begin: (brought: T) => CallHandle) {
+    const go = (brought: T): void => {
       if (this.#isCancelled) return
-      this.#call = begin()
+      this.#call = begin(brought)
       if (this.#isPaused) this.#call.pause()
     }
-    ready.then(go, go).catch((cause: unknown) => {
+    ready.then(go).catch((cause: unknown) => {
       receiver.onFailure({ fault: new Fault('internal', { cause }), class: 'maybe-processed', status: 0 })
     })
   }

@@ -39,7 +39,7 @@ import type { SeededRandom } from './random.js'
 import { type PreparedCall, RejectedCall, ScheduledCompletion, ScheduledStream } from './scheduled-call.js'
 import { parseSimulateHeader } from './simulate-header.js'
 import type { TapedFinish, TapedPace } from './tape-deck.js'
-import { TapedEndpoint, TapeShelf } from './tape-shelf.js'
+import { type FoundDeck, TapedEndpoint, TapeShelf } from './tape-shelf.js'
 import type { TimerWheel } from './timer-wheel.js'
 
 interface SimulatedProviderOptions {
@@ -86,15 +86,15 @@ export class SimulatedProvider implements Provider {
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
-    return this.#whenRead(call, receiver, () => {
-      const prepared = this.#prepare(call)
+    return this.#whenRead(call, receiver, (deck) => {
+      const prepared = this.#prepare(call, deck)
       return 'fault' in prepared ? this.#reject(prepared, receiver) : this.#startStream(prepared, receiver)
     })
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
-    return this.#whenRead(call, receiver, () => {
-      const prepared = this.#prepare(call)
+    return this.#whenRead(call, receiver, (deck) => {
+      const prepared = this.#prepare(call, deck)
       if ('fault' in prepared) return this.#reject(prepared, receiver)
       return this.#startCompletion(prepared, receiver)
     })
@@ -102,28 +102,28 @@ export class SimulatedProvider implements Provider {
 
   readonly messages: MessagesApi = {
     stream: (call, receiver) =>
-      this.#whenRead(call, receiver, () => {
-        const prepared = this.#prepareMessages(call)
+      this.#whenRead(call, receiver, (deck) => {
+        const prepared = this.#prepareMessages(call, deck)
         if ('fault' in prepared) return this.#reject(prepared, receiver)
         const writer = new MessagesStreamWriter(receiver, prepared.plan)
         return writer.attach(this.#startStream(prepared, writer))
       }),
     complete: (call, receiver) =>
-      this.#whenRead(call, receiver, () => {
-        const prepared = this.#prepareMessages(call)
+      this.#whenRead(call, receiver, (deck) => {
+        const prepared = this.#prepareMessages(call, deck)
         if ('fault' in prepared) return this.#reject(prepared, receiver)
         return this.#startCompletion(prepared, messagesCompletionReceiver(receiver, prepared.plan))
       }),
   }
 
-  /** Begins at once, but for the first calls of a tape that is still being read. */
+  /** Begins at once, but for the calls of a tape that has to be read first. */
   #whenRead(
     { endpoint }: ProviderCall<RoutedRequest>,
     receiver: FailureReceiver,
-    begin: () => CallHandle,
+    begin: (deck: FoundDeck | null) => CallHandle,
   ): CallHandle {
-    const reading = this.#stateOf(endpoint).taped?.whenRead() ?? null
-    return reading === null ? begin() : new AwaitedCall(reading, receiver, begin)
+    const deck = this.#stateOf(endpoint).taped?.deck() ?? null
+    return deck instanceof Promise ? new AwaitedCall(deck, receiver, begin) : begin(deck)
   }
 
   /** As many as an answer would say. */
@@ -154,9 +154,9 @@ export class SimulatedProvider implements Provider {
     return adapter.attach(new ScheduledCompletion(wheel, prepared, adapter))
   }
 
-  #prepare(call: ProviderCall): PreparedCall | ProviderFailure {
+  #prepare(call: ProviderCall, deck: FoundDeck | null): PreparedCall | ProviderFailure {
     try {
-      return this.#plan(call, this.#behaviourOf(call), true)
+      return this.#plan(call, this.#behaviourOf(call), deck, true)
     } catch (error) {
       return planningFailure(error, call.endpoint.provider.name)
     }
@@ -165,13 +165,14 @@ export class SimulatedProvider implements Provider {
   /** The same answer to the same words; what the messages format adds is planned beside it. */
   #prepareMessages(
     call: ProviderCall<MessagesRequest>,
+    deck: FoundDeck | null,
   ): (PreparedCall & { readonly plan: MessagesPlan }) | ProviderFailure {
     try {
       const asked = this.#behaviourOf(call)
       const chat = toChatRequest(call.request, asked.redacts)
       // Every request of this format names a limit, so it is none to be filled.
       const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
-      const prepared = this.#plan({ ...call, request: chat }, behaviour, false)
+      const prepared = this.#plan({ ...call, request: chat }, behaviour, deck, false)
       const answer = prepared.generator.plan
       return { ...prepared, plan: planMessages({ request: call.request, answer, behaviour }) }
     } catch (error) {
@@ -179,11 +180,16 @@ export class SimulatedProvider implements Provider {
     }
   }
 
-  /** `shows`: the format of the answer has a place for pictures. */
-  #plan(call: ProviderCall, behaviour: CompiledBehaviour, shows: boolean): PreparedCall {
+  /** `shows`: the format of the answer has a place for pictures. Of the deck it keeps the stream that is replayed. */
+  #plan(
+    call: ProviderCall,
+    behaviour: CompiledBehaviour,
+    found: FoundDeck | null,
+    shows: boolean,
+  ): PreparedCall {
     const state = this.#stateOf(call.endpoint)
     const { name } = call.endpoint.provider
-    const deck = state.taped?.deck() ?? null
+    const deck = found?.() ?? null
     let pace: TapedPace | null = null
     const draw = (random: SeededRandom): number => {
       const { tapeStream } = behaviour

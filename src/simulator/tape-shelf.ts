@@ -8,81 +8,152 @@ import { TapeDeck } from './tape-deck.js'
 
 /** Names of tapes that stand in the id of a model. */
 const TAPE_NAME = /^\w[\w.-]{0,63}$/
-/** Tapes that are kept; the one that was read first goes first. */
-const MOST_TAPES = 16
+/** Bytes of text of all tapes that are kept. */
+const MOST_BYTES = 256 * 1024 * 1024
 /** Callers make up names of tapes: what is not there must not push out what is. */
-const MOST_DEFECTS = 256
+const MOST_DEFECTS = 1_000
 
+/** The deck, or a throw that tells why there is none: an `UnsupportedRequest`, or a `TapeDefect` that names the file. */
+export type FoundDeck = () => TapeDeck
+
+/** Parts of tapes, with their files. */
+interface WantedDeck {
+  readonly parts: readonly TapePart[]
+  /** Of each part. */
+  readonly files: readonly string[]
+  /** The same for all endpoints that replay the same parts of the same files. */
+  readonly key: string
+}
+
+interface ShelvedTape {
+  readonly streams: readonly TapedStream[]
+  /** Of its text. */
+  readonly bytes: number
+  /** Keys of the decks that hold its streams; they go with it. */
+  readonly decks: Set<string>
+}
+
+/**
+ * All that holds tapes for longer than a call begins: whoever has an endpoint looks its deck up here, call by call, so
+ * that a tape that has gone from here is gone.
+ */
 export class TapeShelf {
-  readonly #tapes = new Map<string, readonly TapedStream[]>()
-  readonly #defects = new Map<string, TapeDefect>()
-  readonly #underWay = new Map<string, Promise<readonly TapedStream[]>>()
+  readonly #mostBytes: number
+  #bytes = 0
+  /** The one that has not been used for longest comes first. */
+  readonly #tapes = new Map<string, ShelvedTape>()
+  readonly #decks = new Map<string, FoundDeck>()
+  readonly #defects = new Map<string, FoundDeck>()
+  readonly #underWay = new Map<string, Promise<FoundDeck>>()
   /** The reading before; one at a time, so that the loop has one slice between its turns. */
-  #before: Promise<unknown> = Promise.resolve()
+  #before: Promise<void> = Promise.resolve()
 
-  /**
-   * At once where its tapes have been read, else later; a reading is done once, however many wait for it and whatever
-   * comes of it. `model`: what stands for the name of a tape where only its folder is given. Throws, or rejects with,
-   * an `UnsupportedRequest` or a `TapeDefect` that names the file.
-   */
-  deckOf(parts: readonly TapePart[], model: string): TapeDeck | Promise<TapeDeck> {
-    const files = parts.map((part) => fileOf(part, model))
-    const deck = (): TapeDeck => makeDeck(parts, files, (file) => this.#known(file)!)
-    if (files.every((file) => this.#known(file) !== undefined)) return deck()
-    return Promise.all(files.map((file) => this.#read(file))).then((tapes) =>
-      makeDeck(parts, files, (_, at) => tapes[at]!),
-    )
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes
   }
 
-  /** Throws where it has been found to be none. */
-  #known(file: string): readonly TapedStream[] | undefined {
-    const defect = this.#defects.get(file)
-    if (defect !== undefined) throw defect
-    return this.#tapes.get(file)
-  }
-
-  async #read(file: string): Promise<readonly TapedStream[]> {
-    const known = this.#known(file)
-    if (known !== undefined) return known
-    const begun = this.#underWay.get(file)
-    if (begun !== undefined) return begun
-    const reading = this.#readAnew(file)
-    this.#underWay.set(file, reading)
+  /** At once where its tapes are here, else later; a reading is done once, however many wait for it. Never rejects. */
+  deckOf(wanted: WantedDeck): FoundDeck | Promise<FoundDeck> {
+    const { key, files } = wanted
+    const made = this.#decks.get(key)
+    if (made !== undefined) {
+      for (const file of files) this.#use(file)
+      return made
+    }
+    const found = this.#defects.get(key) ?? this.#underWay.get(key)
+    if (found !== undefined) return found
+    if (files.every((file) => this.#tapes.has(file))) return this.#make(wanted, new Map())
+    const reading = this.#before.then(() => this.#read(wanted))
+    this.#before = reading.then(() => {})
+    this.#underWay.set(key, reading)
     return reading
   }
 
-  async #readAnew(file: string): Promise<readonly TapedStream[]> {
-    const reading = this.#before.then(() => readTapeFile(file))
-    this.#before = reading.catch(() => {})
+  /** What it reads has its room from then on, and its place once all of it has been read. */
+  async #read(wanted: WantedDeck): Promise<FoundDeck> {
+    const tapes = new Map<string, ShelvedTape>()
+    let all = 0
+    let anew = 0
     try {
-      const tape = await reading
-      keep(this.#tapes, file, tape, MOST_TAPES)
-      return tape
-    } catch (cause) {
-      const defect = new TapeDefect(`the tape ${file}: ${(cause as Error).message}`, { cause })
-      keep(this.#defects, file, defect, MOST_DEFECTS)
-      throw defect
+      for (const file of wanted.files) {
+        if (tapes.has(file)) continue
+        const shelved = this.#use(file)
+        const tape = shelved ?? (await readShelved(file))
+        if ((all += tape.bytes) > this.#mostBytes) throw new TapeDefect(tooMuch(wanted, this.#mostBytes))
+        if (shelved === undefined) this.#makeRoom((anew += tape.bytes))
+        tapes.set(file, tape)
+      }
+    } catch (defect) {
+      return this.#keepDefect(wanted, defect as TapeDefect)
     } finally {
-      this.#underWay.delete(file)
+      this.#underWay.delete(wanted.key)
+    }
+    return this.#make(wanted, tapes)
+  }
+
+  /** `read`: the tapes that may not be here, any more or yet. */
+  #make(wanted: WantedDeck, read: ReadonlyMap<string, ShelvedTape>): FoundDeck {
+    const { key, parts, files } = wanted
+    for (const [file, tape] of read) this.#put(file, tape)
+    const tapes = files.map((file) => this.#use(file)!)
+    this.#makeRoom(0)
+    try {
+      const deck = new TapeDeck(parts.map((part, at) => ({ part, tape: tapes[at]!.streams })))
+      for (const tape of tapes) tape.decks.add(key)
+      const found = (): TapeDeck => deck
+      this.#decks.set(key, found)
+      return found
+    } catch (cause) {
+      const why = `the tape ${files.join(', ')}: ${(cause as Error).message}`
+      return this.#keepDefect(wanted, new TapeDefect(why, { cause }))
+    }
+  }
+
+  #keepDefect({ key }: WantedDeck, defect: TapeDefect): FoundDeck {
+    const found = (): never => {
+      throw defect
+    }
+    this.#defects.set(key, found)
+    if (this.#defects.size > MOST_DEFECTS) this.#defects.delete(this.#defects.keys().next().value!)
+    return found
+  }
+
+  #put(file: string, tape: ShelvedTape): void {
+    if (this.#tapes.has(file)) return
+    this.#tapes.set(file, tape)
+    this.#bytes += tape.bytes
+  }
+
+  #use(file: string): ShelvedTape | undefined {
+    const tape = this.#tapes.get(file)
+    if (tape === undefined) return undefined
+    this.#tapes.delete(file)
+    this.#tapes.set(file, tape)
+    return tape
+  }
+
+  /** For so many bytes that are not here. */
+  #makeRoom(more: number): void {
+    for (const [file, { bytes, decks }] of this.#tapes) {
+      if (this.#bytes + more <= this.#mostBytes) return
+      this.#tapes.delete(file)
+      this.#bytes -= bytes
+      for (const key of decks) this.#decks.delete(key)
+      decks.clear()
     }
   }
 }
 
-function makeDeck(
-  parts: readonly TapePart[],
-  files: readonly string[],
-  tapeOf: (file: string, at: number) => readonly TapedStream[],
-): TapeDeck {
+async function readShelved(file: string): Promise<ShelvedTape> {
   try {
-    return new TapeDeck(parts.map((part, at) => ({ part, tape: tapeOf(files[at]!, at) })))
+    return { ...(await readTapeFile(file)), decks: new Set() }
   } catch (cause) {
-    throw new TapeDefect(`the tape ${files.join(', ')}: ${(cause as Error).message}`, { cause })
+    throw new TapeDefect(`the tape ${file}: ${(cause as Error).message}`, { cause })
   }
 }
 
-function keep<T>(map: Map<string, T>, file: string, value: T, most: number): void {
-  map.set(file, value)
-  if (map.size > most) map.delete(map.keys().next().value!)
+function tooMuch({ files }: WantedDeck, mostBytes: number): string {
+  return `the tapes ${[...new Set(files)].join(', ')}: they have more than ${mostBytes} bytes together`
 }
 
 function fileOf({ file, folder }: TapePart, model: string): string {
@@ -93,47 +164,25 @@ function fileOf({ file, folder }: TapePart, model: string): string {
   return join(folder!, `${name}.ndjson`)
 }
 
-/** The tapes of one endpoint: asked once, kept as long as the endpoint is. */
+/** The tapes of one endpoint: which they are, and nothing of what is in them. */
 export class TapedEndpoint {
-  readonly #find: () => TapeDeck | Promise<TapeDeck>
-  #found: (() => TapeDeck) | null = null
-  #underWay: Promise<void> | null = null
+  readonly #find: () => FoundDeck | Promise<FoundDeck>
 
+  /** `model`: what stands for the name of a tape where only its folder is given. */
   constructor(shelf: TapeShelf, parts: readonly TapePart[], model: string) {
-    this.#find = () => shelf.deckOf(parts, model)
-  }
-
-  /** Null once `deck` can be asked; it resolves then. */
-  whenRead(): Promise<void> | null {
-    if (this.#found !== null) return null
-    if (this.#underWay !== null) return this.#underWay
     try {
-      const deck = this.#find()
-      if (deck instanceof TapeDeck) this.#found = () => deck
-      else this.#underWay = this.#await(deck)
+      const files = parts.map((part) => fileOf(part, model))
+      const wanted = { parts, files, key: JSON.stringify([files, parts]) }
+      this.#find = () => shelf.deckOf(wanted)
     } catch (error) {
-      this.#keepError(error)
-    }
-    return this.#underWay
-  }
-
-  /** Throws why there is none, again and again. */
-  deck(): TapeDeck {
-    return this.#found!()
-  }
-
-  async #await(reading: Promise<TapeDeck>): Promise<void> {
-    try {
-      const deck = await reading
-      this.#found = () => deck
-    } catch (error) {
-      this.#keepError(error)
+      this.#find = () => () => {
+        throw error
+      }
     }
   }
 
-  #keepError(error: unknown): void {
-    this.#found = () => {
-      throw error
-    }
+  /** For a call that begins: whoever kept what is found would keep a whole tape. */
+  deck(): FoundDeck | Promise<FoundDeck> {
+    return this.#find()
   }
 }

@@ -8,11 +8,17 @@ const SLICE = 64 * 1024
 const NEWLINE = 10
 const TOO_LONG = 'the tape has more than 64 MiB'
 
+interface ReadTape {
+  readonly streams: readonly TapedStream[]
+  /** Of its text. */
+  readonly bytes: number
+}
+
 /**
  * Slice by slice: each is read by another thread, so that the loop has its turns in between. Throws a `TapeDefect`
  * that says what is wrong and where.
  */
-export async function readTapeFile(path: string): Promise<TapedStream[]> {
+export async function readTapeFile(path: string): Promise<ReadTape> {
   let file: FileHandle | null = null
   try {
     const { size } = await regularFile(path)
@@ -34,7 +40,7 @@ async function regularFile(path: string): Promise<{ readonly size: number }> {
   return found
 }
 
-async function readSlices(file: FileHandle): Promise<TapedStream[]> {
+async function readSlices(file: FileHandle): Promise<ReadTape> {
   const lines = new TapeLines()
   const slice = Buffer.allocUnsafe(SLICE)
   /** Of the line that has not ended yet. */
@@ -62,7 +68,7 @@ async function readSlices(file: FileHandle): Promise<TapedStream[]> {
     begunBytes += read.length - from
   }
   if (begunBytes > 0) endLine(Buffer.alloc(0))
-  return lines.streams
+  return { streams: lines.streams, bytes }
 }
 
 /** Whether a file or a folder is there, for whoever reads a configuration. */
