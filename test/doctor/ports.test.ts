@@ -5,7 +5,14 @@ import { t, test } from 'tap'
 import { examinePorts, judgeListener } from '../../src/doctor/ports.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { freePort, listen } from '../support/servers/listen.js'
-import { folderOf, runAs, runWith, WITHOUT_OTHER_USERS } from '../support/servers/other-user.js'
+import {
+  folderOf,
+  reasonAgainstLackOf,
+  runAs,
+  runWith,
+  WITHOUT_OTHER_USERS,
+  without,
+} from '../support/servers/other-user.js'
 import { serve } from '../support/servers/server-process.js'
 
 test('what another program holds is told although a server works in the folder; its own is well', async (t) => {
@@ -39,13 +46,15 @@ test('who may not see the listener is told so, and where nobody listens the addr
   t.end()
 })
 
-t.test('root without the right to look into processes', { skip: WITHOUT_OTHER_USERS }, async (t) => {
+const BLIND = without('sys_ptrace')
+const skip = WITHOUT_OTHER_USERS || reasonAgainstLackOf('sys_ptrace')
+
+t.test('root without the right to look into processes', { skip }, async (t) => {
   const data = await folderOf(t)
   const { program } = await runAs(t, data, 'serve')
   const { url } = await program.untilListening(30_000)
   const doctor = async (port: string): Promise<string> => {
-    const blind = ['--bounding-set=-sys_ptrace']
-    const { program: looked } = await runWith(t, blind, data, ['doctor'], { PORT: port })
+    const { program: looked } = await runWith(t, BLIND, data, ['doctor'], { PORT: port })
     return looked.stdout
   }
   t.match(await doctor(new URL(url).port), /^ok +port .*listens there$/m, 'the health of a server answers')

@@ -1,8 +1,16 @@
 /** A store whose files the user of the server may not have: a sentence that says what to do, and no end by a signal. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { t } from 'tap'
-import { folderOf, runAs, UID, WITHOUT_OTHER_USERS } from '../support/servers/other-user.js'
+import {
+  folderOf,
+  reasonAgainstLackOf,
+  runAs,
+  UID,
+  WITHOUT_OTHER_USERS,
+  without,
+} from '../support/servers/other-user.js'
 import { runSluice } from '../support/servers/server-process.js'
 
 const LOCKS = ['lock.mdb', join('ledger', 'lock.mdb')]
@@ -70,4 +78,18 @@ t.test('as another user', { skip: WITHOUT_OTHER_USERS }, async (t) => {
     t.match(closed.program.stdout, /^fail +databases +\S+data\.mdb cannot be read by this user/m)
     t.notMatch(closed.program.stdout, /no store|none yet|backup/)
   })
+})
+
+const UNABLE_TO_GIVE = without('chown')
+const skip = reasonAgainstLackOf('chown')
+
+t.test('tests as another user are skipped where no file can be given to one', { skip }, (t) => {
+  const support = JSON.stringify(import.meta.resolve('../support/servers/other-user.js'))
+  const script = `console.log((await import(${support})).WITHOUT_OTHER_USERS)`
+  const line = [...UNABLE_TO_GIVE, process.execPath, '--input-type=module', '-e', script]
+  t.match(spawnSync('setpriv', line, { encoding: 'utf8' }), {
+    status: 0,
+    stdout: /^a file cannot be given to user \d+ here$/m,
+  })
+  t.end()
 })
