@@ -24,7 +24,7 @@ export function describeClosedFile(path: string, error: unknown, folder: string)
   }
   if (code !== 'EACCES' && code !== 'EPERM') return null
   const uid = process.geteuid?.()
-  const found = `${path} cannot be read by this user${uid === undefined ? '' : ` (uid ${uid})`}`
+  const found = `${path} cannot be used by this user${uid === undefined ? '' : ` (uid ${uid})`}`
   return { found, remedy: openingCommand(path, uid, resolve(folder)) }
 }
 

@@ -23,7 +23,7 @@ t.test('as another user', { skip: WITHOUT_OTHER_USERS }, async (t) => {
       chownSync(path, 0, 0)
       chmodSync(path, 0o600)
       const { program, ended } = await runAs(t, data, 'serve')
-      const sentence = `${path} cannot be read by this user (uid ${UID}): chown -R ${UID} ${dirname(path)}`
+      const sentence = `${path} cannot be used by this user (uid ${UID}): chown -R ${UID} ${dirname(path)}`
       t.match(ended, { code: 1, signal: null }, name)
       t.match(program.stderr, `sluice: ${sentence}`)
       const looked = await runAs(t, data, 'doctor')
@@ -45,7 +45,7 @@ t.test('as another user', { skip: WITHOUT_OTHER_USERS }, async (t) => {
     chownSync(join(data, 'lock.mdb'), 0, 0)
     const { program, ended } = await runAs(t, data, 'keys', 'list')
     t.match(ended, { signal: null })
-    t.match(program.stderr, /lock\.mdb cannot be read by this user \(uid 65532\): chown -R 65532 /)
+    t.match(program.stderr, /lock\.mdb cannot be used by this user \(uid 65532\): chown -R 65532 /)
   })
 
   t.test('root may look at a backup, and ask for keys, before its user starts the server', async (t) => {
@@ -68,14 +68,14 @@ t.test('as another user', { skip: WITHOUT_OTHER_USERS }, async (t) => {
     for (const name of readdirSync(data)) chownSync(join(data, name), 0, 0)
     const { program, ended } = await runAs(t, data, 'serve')
     t.match(ended, { code: 1 })
-    t.match(program.stderr, `format.json cannot be read by this user (uid ${UID}): chown -R ${UID} ${data}`)
+    t.match(program.stderr, `format.json cannot be used by this user (uid ${UID}): chown -R ${UID} ${data}`)
     const looked = await runAs(t, data, 'doctor')
-    t.match(looked.program.stdout, /^fail +data folder +\S+format\.json cannot be read by this user/m)
-    t.match(looked.program.stdout, /^fail +databases +\S+data\.mdb cannot be read by this user/m)
+    t.match(looked.program.stdout, /^fail +data folder +\S+format\.json cannot be used by this user/m)
+    t.match(looked.program.stdout, /^fail +databases +\S+data\.mdb cannot be used by this user/m)
     t.notMatch(looked.program.stdout, /backup/)
     chownSync(data, 0, 0)
     const closed = await runAs(t, data, 'upgrade', '--check')
-    t.match(closed.program.stdout, /^fail +databases +\S+data\.mdb cannot be read by this user/m)
+    t.match(closed.program.stdout, /^fail +databases +\S+data\.mdb cannot be used by this user/m)
     t.notMatch(closed.program.stdout, /no store|none yet|backup/)
   })
 })
