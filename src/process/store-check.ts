@@ -16,6 +16,9 @@ const BUDGET_AFTER_KILL_MS = 10_000
 /** A reader that says nothing so much later than it should is ended: a page leads back to itself, say. */
 const GRACE_MS = 10_000
 
+/** What the system answers whom it refuses a file, in its own words, as LMDB tells it, and in those of Node. */
+const REFUSAL = /^(?:Permission denied|Operation not permitted|Read-only file system|EACCES|EPERM|EROFS)\b/
+
 const RESTORE = 'Put a backup of the whole data folder in its place'
 const STORE_REMEDY = `${RESTORE}, or move the folder away to begin with an empty one`
 const LEDGER_REMEDY = `${RESTORE}, or move the file away: then the ledger begins anew, and with it what keys and organizations have spent`
@@ -88,9 +91,12 @@ function failureOf(path: string, error: ExecFileException, stderr: string, remed
     return new UnusableDatabase(found, 'the machine or its disk is too slow, or it is damaged')
   }
   const how = endOf(error, stderr)
-  if (how.startsWith('Permission denied')) {
+  if (REFUSAL.test(how)) {
     // The modes allow it, and something else of the system does not.
-    return new UnusableDatabase(`the database ${path} cannot be read by this user`, 'let them have its files')
+    return new UnusableDatabase(
+      `the database ${path} cannot be used by this user (${how})`,
+      'let them have its files',
+    )
   }
   const found = `the database ${path} is damaged (reading it ended with ${how})`
   return new UnusableDatabase(found, remedy, true)

@@ -7,6 +7,7 @@ import {
   folderOf,
   reasonAgainstLackOf,
   runAs,
+  runWith,
   UID,
   WITHOUT_OTHER_USERS,
   without,
@@ -92,4 +93,18 @@ t.test('tests as another user are skipped where no file can be given to one', { 
     stdout: /^a file cannot be given to user \d+ here$/m,
   })
   t.end()
+})
+
+t.test('root that can give no file away finds a sound database sound', { skip }, async (t) => {
+  for (const command of [['doctor'], ['upgrade', '--check'], ['keys', 'list'], ['serve']]) {
+    const data = await folderOf(t)
+    for (const name of LOCKS) rmSync(join(data, name))
+    const { program, ended } = await runWith(t, UNABLE_TO_GIVE, data, command)
+    t.match(ended ?? { code: 0 }, { code: 0 }, `${command.join(' ')}: ${program.stderr}`)
+    t.notMatch(program.stdout + program.stderr, /damaged|backup in its place|EPERM/)
+    program.signal('SIGTERM')
+    await program.closed
+    const drafts = (readdirSync(data, { recursive: true }) as string[]).filter((name) => /mdb\./.test(name))
+    t.same(drafts, [])
+  }
 })

@@ -1,5 +1,15 @@
 /** The two files of an LMDB environment, and what they must be like before it is opened. */
-import { accessSync, closeSync, constants, existsSync, fchownSync, openSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type ClosedFile, describeClosedFile } from '../../base/closed-file.js'
 
@@ -31,21 +41,33 @@ function refusalOf(path: string, mode: number, folder: string): ClosedFile | nul
 
 /**
  * Makes the lock file where there is none, for the owner of the database: one that root made, by a command or a look
- * while no server is at work, would keep the user of the server out. LMDB takes an empty one for a new one.
+ * while no server is at work, would keep the user of the server out. LMDB takes an empty one for a new one. Never throws:
+ * where the system refuses it, LMDB makes its own, or says what is wrong.
  */
 export function makeLockFileForOwner(folder: string): void {
   if (process.geteuid?.() !== 0) return
-  const data = statSync(join(folder, DATA), { throwIfNoEntry: false })
-  if (data === undefined || data.uid === 0) return
-  let file: number
+  const path = join(folder, LOCK)
+  const draft = `${path}.${process.pid}`
   try {
-    file = openSync(join(folder, LOCK), 'wx', 0o600)
+    const data = statSync(join(folder, DATA), { throwIfNoEntry: false })
+    if (data === undefined || data.uid === 0 || existsSync(path)) return
+    try {
+      makeFileFor(draft, data)
+      // The lock file is there as a whole, with its owner, or not at all: what another process may have opened
+      // meanwhile must not be taken away from under it.
+      linkSync(draft, path)
+    } finally {
+      rmSync(draft, { force: true })
+    }
   } catch {
-    // It is there, or LMDB says what is wrong.
-    return
+    // Root without the right to give files away, and file systems without owners or links.
   }
+}
+
+function makeFileFor(path: string, owner: { readonly uid: number; readonly gid: number }): void {
+  const file = openSync(path, 'wx', 0o600)
   try {
-    fchownSync(file, data.uid, data.gid)
+    fchownSync(file, owner.uid, owner.gid)
   } finally {
     closeSync(file)
   }
