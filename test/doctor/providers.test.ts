@@ -11,14 +11,14 @@ import { mockUpstream } from '../support/providers/mock-upstream.js'
 const KEY = 'sk-of-the-provider-0123456789'
 const DAY_MS = 86_400_000
 
-/** Examines a provider that answers so, which stands for these models. */
+/** Examines a provider that answers so, which stands for these models; its headers are made with each answer. */
 async function examine(
   t: Test,
   models: readonly string[],
   list: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: () => Readonly<Record<string, string>> = () => ({}),
 ) {
-  const { origin } = await mockUpstream(t, (peer) => peer.json(list, 200, headers))
+  const { origin } = await mockUpstream(t, (peer) => peer.json(list, 200, headers()))
   const path = join(tempFolder(t), 'sluice.json')
   const endpoints = [{ provider: 'acme' }]
   const content = {
@@ -61,14 +61,14 @@ test('names are told up to a number, and a prefix of the kind is none of the nam
 test('a provider whose time is 90 days away tells of the clock of this machine', async (t) => {
   const list = { data: [{ id: 'good' }] }
   const at = (ms: number) => ({ date: new Date(Date.now() + ms).toUTCString() })
-  const clockOf = async (headers: Readonly<Record<string, string>>) =>
+  const clockOf = async (headers: () => Readonly<Record<string, string>>) =>
     (await examine(t, ['good'], list, headers)).filter(({ check }) => check === 'provider clock')
-  t.match(await clockOf(at(90 * DAY_MS)), [
+  t.match(await clockOf(() => at(90 * DAY_MS)), [
     { verdict: 'warn', found: 'this machine is 90 days behind the provider', remedy: /chrony/ },
   ])
-  t.match(await clockOf(at(0)), [{ verdict: 'ok' }])
-  t.same(await clockOf({ ...at(90 * DAY_MS), age: '30' }), [], 'an answer of a cache tells no time')
-  t.same(await clockOf({}), [])
+  t.match(await clockOf(() => at(0)), [{ verdict: 'ok' }])
+  t.same(await clockOf(() => ({ ...at(90 * DAY_MS), age: '30' })), [], 'an answer of a cache tells no time')
+  t.same(await clockOf(() => ({})), [])
 })
 
 test('a clock is wrong where no provider agrees, beyond what an answer took and a second has', (t) => {
