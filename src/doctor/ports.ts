@@ -104,10 +104,16 @@ async function findListener({ port, healthUrl }: Place, holder: number): Promise
   return (await answersAsServer(healthUrl)) ? 'server' : 'other'
 }
 
-/** Inodes of the sockets that listen on a port, of whatever address; null where the system does not tell. */
-function listeningSockets(port: number): ReadonlySet<string> | null {
+/**
+ * Inodes of the sockets that listen on a port, of whatever address; null where the system does not tell.
+ * @param read gives the text of a table
+ */
+export function listeningSockets(
+  port: number,
+  read = (path: string): string => readFileSync(path, 'latin1'),
+): ReadonlySet<string> | null {
   try {
-    const rows = ['tcp', 'tcp6'].flatMap((name) => readTable(`/proc/net/${name}`))
+    const rows = [...rowsOf(read('/proc/net/tcp')), ...rowsOf(readUnlessAbsent(read, '/proc/net/tcp6'))]
     const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
     const listening = rows.filter(({ local, state }) => state === LISTENING && local.endsWith(end))
     return new Set(listening.map(({ inode }) => inode))
@@ -116,9 +122,19 @@ function listeningSockets(port: number): ReadonlySet<string> | null {
   }
 }
 
+/** A kernel without IPv6 (`ipv6.disable=1`) has no table of it. */
+function readUnlessAbsent(read: (path: string) => string, path: string): string {
+  try {
+    return read(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return ''
+  }
+}
+
 /** proc_net_tcp(5): the second field is the local address, the fourth the state, the tenth the inode. */
-function readTable(path: string): { local: string; state: string; inode: string }[] {
-  const [, ...lines] = readFileSync(path, 'latin1').trim().split('\n')
+function rowsOf(table: string): { local: string; state: string; inode: string }[] {
+  const [, ...lines] = table.trim().split('\n')
   return lines.map((line) => {
     const fields = line.trim().split(/\s+/)
     return { local: fields[1] ?? '', state: fields[3] ?? '', inode: fields[9] ?? '' }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { t, test } from 'tap'
-import { examinePorts, judgeListener } from '../../src/doctor/ports.js'
+import { examinePorts, judgeListener, listeningSockets } from '../../src/doctor/ports.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { freePort, listen } from '../support/servers/listen.js'
 import {
@@ -43,6 +43,24 @@ test('what another program holds is told although a server works in the folder; 
 test('who may not see the listener is told so, and where nobody listens the address itself is wrong', (t) => {
   t.match(judgeListener('port 1 is already in use', 7, 'unseen'), { verdict: 'warn', remedy: /as root/ })
   t.match(judgeListener('cannot listen on 192.0.2.1:1', 7, 'nobody'), { verdict: 'fail' })
+  t.end()
+})
+
+test('a kernel without IPv6 has its listeners in the one table, and without any nothing is known', (t) => {
+  const row =
+    '   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1'
+  const missing = (code: string): never => {
+    throw Object.assign(new Error(code), { code })
+  }
+  const read = (path: string) => (path.endsWith('tcp') ? `heading\n${row}\n` : missing('ENOENT'))
+  t.same(listeningSockets(8080, read), new Set(['4711']))
+  t.same(listeningSockets(8081, read), new Set())
+  const refused = (path: string) => (path.endsWith('tcp') ? `heading\n${row}\n` : missing('EACCES'))
+  t.equal(listeningSockets(8080, refused), null)
+  t.equal(
+    listeningSockets(8080, () => missing('ENOENT')),
+    null,
+  )
   t.end()
 })
 
