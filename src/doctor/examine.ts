@@ -119,8 +119,8 @@ async function examineNeighbours(config: Config): Promise<readonly Finding[]> {
     remedy: 'use a remote sandbox (tools.bash.url)',
   }
   const found = await Promise.all([
-    look({ check: 'port', deadlineMs: SHORT_MS, remedy: 'choose another port or host' }, () =>
-      examinePorts(config),
+    look({ check: 'port', deadlineMs: SHORT_MS, remedy: 'choose another port or host' }, (signal) =>
+      examinePorts(config, signal),
     ),
     look({ check: 'database', deadlineMs: NETWORK_MS, remedy: 'see to the way to PostgreSQL' }, () =>
       examineDatabase(config),

@@ -36,18 +36,25 @@ interface Look {
   readonly remedy: string
 }
 
-/** A look that always ends with findings: within its deadline, and whatever is thrown. */
+/**
+ * A look that always ends with findings: within its deadline, and whatever is thrown.
+ * @param run its signal aborts at the deadline: what it finds of that at once counts
+ */
 export async function look(
   { check, deadlineMs, remedy }: Look,
-  run: () => Finding | readonly Finding[] | Promise<Finding | readonly Finding[]>,
+  run: (signal: AbortSignal) => Finding | readonly Finding[] | Promise<Finding | readonly Finding[]>,
 ): Promise<readonly Finding[]> {
+  const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Finding>((resolve) => {
     const found = `no answer within ${deadlineMs / 1000} s`
-    timer = setTimeout(() => resolve(fail(check, found, remedy)), deadlineMs)
+    timer = setTimeout(() => {
+      ending.abort()
+      setImmediate(() => resolve(fail(check, found, remedy)))
+    }, deadlineMs)
   })
   try {
-    return [await Promise.race([late, (async () => run())()])].flat()
+    return [await Promise.race([late, (async () => run(ending.signal))()])].flat()
   } catch (error) {
     return [fail(check, error instanceof Error ? error.message : String(error), remedy)]
   } finally {

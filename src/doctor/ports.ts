@@ -1,15 +1,15 @@
 /** The addresses that the server would listen on, and who has those that are taken. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { get as getHttp } from 'node:http'
+import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
-import { json } from 'node:stream/consumers'
 import { listeningUrl, parseHostPort } from '../base/host-port.js'
 import type { Config } from '../config/config.js'
 import { folderHolder } from '../process/folder-lock.js'
 import { probePort } from '../process/port-probe.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
-const HEALTH_MS = 2_000
+/** A health has a few hundred bytes. */
+const MOST_BYTES = 65_536
 /** State of a listening socket in /proc/net/tcp. */
 const LISTENING = '0A'
 /** What stands for every address, and the one by which such a listener is reached. */
@@ -24,10 +24,13 @@ interface Place {
   readonly healthUrl: string | null
 }
 
-/** Each address that the server would listen on. */
-export async function examinePorts(config: PortSettings): Promise<readonly Finding[]> {
+/**
+ * Each address that the server would listen on.
+ * @param signal ends questions that have no answer yet
+ */
+export async function examinePorts(config: PortSettings, signal: AbortSignal): Promise<readonly Finding[]> {
   const holder = holderOf(config.dataDir)
-  return Promise.all(placesOf(config).map((place) => examinePlace(place, holder)))
+  return Promise.all(placesOf(config).map((place) => examinePlace(place, holder, signal)))
 }
 
 /** A folder that this user may not look into is told by the looks at the folder. */
@@ -55,7 +58,7 @@ function placesOf(config: PortSettings): Place[] {
 }
 
 /** @param holder process id of the server that works in the data folder; null where none does */
-async function examinePlace(place: Place, holder: number | null): Promise<Finding> {
+async function examinePlace(place: Place, holder: number | null, signal: AbortSignal): Promise<Finding> {
   const { host, port } = place
   try {
     await probePort(host, port)
@@ -64,11 +67,11 @@ async function examinePlace(place: Place, holder: number | null): Promise<Findin
     const { message } = error as Error
     return holder === null
       ? fail('port', message, 'end the other program, or choose another port or host')
-      : judgeListener(message, holder, await findListener(place, holder))
+      : judgeListener(message, holder, await findListener(place, holder, signal))
   }
 }
 
-/** Who listens: that server, another program, nobody; `unseen` where this user may not look. */
+/** Who listens: that server, another program, nobody; `unseen` where this user may not look, and no answer tells. */
 type Listener = 'server' | 'other' | 'nobody' | 'unseen'
 
 /** @param problem why the address cannot be had */
@@ -94,14 +97,17 @@ export function judgeListener(problem: string, holder: number, listener: Listene
   }
 }
 
-async function findListener({ port, healthUrl }: Place, holder: number): Promise<Listener> {
+async function findListener(
+  { port, healthUrl }: Place,
+  holder: number,
+  signal: AbortSignal,
+): Promise<Listener> {
   const sockets = listeningSockets(port)
   if (sockets?.size === 0) return 'nobody'
   const isHolders = sockets === null ? null : ownsSocket(holder, sockets)
   if (isHolders !== null) return isHolders ? 'server' : 'other'
   // The processes of another user do not show their sockets.
-  if (healthUrl === null) return 'unseen'
-  return (await answersAsServer(healthUrl)) ? 'server' : 'other'
+  return healthUrl === null ? 'unseen' : askListener(healthUrl, signal)
 }
 
 /**
@@ -164,24 +170,48 @@ function socketsOf(pid: string): string[] {
   })
 }
 
-/** Whether what answers there is a server of this program; its certificate is not looked at. */
-function answersAsServer(url: string): Promise<boolean> {
-  const options = { agent: false, signal: AbortSignal.timeout(HEALTH_MS) } as const
+/**
+ * Whether what answers there is a server of this program; its certificate is not looked at. What is slow, resets or says
+ * no HTTP may be one as well: only an answer that is no health tells of another program.
+ */
+export function askListener(url: string, signal: AbortSignal): Promise<Listener> {
+  const options = { agent: false, signal } as const
   return new Promise((resolve) => {
+    const unseen = (): void => resolve('unseen')
+    // Told at once, and not when the connection has closed: the look ends with the signal.
+    signal.addEventListener('abort', unseen, { once: true })
     const asked = url.startsWith('https:')
       ? getHttps(url, { ...options, rejectUnauthorized: false })
       : getHttp(url, options)
-    asked.on('error', () => resolve(false))
-    asked.on('response', (answer) =>
-      json(answer).then(
-        (body) => resolve(isHealth(body)),
-        () => resolve(false),
-      ),
-    )
+    asked.on('error', unseen)
+    asked.on('response', (answer) => {
+      readAnswer(answer).then((text) => resolve(isHealth(text) ? 'server' : 'other'), unseen)
+    })
   })
 }
 
-function isHealth(body: unknown): boolean {
-  const { status, worker, uptime_s: uptime } = Object(body) as Readonly<Record<string, unknown>>
+/** The text of an answer; null for one that is longer than any health. Rejects where it does not come to its end. */
+async function readAnswer(answer: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    // Leaving the loop closes the connection.
+    if (length > MOST_BYTES) return null
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function isHealth(text: string | null): boolean {
+  const { status, worker, uptime_s: uptime } = Object(parse(text)) as Readonly<Record<string, unknown>>
   return typeof status === 'string' && typeof worker === 'number' && typeof uptime === 'number'
+}
+
+function parse(text: string | null): unknown {
+  try {
+    return text === null ? null : JSON.parse(text)
+  } catch {
+    return null
+  }
 }
