@@ -43,10 +43,9 @@ function holderOf(dataDir: string): number | null {
 }
 
 function placesOf(config: PortSettings): Place[] {
-  const withHealth = (place: { readonly host: string; readonly port: number }): Place => {
-    const host = WILDCARDS[place.host] ?? place.host
-    const url = listeningUrl({ host, tlsKey: config.tlsKey }, place.port)
-    return { ...place, healthUrl: `${url}/api/v1/health` }
+  const withHealth = ({ host, port }: Pick<Place, 'host' | 'port'>): Place => {
+    const url = listeningUrl({ host: WILDCARDS[host] ?? host, tlsKey: config.tlsKey }, port)
+    return { host, port, healthUrl: `${url}/api/v1/health` }
   }
   const console = parseHostPort(config.consoleListen)
   const others = [config.metrics, config.lab].map(parseHostPort).filter((place) => place !== null)
@@ -54,7 +53,7 @@ function placesOf(config: PortSettings): Place[] {
     withHealth(config),
     ...(console === null ? [] : [withHealth(console)]),
     ...others.map((place) => ({ ...place, healthUrl: null })),
-  ].map(({ host, port, healthUrl }) => ({ host, port, healthUrl }))
+  ]
 }
 
 /** @param holder process id of the server that works in the data folder; null where none does */
