@@ -1,5 +1,5 @@
 /** Every block of the documentation does what a reader expects of it, in the order of its page. */
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Test, test } from 'tap'
@@ -37,17 +37,28 @@ test('blocks that are not run say why', async (t) => {
 })
 
 test('configurations are good', async (t) => {
-  const file = join(tempFolder(t), 'sluice.yaml')
+  const folder = tempFolder(t)
+  const file = join(folder, 'sluice.yaml')
   for (const [path, text] of texts) {
     for (const { line, language, text: block, reason } of blocksOf(text)) {
       if (language !== 'yaml' || reason !== null) continue
-      writeFileSync(file, block)
+      writeFileSync(file, withTapesIn(folder, block))
       const variables = [...block.matchAll(/api_key_env: (\w+)/g)].map(([, name = '']) => [name, 'sk-1'])
       const faults = await faultsOf({ SLUICE_CONFIG: file, ...Object.fromEntries(variables) })
       t.strictSame(faults, [], `${path}:${line}`)
     }
   }
 })
+
+/** The block with the tapes and folders that it names made in a folder and named there: a reader has them, no one else. */
+function withTapesIn(folder: string, block: string): string {
+  return block.replace(/\b(file|folder): (\.\/[\w.-]+)/g, (_found, kind: string, name: string) => {
+    const path = join(folder, name)
+    if (kind === 'file') writeFileSync(path, '')
+    else mkdirSync(path, { recursive: true })
+    return `${kind}: ${path}`
+  })
+}
 
 async function faultsOf(environment: Readonly<Record<string, string>>): Promise<unknown> {
   try {
