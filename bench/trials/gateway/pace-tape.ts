@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { compareTapes, type Fit } from '../../../src/tape/fit.js'
 import { readTape, type TapedStream } from '../../../src/tape/tape.js'
 import { Connection } from '../../harness/http/connection.js'
@@ -15,6 +16,8 @@ const CANARY = 'canary-of-the-trial'
 /** So many that chance alone moves a p99 by a third of a millisecond: an answer takes its pace from any of the streams. */
 const CALLS = 1_600
 const CONNECTIONS = 64
+/** A caller has the last byte of an answer before the relay has seen its end and has written the line. */
+const LAST_LINE_MS = 5_000
 
 const KNOWN_PACE = {
   first_token_ms: { uniform: [50, 150] },
@@ -39,6 +42,8 @@ async function callAll(port: number, model: string): Promise<number> {
   return failed
 }
 
+const linesOf = (file: string): number => readFileSync(file, 'utf8').split('\n').length - 1
+
 async function playRound({ staging }: TrialContext) {
   const folder = staging.freshFolder()
   const recorded = join(folder, 'recorded.ndjson')
@@ -55,6 +60,8 @@ async function playRound({ staging }: TrialContext) {
   const record = async (file: string, asked: string): Promise<readonly TapedStream[]> => {
     const relay = await staging.startHelper(null, RELAY, { upstream: server.origin, file })
     failed += await callAll(relay.port, asked)
+    const deadline = performance.now() + LAST_LINE_MS
+    while (linesOf(file) < CALLS && performance.now() < deadline) await sleep(50)
     relay.end()
     return readTape(readFileSync(file, 'utf8'))
   }
