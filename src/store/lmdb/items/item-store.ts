@@ -4,7 +4,7 @@ import type { LmdbEnvironment } from '../environment.js'
 import { DIRECTORY_PAGES, JSON_PAGE, JsonArrayWriter, openItemTables, readLastId } from './item-layout.js'
 import { createItemSearch } from './item-scanner.js'
 import { createItemWriter } from './item-writer.js'
-import { rowEnd, rowStart } from './slotted-page.js'
+import { rowEnd, rowStart, runOfRows } from './slotted-page.js'
 
 /** Ids beyond this have pages whose number would not fit a 32-bit key. */
 const LARGEST_ID = JSON_PAGE.slots * 0x1_0000_0000
@@ -47,6 +47,13 @@ export function createLmdbItemStore(
     const slot = index % JSON_PAGE.slots
     const start = rowStart(JSON_PAGE, page, slot)
     return start < 0 ? null : slicer.slice(page, start, rowEnd(JSON_PAGE, page, slot))
+  }
+
+  /** Appends up to `want` rows after the first `skip`, as one piece of bytes; returns how many. */
+  const appendRows = (array: JsonArrayWriter, page: Uint8Array, skip: number, want: number): number => {
+    const { start, end, rows } = runOfRows(JSON_PAGE, page, skip, want)
+    if (rows > 0) array.add(slicer.slice(page, start, end), rows)
+    return rows
   }
 
   /** Takes rows from the first page on, until a page is empty; returns where to go on, or LIST_COMPLETE. */
@@ -117,13 +124,9 @@ export function createLmdbItemStore(
   }
 }
 
-function sliceOfPage(page: Uint8Array, start: number, end: number): Uint8Array {
-  return new Uint8Array(page.buffer, page.byteOffset + start, end - start)
-}
-
 /**
- * As `sliceOfPage`, remembering where the bytes of the last page lie: LMDB lends the same ones again and again, as an
- * object whose shape the engine has to look up for each of its members.
+ * Cuts pieces out of pages, remembering where the bytes of the last one lie: LMDB lends the same ones again and again, as
+ * an object whose shape the engine has to look up for each of its members.
  */
 class PageSlicer {
   #page: Uint8Array = new Uint8Array(0)
@@ -138,21 +141,4 @@ class PageSlicer {
     }
     return new Uint8Array(this.#buffer, this.#offset + start, end - start)
   }
-}
-
-/** Appends up to `want` rows after the first `skip`, as one piece of bytes; returns how many. */
-function appendRows(array: JsonArrayWriter, page: Uint8Array, skip: number, want: number): number {
-  let seen = 0
-  let taken = 0
-  let start = -1
-  let end = 0
-  for (let slot = 0; slot < JSON_PAGE.slots && taken < want; slot++) {
-    const rowAt = rowStart(JSON_PAGE, page, slot)
-    if (rowAt < 0 || seen++ < skip) continue
-    if (start < 0) start = rowAt
-    end = rowEnd(JSON_PAGE, page, slot)
-    taken++
-  }
-  if (taken > 0) array.add(sliceOfPage(page, start, end), taken)
-  return taken
 }

@@ -57,6 +57,29 @@ export function countRows(shape: SlottedPageShape, page: Uint8Array): number {
   return rows
 }
 
+/**
+ * Where up to `want` rows behind the first `skip` lie in the page, as one piece, and how many they are. Looks at each end
+ * once: a list passes over all of them.
+ */
+export function runOfRows(shape: SlottedPageShape, page: Uint8Array, skip: number, want: number) {
+  let before = 0
+  let seen = 0
+  let rows = 0
+  let start = 0
+  let end = 0
+  for (let slot = 0; slot < shape.slots && rows < want; slot++) {
+    const after = slotEnd(page, slot)
+    if (after === before) continue
+    if (seen++ >= skip) {
+      if (rows++ === 0) start = before === 0 ? 0 : before + shape.separator.length
+      end = after
+    }
+    before = after
+  }
+  const header = headerBytes(shape)
+  return { start: header + start, end: header + end, rows }
+}
+
 /** Where the bytes of new pages come from. */
 export type AllocateBytes = (bytes: number) => Buffer
 
