@@ -39,6 +39,14 @@ export interface LabServer {
   fault(fault: Readonly<Record<string, unknown>>): Promise<string>
 }
 
+/**
+ * Stalls that somebody has asked for. Beside them a run tells when a worker stood still by itself, which one does whose
+ * machine is busy.
+ */
+export function withoutUnplanned<T extends { readonly kind: string }>(stalls: readonly T[]): T[] {
+  return stalls.filter(({ kind }) => kind !== 'unplanned')
+}
+
 /** Two workers and faults, unless the settings say otherwise. */
 export async function startLab(
   lifetime: Lifetime,
