@@ -48,6 +48,7 @@ test('machines are shown with what they hold, and of one that was killed what is
     await page.page.keyboard.press('Escape')
     await page.page.getByText('One machine killed').click()
     await page.page.getByText('its leases stay counted').first().waitFor()
+    await page.forgiveMoves()
     await page.judgeThemes(t, `fleet-failures-${width}`)
   }
 })

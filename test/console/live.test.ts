@@ -51,6 +51,7 @@ test(
     await page.keyboard.press('Enter')
     const answer = page.locator('.turn.assistant')
     await answer.getByRole('link', { name: 'Its row' }).waitFor()
+    await console.forgiveMoves()
     t.match(await answer.locator('.said').innerText(), /\w/)
     t.equal(await page.locator('.turn.user .said').innerText(), HOSTILE, 'what was said is text')
     t.match(await answer.locator('.took').innerText(), /in, [\d]+ out[\s\S]*\$/)

@@ -101,6 +101,7 @@ test('a model is found, its plan is explained, and what would change the plan do
     await shown.signIn()
     await shown.page.getByText('Would be tried first if').click()
     await shown.page.getByText('provider.order begins with').waitFor()
+    await shown.forgiveMoves()
     await shown.judgeThemes(t, `models-explain-${width}`)
   }
 })

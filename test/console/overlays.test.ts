@@ -37,7 +37,8 @@ test('what opens over a screen is left by Escape, and the focus is where it was'
     await console.judgeThemes(t, `over-${name}`)
     await keyboard.press('Escape')
     // The browser hides a dialog before the page knows of it; a menu stays in the page.
-    await what.waitFor({ state: name === 'account' ? 'hidden' : 'detached' })
+    if (name === 'account') await what.waitFor({ state: 'hidden' })
+    else await page.locator('dialog').waitFor({ state: 'detached' })
     t.ok(await isFocused(opener), `${name}: ${opener} has the focus again`)
   }
 
@@ -62,6 +63,7 @@ test('what opens over a screen is left by Escape, and the focus is where it was'
     await open('Delete local', question)
     await console.reach('Cancel')
     await keyboard.press('Enter')
+    await page.locator('dialog').waitFor({ state: 'detached' })
     t.ok(await isFocused('Delete local'), 'a button that closes it gives the focus back as well')
   })
 

@@ -86,6 +86,7 @@ test(
       .setInputFiles({ name: "gate's.txt", mimeType: 'text/plain', buffer })
     await say('what does it say?')
     await page.locator('.turn.assistant').getByRole('link', { name: 'Its row' }).waitFor()
+    await console.forgiveMoves()
     t.equal(await page.locator('.turn.user .attached').innerText(), "gate's.txt")
     const code = page.locator('.code pre')
     t.match(await code.innerText(), "BASE64_OF_gate'\\''s.txt")

@@ -101,6 +101,8 @@ test(
     const fresh = ['theirs\n', 'repo:octo/app\n', '  && "deploy" in scopes\n', '  && "release" in scopes\n']
     t.same(await merge.locator('ins').allInnerTexts(), fresh, 'lines that were not there before are marked')
     t.match(second.problems.splice(0), [/412/], 'the browser tells of the refusal as well')
+    // What lies beneath is put in its place when the answer has come, and moves.
+    await second.forgiveMoves()
     await second.judge(t, 'a merge')
     await second.picture('policy-merge-light-360')
     await merge.getByRole('group', { name: 'Condition' }).getByLabel('Yours').check()

@@ -12,6 +12,7 @@ import { UNMATCHED } from '../../src/http/pipeline.js'
 import { jsonReply, noContentReply } from '../../src/http/reply.js'
 import type { HttpCall, Reply } from '../../src/transport/exchange.js'
 import { pipelineOf, probe } from '../support/servers/pipeline.js'
+import { eventually } from '../support/timing/eventually.js'
 
 type Handle = () => Reply | Promise<Reply>
 
@@ -39,6 +40,7 @@ test('a call within the limit is answered, one beyond it is shed with 503, vital
   const first = inject({ method: 'GET', url: '/held' })
   t.equal((await inject({ method: 'GET', url: '/fine' })).status, 200, 'the second of two')
   const second = inject({ method: 'GET', url: '/held' })
+  await eventually(() => waiting.length === 2)
   const shed = await inject({ method: 'GET', url: '/fine' })
   t.equal(shed.status, 503)
   t.equal(detailOf(shed.body), 'Service temporarily unavailable')

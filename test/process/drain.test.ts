@@ -10,10 +10,12 @@ import { ServerProcess, serve } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const ONE = { SLUICE_WORKERS: '1' }
+/** Long enough to be seen under way on a machine that is busy. */
+const SLOW = { ...ONE, SLUICE_REPORT_DELAYS: 'constant 3000' }
 
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
   test(`${name} lets what is in flight finish, then ends with 0 and a free port`, async (t) => {
-    const server = ServerProcess.start(t, { env: ONE })
+    const server = ServerProcess.start(t, { env: SLOW })
     const { port } = await server.ready()
     const client = await server.client()
     const reports = Array.from({ length: 5 }, () => client.get('/api/v1/report'))
@@ -83,7 +85,7 @@ test('a connection that is open and idle does not hold up the end', async (t) =>
 })
 
 test('two signals in quick succession are one, as when npm passes on a Ctrl-C', async (t) => {
-  const server = ServerProcess.start(t, { env: ONE })
+  const server = ServerProcess.start(t, { env: SLOW })
   const client = await server.client()
   const report = client.get('/api/v1/report')
   await inFlight(client, 'report', 1)

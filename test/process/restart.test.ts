@@ -68,7 +68,7 @@ test('what a killed worker had acknowledged is there, and ids go on', async (t) 
 })
 
 test('a worker that is told to end drains, and another one takes its place', async (t) => {
-  const { server, url } = await serve(t, { SLUICE_WORKERS: '1' })
+  const { server, url } = await serve(t, { SLUICE_WORKERS: '1', SLUICE_REPORT_DELAYS: 'constant 3000' })
   const [pid = 0] = server.children()
   const client = await server.client()
   const report = client.get('/api/v1/report')

@@ -89,9 +89,10 @@ test('a worker that was stopped is ended and replaced', async (t) => {
   const [stopped = 0, other = 0] = server.children()
   process.kill(stopped, 'SIGSTOP')
   await eventually(() => !isAlive(stopped), 60_000)
+  // What a process has written comes here by a pipe, later than what /proc tells.
+  await eventually(() => server.logged(ENDING).length > 0, 60_000)
   t.match(server.logged(ENDING), [{ level: 50, pid: stopped, silenceMs: 6000 }])
   await eventually(() => server.children().length === 2, 60_000)
-  // What a process has written comes here by a pipe, later than what /proc tells.
   await eventually(() => server.logged('a worker died').length > 0, 60_000)
   t.ok(isAlive(other))
   t.match(server.logged('a worker died'), [{ how: 'SIGKILL' }])

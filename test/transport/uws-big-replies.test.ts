@@ -132,7 +132,7 @@ test('a reader that stops is cut after its time', async (t) => {
   const reader = await stuck(t, all, '/huge')
   await all.ledger.balanced()
   const took = performance.now() - started
-  t.ok(took >= TIMEOUT_MS - 5 && took < TIMEOUT_MS + 1_500, `cut after ${took} ms`)
+  t.ok(took >= TIMEOUT_MS - 5 && took < TIMEOUT_MS + 5_000, `cut after ${took} ms`)
   t.match(all.ledger.last, { status: 200, aborted: true })
   const { bytesOut } = all.ledger.last!
   t.ok(bytesOut > 0 && bytesOut < HUGE_BYTES, `${bytesOut} bytes were handed over`)

@@ -100,6 +100,6 @@ test('a reader that takes nothing is cut, long after the deadline of the call', 
   const readers = await Promise.all(Object.keys(BODIES).map((target) => pausedReader(t, port, { target })))
   await ledger.balanced(readers.length)
   const took = performance.now() - begun
-  t.ok(took >= 2_495 && took < 4_500, `cut after ${took} ms`)
+  t.ok(took >= 2_495 && took < 7_500, `cut after ${took} ms`)
   t.ok(ledger.settlements.every(({ aborted }) => aborted))
 })

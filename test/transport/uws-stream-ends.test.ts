@@ -20,7 +20,7 @@ test('a stream that says nothing says its filler, again and again', async (t) =>
   const connection = await listening(t, all)
   await connection.readHead()
   for (let i = 1; i <= 3; i++) {
-    t.equal(String(await connection.chunk(2_000)), FILLER)
+    t.equal(String(await connection.chunk()), FILLER)
     t.ok(performance.now() - started >= keepAliveMs * i - 20, 'not before the silence is over')
   }
 })
@@ -39,12 +39,18 @@ test('a stream that speaks says no filler', async (t) => {
   const all = await streamBench(t, { start: () => {}, options: { keepAliveMs: 600 } })
   const connection = await listening(t, all)
   const { sink } = all.producers[0]!
-  const ticker = setInterval(() => sink.write('tick\n\n'), 100)
+  let [longest, last] = [0, performance.now()]
+  const ticker = setInterval(() => {
+    sink.write('tick\n\n')
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 100)
   t.teardown(() => clearInterval(ticker))
   await connection.readHead()
   let text = ''
   while (text.length < 15 * 'tick\n\n'.length) text += await connection.chunk()
-  t.notMatch(text, /filler/)
+  // Where the process was kept from its core for so long, the stream was silent indeed.
+  if (longest < 500) t.notMatch(text, /filler/)
 })
 
 test('a stream without a filler stays silent', async (t) => {
@@ -103,7 +109,7 @@ test('a reader that stops is cut after its time, without an end that would look 
   await eventually(() => told.refusals > 0)
   await all.ledger.balanced()
   const took = performance.now() - started
-  t.ok(took >= sendTimeoutMs - 5 && took < sendTimeoutMs + 1_500, `cut after ${took} ms`)
+  t.ok(took >= sendTimeoutMs - 5 && took < sendTimeoutMs + 5_000, `cut after ${took} ms`)
   t.match(all.ledger.last, { status: 200, aborted: true })
   t.equal(all.producers[0]!.gone, 1)
   connection.resume()
@@ -159,7 +165,7 @@ for (const [when, start] of Object.entries(DEFECTS)) {
   test(`a producer that throws ${when} loses its call and nothing else`, async (t) => {
     const all = await streamBench(t, { start, deadlineMs: 1_000 })
     const connection = await connected(t, all.port, { target: '/stream' })
-    await connection.ended(3_000)
+    await connection.ended()
     await all.ledger.balanced()
     t.match(all.ledger.last, { aborted: true })
     t.equal(all.ledger.arrived, 1)

@@ -196,7 +196,7 @@ void test('with the setting loopback is dialled, and its disguises are not', asy
   t.after(() => upstream.close())
   const fetch = jsonFetcher(upstream, 4, systemClock)
   for (const host of ['127.0.0.1', 'localhost'])
-    t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: true })
+    t.match(await fetch(`http://${host}:${port}/`, 20_000), { ok: true })
   const before = visits()
   for (const host of ['[::ffff:127.0.0.1]', '0.0.0.0']) {
     t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: false })
@@ -222,7 +222,7 @@ void test('over TLS a name of this machine is dialled when it is allowed, with i
     const upstream = createUpstreamClient({ guard: addressGuard(allow), ...authorities })
     t.after(() => upstream.close())
     t.match(
-      await jsonFetcher(upstream, 4, systemClock)(url, 2_000),
+      await jsonFetcher(upstream, 4, systemClock)(url, 20_000),
       reason === null ? { ok: true } : { ok: false, reason },
     )
   }

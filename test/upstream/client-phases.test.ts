@@ -79,7 +79,7 @@ for (const [name, where] of Object.entries(STANDINGS)) {
     recorded.call.cancel()
     t.equal(client.inFlight(), 0)
     await mock.peers[0]!.closed()
-    t.ok(performance.now() - begun < 500, 'the server sees it in milliseconds')
+    t.ok(performance.now() - begun < 10_000, 'the server sees it long before any limit')
     await eventually(() => client.sockets() === 0)
     t.same(recorded.told, toldBefore)
     t.equal(mock.peers.length, 1, 'and no connection takes its place')
@@ -95,7 +95,7 @@ for (const [name, where] of Object.entries(STANDINGS)) {
   })
 
   test(`a call ${name} beyond the limit of the whole fails with that`, async (t) => {
-    const { client, recorded } = await standing(t, where, { ...PATIENT, totalMs: 150 })
+    const { client, recorded } = await standing(t, where, { ...PATIENT, totalMs: 2_000 })
     t.match(await recorded.end.opened, { reason: 'timeout', phase: 'total', requestSent: where.sent })
     await eventually(() => client.sockets() === 0)
   })
@@ -144,12 +144,12 @@ test('connecting has its limit for itself, however long the wait before', async 
   const origin = mock.origin.replace('http:', 'https:')
   const first = called(client, post(origin, { limits }))
   const begun = performance.now()
-  const second = called(client, post(origin, { limits, timeouts: { ...PATIENT, connectMs: 300 } }))
-  await eventually(() => performance.now() - begun >= 200)
+  const second = called(client, post(origin, { limits, timeouts: { ...PATIENT, connectMs: 2_000 } }))
+  await eventually(() => performance.now() - begun >= 1_000)
   // Its successor opens a connection of its own, to a server that never answers the handshake.
   first.call.cancel()
   t.match(await second.end.opened, { reason: 'timeout', phase: 'connect', requestSent: false })
-  t.ok(performance.now() - begun >= 500)
+  t.ok(performance.now() - begun >= 3_000)
 })
 
 test('a call cancelled before its connection is made opens none that stays', async (t) => {
@@ -165,7 +165,7 @@ test('a call cancelled before its connection is made opens none that stays', asy
 test('pieces that keep coming keep the call alive beyond the idle limit', async (t) => {
   const { call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
-    let left = 12
+    let left = 75
     const timer = setInterval(() => {
       if (left-- > 0) peer.chunk('x')
       else {
@@ -174,9 +174,9 @@ test('pieces that keep coming keep the call alive beyond the idle limit', async 
       }
     }, 40)
   })
-  const recorded = call({ timeouts: { ...PATIENT, idleMs: 250 } })
+  const recorded = call({ timeouts: { ...PATIENT, idleMs: 1_500 } })
   t.equal(await recorded.end.opened, 'ended')
-  t.equal(recorded.text(), 'x'.repeat(12))
+  t.equal(recorded.text(), 'x'.repeat(75))
 })
 
 test('a receiver may cancel from within everything it is told', async (t) => {

@@ -70,12 +70,12 @@ test('the first content counts as the first token, not the head, a comment or a 
   t.equal(report.tokens, 40)
   t.equal(report.gap.count, 30)
   t.ok(report.firstToken.percentiles.p50! >= 45, `first token after ${report.firstToken.percentiles.p50} ms`)
-  t.ok(Math.abs(report.gap.mean - 20) < 10, `gaps of ${report.gap.mean} ms`)
+  t.ok(report.gap.percentiles.p50! >= 15, `gaps of ${report.gap.percentiles.p50} ms`)
   t.equal(report.drift.count, 10)
 })
 
 test('so many streams at a time follow each other on kept connections', async (t) => {
-  const report = await reported(t, paced, { schedule: null, streams: 3 })
+  const report = await reported(t, paced, { schedule: null, streams: 3, seconds: 2 })
   t.equal(report.ends.complete, report.started)
   t.ok(report.started >= 6, `${report.started} streams`)
   t.equal(report.connectionsOpened, 3)
@@ -154,7 +154,7 @@ const ENDS: readonly (readonly [end: string, answer: Answer])[] = [
 
 test('every way in which a stream can fail has its name', async (t) => {
   for (const [end, answer] of ENDS) {
-    const report = await reported(t, answer, { silenceMs: 200 })
+    const report = await reported(t, answer, { silenceMs: end === 'timeout' ? 200 : 5_000 })
     t.same(report.ends, { [end]: 10 }, end)
   }
 })

@@ -7,14 +7,14 @@ import { MANAGEMENT_KEY } from '../../support/servers/gateway-server.js'
 
 const service = await mockUpstream(tap)
 let heard: object = {}
-const { script, uploads, statuses } = strictAssemblyAi(() => heard)
+const { script, uploads, statuses, transcripts } = strictAssemblyAi(() => heard)
 service.script = script
 
 const { server, transcribe, transcribeForm } = await startAudioGateway(tap, {
   model: 'assemblyai/universal',
   env: { AA_KEY: ASSEMBLYAI_KEY },
   config: {
-    limits: { inference_deadline_ms: 2_500 },
+    limits: { inference_deadline_ms: 5_000 },
     providers: {
       aa: { kind: 'assemblyai', base_url: service.origin, api_key_env: 'AA_KEY', breaker: false },
     },
@@ -236,8 +236,12 @@ test('a caller who leaves ends the questions', async (t) => {
   service.script = script
   heard = TALK
   statuses.push('queued', 'processing')
+  const left = transcripts.at(-1)
+  const countOf = (path: string | undefined) =>
+    service.requests.filter((request) => request.path === path).length
   // The next call takes longer than the next question of the one before would have waited.
-  const before = service.requests.length
   t.equal((await transcribe()).status, 200)
-  t.equal(service.requests.slice(before).filter(({ method }) => method === 'GET').length, 3)
+  t.equal(countOf(transcripts.at(-1)), 3)
+  // A server that is kept from its core sees late that a caller has left: it may have asked once more, and not on and on.
+  t.ok(countOf(left) <= 3, `${countOf(left)} questions for a caller who left after two`)
 })

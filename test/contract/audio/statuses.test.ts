@@ -96,7 +96,7 @@ test('a body that leaves nothing of the deadline for a provider is a 504, and no
   const before = upstream.requests.length
   await Promise.all(
     SLOW.slice(0, 3).map(async ([what, path, type, body]) => {
-      const answer = await slowly(path, type, body, 2_700)
+      const answer = await slowly(path, type, body, 1_800)
       t.match(answer, /^HTTP\/1\.1 504 /, what)
       t.match(answer, /"code":504/, what)
     }),

@@ -133,9 +133,11 @@ test('an endpoint that is down is probed by one call at a time, over both worker
       peer.json({ error: { message: 'no' } }, 500)
     }, 300)
   }
-  const until = performance.now() + 7_000
+  const begun = performance.now()
+  // Two probes fit into seven seconds, unless the machine is busy.
+  const isOver = (): boolean => performance.now() - begun > (probes < 2 ? 30_000 : 7_000)
   const callers = Array.from({ length: 8 }, async () => {
-    while (performance.now() < until) {
+    while (!isOver()) {
       const { status } = await ask({ model: 'acme/probed' })
       if (status !== 502 && status !== 503) t.fail(`answered ${status}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -241,11 +243,13 @@ test('ultrafast goes to who has it, and asks for it; fast asks for priority', as
 test('when every breaker is open the answer is 503, at once and without a call', async (t) => {
   one.script = broken
   for (let call = 0; call < 6; call++) await ask({ model: 'acme/small' })
-  const before = one.requests.length
-  const asked = await ask({ model: 'acme/small' })
-  t.equal(asked.status, 503)
+  // A second later one call may try again, so the machine may have been too slow for the first.
+  const asked = await eventually(async () => {
+    const before = one.requests.length
+    const answer = await ask({ model: 'acme/small' })
+    return answer.status === 503 && one.requests.length === before && answer
+  })
   t.match(asked.headers.get('retry-after'), /^[1-9]\d*$/)
   t.match(asked.json().error, { metadata: { error_type: 'provider_unavailable' } })
   t.match(asked.json().service_metadata, { attempt: 0, attempts: [] })
-  t.equal(one.requests.length, before)
 })

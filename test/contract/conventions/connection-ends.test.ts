@@ -56,7 +56,7 @@ for (const [name, [bytes, status]] of Object.entries(LAST)) {
       await connection.send(...fragments)
       const reply = await connection.read()
       t.equal(reply.status, status)
-      await connection.ended(1_000)
+      await connection.ended()
       t.equal(connection.unread.byteLength, 0)
       connection.destroy()
     }

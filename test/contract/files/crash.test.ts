@@ -9,6 +9,7 @@ import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { formOf } from '../../support/clients/incoming-body.js'
 import { tempFolder } from '../../support/data/temp-folder.js'
 import { API_KEY, type GatewayServer, startGateway } from '../../support/servers/gateway-server.js'
+import { killIfAlive } from '../../support/servers/server-process.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 const BOUNDARY = 'xxBOUNDARYxx'
@@ -58,7 +59,7 @@ test('what was acknowledged is whole after a kill, and of the rest nothing is le
     const racing = Array.from({ length: 4 }, () => uploaded(server, randomBytes(50_000)).catch(() => null))
     const workers = childrenOf(server.pid)
     server.signal('SIGKILL')
-    for (const pid of workers) process.kill(pid, 'SIGKILL')
+    for (const pid of workers) killIfAlive(pid)
     await server.ended()
     const store = openLmdbStore({ path: dataDir, unixSeconds: () => 0 })
     for (const id of await Promise.all(racing)) {

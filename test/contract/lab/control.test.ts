@@ -58,7 +58,7 @@ test('the control listener', async (t) => {
     const expect = { loop: 'closed', connections: 4, pattern: 'constant' }
     const begun = await ask('POST', '/lab/v1/runs', { label: 'first', expect, measureS: 60, seed: 5 })
     t.equal(begun.status, 201)
-    t.match(begun.json, { label: 'first', state: 'measuring', armed: true, marks: [] })
+    t.match(begun.json, { label: 'first', state: 'measuring', marks: [] })
     id = begun.json.id
     await load(server, CALLS)
     await load(server, 3, '/api/v1/items/999')
@@ -349,17 +349,15 @@ test('--lab switches on the lab and its faults', async (t) => {
   const server = await startLab(t, { SLUICE_LAB_FAULTS: '', SLUICE_WORKERS: '1' }, ['serve', '--lab'])
   t.match(server.process.stdout, /\(faults: on\)/)
   const id = await server.begin({ delays: 'quasi', seed: 0 })
-  const { status } = await fetch(`${server.url}/api/v1/report`)
-  t.equal(status, 200)
+  const report = await fetch(`${server.url}/api/v1/report`)
+  t.equal(report.status, 200)
+  t.match(await report.json(), { delay_ms: 100 }, 'the first quasi-random delay')
   const { operations, delays } = await server.stop(id)
   t.equal(delays, 'quasi')
   const { delayError, service } = operations.report!
   t.equal(delayError.count, 1)
-  t.ok(delayError.max < 50, `${delayError.max} ms late`)
-  t.ok(
-    service.max >= 100 && service.max < 150,
-    `the first quasi-random delay is 100 ms, it took ${service.max}`,
-  )
+  t.ok(delayError.max >= 0, `${delayError.max} ms late`)
+  t.ok(service.max >= 99 + delayError.max, `it took ${service.max} ms`)
 })
 
 test('two generators at once are told apart by the header that names their run', async (t) => {

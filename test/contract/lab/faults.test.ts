@@ -5,6 +5,7 @@ import type { OperationSummary } from '../../../src/lab/run-summary.js'
 import { connectRaw, type RawConnection, type RawReply, request } from '../../support/clients/raw-http.js'
 import type { Lifetime } from '../../support/data/temp-folder.js'
 import { type LabServer, startLab, withoutUnplanned } from '../../support/servers/lab-server.js'
+import { eventually } from '../../support/timing/eventually.js'
 
 const HEALTH = '/api/v1/health'
 const KEY = 'sk-test-api-key-01234567890123456789'
@@ -76,21 +77,22 @@ test('faults of answers', async (t) => {
 
   await t.test('hold withholds answers until its end, and sees calls arrive meanwhile', async (t) => {
     const run = await server.begin()
-    await server.fault({ kind: 'hold', afterMs: 1_000, forMs: 2_000 })
+    await server.fault({ kind: 'hold', afterMs: 2_000, forMs: 4_000 })
     const connections = await Promise.all(Array.from({ length: 5 }, () => connection(t, server)))
     const begun = performance.now()
-    const quick = await get(connections[0]!)
-    t.ok(quick.ms < 900, `${quick.ms} ms before the hold`)
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1_500 - (performance.now() - begun))))
-    const held = await Promise.all(connections.map((open) => get(open)))
-    for (const { reply, ms } of held) {
-      t.equal(reply.status, 200)
-      t.ok(ms > 500 && ms < 2_000, `${ms} ms`)
-    }
+    t.equal((await get(connections[0]!)).reply.status, 200, 'before the hold')
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, 2_500 - (performance.now() - begun))))
+    const held = await Promise.all(
+      connections.map(async (open) => ({ ...(await get(open)), at: process.hrtime.bigint() })),
+    )
     const { stalls: all, total } = await server.stop(run)
     const stalls = withoutUnplanned(all)
     t.match(stalls, [{ kind: 'hold', worker: 0, arrivalsDuring: 5 }])
-    t.equal(Number(BigInt(stalls[0]!.endNs) - BigInt(stalls[0]!.startNs)) / 1e6, 2_000)
+    t.equal(Number(BigInt(stalls[0]!.endNs) - BigInt(stalls[0]!.startNs)) / 1e6, 4_000)
+    for (const { reply, at } of held) {
+      t.equal(reply.status, 200)
+      t.ok(at >= BigInt(stalls[0]!.endNs), `${BigInt(stalls[0]!.endNs) - at} ns too early`)
+    }
     t.same(total.faults, { hold: 5 })
     t.ok(total.service.max > 500, 'the server sees the wait')
   })
@@ -124,12 +126,20 @@ test('faults of answers', async (t) => {
 
   await t.test('beyond the bound of a hold calls get 503, and the run is marked', async (t) => {
     const run = await server.begin()
-    await server.fault({ kind: 'hold', forMs: 300, maxHeld: 2 })
+    await server.fault({ kind: 'hold', forMs: 60_000, maxHeld: 2 })
     const connections = await Promise.all(Array.from({ length: 4 }, () => connection(t, server)))
-    const replies = await Promise.all(connections.map((open) => get(open)))
+    let refused = 0
+    const asked = connections.map(async (open) => {
+      const answered = await get(open)
+      if (answered.reply.status === 503) refused++
+      return answered
+    })
+    await eventually(() => refused === 2)
+    await server.ask('DELETE', '/lab/v1/faults')
+    const replies = await Promise.all(asked)
     t.same(replies.map(({ reply }) => reply.status).sort(), [200, 200, 503, 503])
     const { marks, total } = await server.stop(run)
-    t.match(marks, ['a hold reached its bound: calls beyond it got 503'])
+    t.ok(marks.includes('a hold reached its bound: calls beyond it got 503'))
     t.same(total.faults, { hold: 2, 'hold-refused': 2 })
   })
 
@@ -139,25 +149,24 @@ test('faults of answers', async (t) => {
     const [stays, leaves] = [await connection(t, server), await connection(t, server)]
     await leaves.send({ target: HEALTH })
     const asked = get(stays)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const totalNow = async () => (await server.ask('GET', `/lab/v1/runs/${run}`)).json.total
+    await eventually(async () => (await totalNow()).inFlight === 2)
     leaves.reset()
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually(async () => (await totalNow()).aborted === 1)
     await server.ask('DELETE', '/lab/v1/faults')
-    const { reply, ms } = await asked
-    t.equal(reply.status, 200)
-    t.ok(ms < 2_000)
+    t.equal((await asked).reply.status, 200)
     const { total, stalls: all } = await server.stop(run)
     const stalls = withoutUnplanned(all)
     t.match(total, { arrivals: 2, completed: 1, aborted: 1, inFlight: 0 })
-    t.ok(Number(BigInt(stalls[0]!.endNs) - BigInt(stalls[0]!.startNs)) / 1e6 < 2_000)
+    t.ok(Number(BigInt(stalls[0]!.endNs) - BigInt(stalls[0]!.startNs)) / 1e6 < 30_000)
   })
 
   await t.test('slow makes answers of its operation later, and of no other', async (t) => {
     const open = await connection(t, server)
     const operations = await during(server, { kind: 'slow', op: 'health', addMs: 1_000 }, async () => {
       const { ms } = await get(open)
-      t.ok(ms >= 1_000 && ms < 3_000, `${ms} ms`)
-      t.ok((await get(open, '/api/v1/items/1')).ms < 900)
+      t.ok(ms >= 1_000, `${ms} ms`)
+      t.equal((await get(open, '/api/v1/items/1')).reply.status, 200)
     })
     t.same(operations.health!.faults, { slow: 1 })
     t.same(operations.read_item!.faults, {})
@@ -198,7 +207,7 @@ test('faults of answers', async (t) => {
     await during(server, { kind: 'throttle', bytesPerS }, async () => {
       const { reply, ms } = await get(open, '/api/v1/items')
       t.same(reply.body, whole.body)
-      t.ok(ms > 400 && ms < 1_000, `${ms} ms for half a second of bytes`)
+      t.ok(ms > 400, `${ms} ms for half a second of bytes`)
     })
   })
 
@@ -209,20 +218,24 @@ test('faults of answers', async (t) => {
     const begun = performance.now()
     while (performance.now() - begun < 2_500) await get(open)
     await server.ask('DELETE', '/lab/v1/faults')
+    const most = Math.ceil((performance.now() - begun) / 500) + 1
     const stalls = withoutUnplanned((await server.stop(run)).stalls)
-    t.ok(stalls.length >= 4 && stalls.length <= 6, `${stalls.length} holds in two and a half seconds`)
+    t.ok(stalls.length >= 2 && stalls.length <= most, `${stalls.length} holds, at most ${most}`)
     const starts = stalls.map(({ startNs }) => Number(BigInt(startNs)) / 1e6)
-    for (let i = 1; i < starts.length; i++) t.ok(Math.abs(starts[i]! - starts[i - 1]! - 500) < 0.01)
+    // A worker that is kept from its core for longer than a hold misses it.
+    const rounds = starts.map((start) => (start - starts[0]!) / 500)
+    for (const round of rounds) t.ok(Math.abs(round - Math.round(round)) < 0.0001, `round ${round}`)
+    t.equal(new Set(rounds.map(Math.round)).size, rounds.length)
   })
 
   await t.test('accept-pause refuses new connections, serves open ones, and accepts again', async (t) => {
     const open = await connection(t, server)
     const run = await server.begin()
-    await server.fault({ kind: 'accept-pause', forMs: 400 })
+    await server.fault({ kind: 'accept-pause', forMs: 4_000 })
     t.equal((await get(open)).reply.status, 200)
     await t.rejects(connectRaw(server.port), { code: 'ECONNREFUSED' })
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    t.equal((await get(await connection(t, server))).reply.status, 200)
+    const accepted = await eventually(() => connection(t, server).catch(() => null))
+    t.equal((await get(accepted)).reply.status, 200)
     const stalls = withoutUnplanned((await server.stop(run)).stalls)
     t.match(stalls, [{ kind: 'accept-pause', worker: 0 }])
   })
@@ -239,6 +252,7 @@ test('faults of answers', async (t) => {
       ['X-Lab-Sent', String(now)],
       ['X-Lab-Echo', '1'],
     ])
+    const answeredMs = Number(process.hrtime.bigint() - now) / 1e6
     t.match(reply.header('server-timing'), /^svc;dur=[0-9.]+, wait;dur=[0-9.]+, lag;dur=[0-9.]+$/)
     t.match(reply.header('x-lab-seq'), /^[0-9]+$/)
     const { operations } = await server.stop(run)
@@ -246,7 +260,7 @@ test('faults of answers', async (t) => {
     t.same(faults, { error: 1, slow: 1 })
     t.equal(lateness.count, 1)
     t.ok(Math.abs(lateness.max - 3) < 0.001, `${lateness.max}`)
-    t.ok(wait.count === 1 && wait.max > 0 && wait.max < 50, `${wait.max} ms on the way`)
+    t.ok(wait.count === 1 && wait.max > 0 && wait.max < answeredMs, `${wait.max} ms on the way`)
   })
 })
 
@@ -321,13 +335,11 @@ test('faults of streams', async (t) => {
 
   await t.test('coalesce gathers events into few writes', async (t) => {
     const plain = await whole(t, 30)
+    const events = dataOf(plain.text).length
     const operations = await during(server, { kind: 'coalesce', addMs: 300 }, async () => {
       const { text, chunks } = await whole(t, 30)
       t.equal(tokensIn(text), tokensIn(plain.text))
-      t.ok(
-        chunks.length < plain.chunks.length / 2,
-        `${chunks.length} instead of ${plain.chunks.length} chunks`,
-      )
+      t.ok(chunks.length < events / 2, `${chunks.length} chunks for ${events} events`)
     })
     t.ok(operations.chat_completions!.faults.coalesce! > 0)
   })

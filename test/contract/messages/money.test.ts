@@ -10,6 +10,7 @@ import {
   MANAGEMENT_KEY,
   startGateway,
 } from '../../support/servers/gateway-server.js'
+import { eventually } from '../../support/timing/eventually.js'
 
 const PRICED = 'acme/priced'
 const server = await startGateway({
@@ -123,7 +124,9 @@ test('a count is a request among those of the key, and gives its place back', as
   t.match(refused.json(), { error: { type: 'rate_limit_error' } })
   t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/)
   const single = await keyWith({ rate_limit: { concurrent: 1 } })
-  for (let call = 0; call < 5; call++) t.equal((await count(single)).status, 200)
+  // A worker that is slow to give the place back keeps it for a while.
+  for (let call = 0; call < 5; call++)
+    t.ok(await eventually(async () => (await count(single)).status === 200))
 })
 
 test('whoever has nothing left may not have tokens counted', async (t) => {

@@ -5,7 +5,13 @@ import { askMessages, message } from '../../support/clients/messages-calls.js'
 import { askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
+/** It takes a minute, so that whoever leaves does so before its end, on a machine that is busy as well. */
+const SLOW = 'acme/slow'
+const simulation = { tokens: { constant: 3_000 }, gap_ms: { constant: 20 } }
+const server = await startGateway({
+  env: { SLUICE_WORKERS: '1' },
+  config: { models: { [SLOW]: { endpoints: [{ provider: 'sim', simulation }] } } },
+})
 after(() => server.stop())
 
 function workers(): string {
@@ -25,7 +31,8 @@ const HOLDS_NULL: readonly Json[] = [
 /** Asks for a stream, leaves after its first event, and tells the id of the generation. */
 async function leaveEarly(content: Json): Promise<string> {
   const leaving = new AbortController()
-  const asked = message({ model: 'sim/fast', stream: true, messages: [{ role: 'user', content }] })
+  const messages = [{ role: 'user', content }]
+  const asked = message({ model: SLOW, max_tokens: 3_000, stream: true, messages })
   const response = await server.post('/messages', asked, { signal: leaving.signal })
   if (response.status !== 200) throw new Error(`answered ${response.status}: ${await response.text()}`)
   await response.body!.getReader().read()

@@ -140,17 +140,19 @@ test('a full server answers 503 as the document says', async (t) => {
   for (const { operation, status: _, ...request } of SHEDDING) {
     const faults: string[] = []
     let shed: HttpReply | null = null
-    // A report holds the only place for at least 100 ms; whatever arrives meanwhile is refused.
-    const report = near.get('/api/v1/report')
-    let over = false
-    void report.then(() => {
-      over = true
-    })
-    while (shed === null && !over) {
-      const reply = await near.send(request)
-      if (reply.status === 503) shed = reply
+    for (let reports = 0; shed === null && reports < 20; reports++) {
+      // A report holds the only place for at least 100 ms; whatever arrives meanwhile is refused.
+      const report = near.get('/api/v1/report')
+      let over = false
+      void report.then(() => {
+        over = true
+      })
+      while (shed === null && !over) {
+        const reply = await near.send(request)
+        if (reply.status === 503) shed = reply
+      }
+      await report
     }
-    await report
     if (shed === null) t.fail(`${operation} was never refused`)
     else faults.push(...rules.replyFaults(operation, shed))
     t.strictSame(faults, [], operation)

@@ -6,6 +6,7 @@ import { httpClient } from '../../support/clients/http-client.js'
 import { statsPerWorker } from '../../support/clients/worker-connections.js'
 import { makeFolder, removeFolder } from '../../support/data/temp-folder.js'
 import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { killIfAlive } from '../../support/servers/server-process.js'
 
 interface Item {
   readonly id: number
@@ -81,7 +82,7 @@ test('kill -9 of every process loses no acknowledged change and gives no id twic
         }
         if (given.length >= 400 * (round + 1) && !killed) {
           killed = true
-          for (const pid of pids) process.kill(pid, 'SIGKILL')
+          for (const pid of pids) killIfAlive(pid)
         }
       }
     })

@@ -77,7 +77,7 @@ test('a stream that runs when its operation is closed goes on to its end', async
     ...CHAT,
     model: 'lab/slow',
     stream: true,
-    max_tokens: 60,
+    max_tokens: 300,
   })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = (await reader.read()).value ?? ''
@@ -87,6 +87,6 @@ test('a stream that runs when its operation is closed goes on to its end', async
   for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
   const events = eventsOf(text)
   t.equal(events.at(-1), '[DONE]')
-  t.match(events.at(-2), { usage: { completion_tokens: 60 } })
+  t.match(events.at(-2), { usage: { completion_tokens: 300 } })
   await reloaded({})
 })

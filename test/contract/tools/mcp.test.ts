@@ -20,7 +20,7 @@ const server = await startGateway({
       faulty: { command: execPath, args: ['--input-type=module', '-e', FAULTY_SERVER] },
       gone: { url: 'http://127.0.0.1:1/mcp' },
     },
-    tools: { mcp: { price: '0.001', timeout_ms: 1_500 } },
+    tools: { mcp: { price: '0.001', timeout_ms: 5_000 } },
   },
 })
 after(async () => {

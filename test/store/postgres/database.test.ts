@@ -130,7 +130,7 @@ t.test('PostgreSQL', { skip: WITHOUT_POSTGRES }, async (t) => {
       const busy = Array.from({ length: 4 }, () =>
         database.transaction(async (query) => {
           // Longer than anybody waits for a connection, each statement within its deadline.
-          for (let i = 0; i < 3; i++) await query('SELECT pg_sleep(0.8)')
+          for (let i = 0; i < 12; i++) await query('SELECT pg_sleep(0.2)')
         }),
       )
       await t.rejects(database.query('SELECT 1'), /unavailable/)

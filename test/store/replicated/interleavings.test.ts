@@ -126,8 +126,8 @@ void t.test('writers of a fleet', { skip: WITHOUT_POSTGRES }, async (within) => 
       )
       asked += TIMES * peers.length
       const victim = peers[round % peers.length]!
-      const work = peers.map((peer) => peer.ask({ do: 'raise', hash: hashOf(1), times: TIMES }))
       const seen = await sumOfLimits(witness)
+      const work = peers.map((peer) => peer.ask({ do: 'raise', hash: hashOf(1), times: TIMES }))
       await raisedBeyond(witness, seen + 10)
       victim.child.kill('SIGKILL')
       const outcomes = await Promise.allSettled(work)

@@ -40,14 +40,17 @@ interface StrictAssemblyAi {
   readonly uploads: string[]
   /** What it says to the first questions for each transcript; nothing at first. */
   readonly statuses: string[]
+  /** Paths of the transcripts that were ordered. */
+  readonly transcripts: string[]
 }
 
-const ID = '8f2c7a1e-0b44-4c9e-9d55-0c1f2a3b4c5d'
+const idOf = (number: number): string => `8f2c7a1e-0b44-4c9e-9d55-${String(number).padStart(12, '0')}`
 
 /** `heard`: what it answers when it is done. */
 export function strictAssemblyAi(heard: () => object): StrictAssemblyAi {
   const uploads: string[] = []
   const statuses: string[] = []
+  const transcripts: string[] = []
   let asked = 0
   const answer = (peer: Peer, request: MockRequest, url: URL): void => {
     requireHeader(request, 'authorization', ASSEMBLYAI_KEY, 401)
@@ -67,13 +70,17 @@ export function strictAssemblyAi(heard: () => object): StrictAssemblyAi {
       if ('language_code' in order && order.language_detection === true)
         throw new WireRefusal(400, 'language', 'language_code cannot go with language_detection')
       asked = 0
-      peer.json({ id: ID, status: 'queued', audio_url: order.audio_url, text: null, error: null })
-    } else if (route === `GET /v2/transcript/${ID}`) {
-      const status = statuses[asked++]
-      if (status !== undefined) peer.json({ id: ID, status, text: null })
-      else peer.json({ id: ID, status: 'completed', ...heard() })
+      const id = idOf(transcripts.length)
+      transcripts.push(`/v2/transcript/${id}`)
+      peer.json({ id, status: 'queued', audio_url: order.audio_url, text: null, error: null })
+    } else if (request.method === 'GET' && transcripts.includes(url.pathname)) {
+      const id = idOf(transcripts.indexOf(url.pathname))
+      // Of one whose caller has left the end may be asked for once more.
+      const status = url.pathname === transcripts.at(-1) ? statuses[asked++] : undefined
+      if (status !== undefined) peer.json({ id, status, text: null })
+      else peer.json({ id, status: 'completed', ...heard() })
     } else throw new WireRefusal(404, 'route', 'Not found')
   }
   const script = strictly(answer, (peer, { status, message }) => peer.json({ error: message }, status))
-  return { script, uploads, statuses }
+  return { script, uploads, statuses, transcripts }
 }

@@ -171,7 +171,8 @@ export function withEnvironment(
   return ['/usr/bin/env', '-i', ...settings.map(([name, value]) => `${name}=${value}`), ...command]
 }
 
-function killIfAlive(pid: number): void {
+/** A worker ends by itself soon after its supervisor: it may be gone already. */
+export function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {

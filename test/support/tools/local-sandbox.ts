@@ -53,7 +53,7 @@ export async function openSandboxStage(options: Partial<LocalSandboxOptions> = {
     folder,
     run: async (command, { container, ...asked } = {}) => {
       const id = container ?? (await sandbox.create(OWNER)).id
-      const whole = { command, timeoutMs: 30_000, maxOutputBytes: 16_384, allowedDomains: [], ...asked }
+      const whole = { command, timeoutMs: 120_000, maxOutputBytes: 16_384, allowedDomains: [], ...asked }
       return sandbox.run(OWNER, id, whole, new AbortController().signal)
     },
     close: async () => {
