@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { LabControl } from '../../bench/loadlab/runner/control.js'
 import { runRepetition } from '../../bench/loadlab/runner/repetition.js'
 import { type ToolFigures, UnreadableOutput } from '../../bench/loadlab/tools/tool.js'
-import { type LabServer, startLab } from '../support/servers/lab-server.js'
+import { type LabServer, startLab, withoutLateness } from '../support/servers/lab-server.js'
 import { TOY_FIGURES, toolPlace, toyRun, toyVariant } from './toy-tool.js'
 
 /** Four connections that ask again and again, until what `end` says happens. */
@@ -96,9 +96,7 @@ async function untouched(server: LabServer): Promise<Record<string, unknown>> {
   const { status } = await fetch(`${server.url}/api/v1/health`)
   const next = await server.begin()
   const { total, marks } = await server.stop(next)
-  // A worker that is kept from its core joins a run late.
-  const others = marks.filter((mark) => !/ joined [\d.]+ ms late$/.test(mark))
-  return { faults: faults.faults, status, arrivals: total.arrivals, marks: others }
+  return { faults: faults.faults, status, arrivals: total.arrivals, marks: withoutLateness(marks) }
 }
 
 test('whatever a tool does, its run is marked and ended, and the server goes on', async (t) => {

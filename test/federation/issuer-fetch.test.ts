@@ -19,7 +19,6 @@ interface Bench {
   find(kid?: string): Promise<string>
 }
 
-/** `deadlineMs` shortens the five seconds. */
 /** `hanging`: a part of the address of what is waited for in vain, so that a short time is enough. */
 async function bench(t: Test, hanging: string | null = null): Promise<Bench> {
   const upstream = createUpstreamClient({ guard: addressGuard(true) })

@@ -108,9 +108,10 @@ test('a block is copied as it is typed: without the prompt and what is printed',
   const block = page.locator('.code', { has: page.locator('.prompt') }).first()
   await block.hover()
   // It stands there for a moment only.
-  const copiedIsSaid = block.getByRole('button', { name: 'Copied' }).waitFor()
-  await block.getByRole('button', { name: 'Copy' }).click()
-  await copiedIsSaid
+  await Promise.all([
+    block.getByRole('button', { name: 'Copied' }).waitFor(),
+    block.getByRole('button', { name: 'Copy' }).click(),
+  ])
   const copied = (await page.evaluate('navigator.clipboard.readText()')) as string
   t.match(copied, /^curl /)
   t.notMatch(copied, /\$ curl|"created_at"/)

@@ -1,4 +1,4 @@
-import { test } from 'tap'
+import { type Test, test } from 'tap'
 import { askRaw, turn } from '../support/clients/raw-http.js'
 import { connected } from '../support/servers/native-edge.js'
 import {
@@ -36,22 +36,36 @@ test('the head of a stream leaves with its first bytes', async (t) => {
 })
 
 test('a stream that speaks says no filler', async (t) => {
-  const all = await streamBench(t, { start: () => {}, options: { keepAliveMs: 600 } })
+  // Where the process is kept from its core for as long as a silence may last, the stream is silent indeed: once more.
+  for (let tries = 0; tries < 5; tries++) {
+    const { text, longestMs } = await ticked(t)
+    if (longestMs >= KEEP_ALIVE_MS - 100) continue
+    t.notMatch(text, /filler/)
+    return
+  }
+  t.fail('the machine was too slow to tell')
+})
+
+const KEEP_ALIVE_MS = 600
+
+/** A stream that says something every tenth of a second, fifteen times, and the longest time in which it said nothing. */
+async function ticked(t: Test): Promise<{ text: string; longestMs: number }> {
+  const all = await streamBench(t, { start: () => {}, options: { keepAliveMs: KEEP_ALIVE_MS } })
   const connection = await listening(t, all)
   const { sink } = all.producers[0]!
-  let [longest, last] = [0, performance.now()]
+  let [longestMs, last] = [0, performance.now()]
   const ticker = setInterval(() => {
     sink.write('tick\n\n')
-    longest = Math.max(longest, performance.now() - last)
+    longestMs = Math.max(longestMs, performance.now() - last)
     last = performance.now()
   }, 100)
   t.teardown(() => clearInterval(ticker))
   await connection.readHead()
   let text = ''
   while (text.length < 15 * 'tick\n\n'.length) text += await connection.chunk()
-  // Where the process was kept from its core for so long, the stream was silent indeed.
-  if (longest < 500) t.notMatch(text, /filler/)
-})
+  clearInterval(ticker)
+  return { text, longestMs }
+}
 
 test('a stream without a filler stays silent', async (t) => {
   const all = await streamBench(t, {

@@ -4,7 +4,12 @@ import { isAlive } from '../../../bench/harness/machine/proc.js'
 import type { OperationSummary, RunSummary } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { connectRaw } from '../../support/clients/raw-http.js'
-import { type LabServer, startLab, withoutUnplanned } from '../../support/servers/lab-server.js'
+import {
+  type LabServer,
+  startLab,
+  withoutLateness,
+  withoutUnplanned,
+} from '../../support/servers/lab-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 interface Load {
@@ -94,11 +99,7 @@ test('every snapshot of a mixed run with aborts adds up, and the last one is wha
   })
   t.ok(addsUp(all))
   t.same(withoutUnplanned(all.stalls), [])
-  t.same(
-    all.marks.filter((mark) => !/ joined [\d.]+ ms late$/.test(mark)),
-    [],
-    'but for a worker that was kept from its core',
-  )
+  t.same(withoutLateness(all.marks), [])
   t.equal(all.total.completed, answered)
   // A reset can overtake its request: then nothing has arrived.
   t.ok(all.total.aborted <= left && all.total.aborted > 0, `${all.total.aborted} of ${left} aborted`)

@@ -5,7 +5,12 @@ import { test } from 'tap'
 import type { OperationSummary, RunSummary, SeriesStep } from '../../../src/lab/run-summary.js'
 import { reportOf } from '../../lab/verdict/synthetic-run.js'
 import { httpClient } from '../../support/clients/http-client.js'
-import { type LabServer, startLab, withoutUnplanned } from '../../support/servers/lab-server.js'
+import {
+  type LabServer,
+  startLab,
+  withoutLateness,
+  withoutUnplanned,
+} from '../../support/servers/lab-server.js'
 import { ServerProcess } from '../../support/servers/server-process.js'
 import { eventually } from '../../support/timing/eventually.js'
 
@@ -58,7 +63,9 @@ test('the control listener', async (t) => {
     const expect = { loop: 'closed', connections: 4, pattern: 'constant' }
     const begun = await ask('POST', '/lab/v1/runs', { label: 'first', expect, measureS: 60, seed: 5 })
     t.equal(begun.status, 201)
-    t.match(begun.json, { label: 'first', state: 'measuring', marks: [] })
+    t.match(begun.json, { label: 'first', state: 'measuring' })
+    t.same(withoutLateness(begun.json.marks), [])
+    t.equal(begun.json.armed, !/ did not answer when the run began/.test(begun.json.marks.join('\n')))
     id = begun.json.id
     await load(server, CALLS)
     await load(server, 3, '/api/v1/items/999')
@@ -76,8 +83,8 @@ test('the control listener', async (t) => {
       state: 'stopped',
       seed: 5,
       delays: 'random',
-      marks: [],
     })
+    t.same(withoutLateness(summary.marks), [])
     t.same(withoutUnplanned(summary.stalls), [])
     t.match(summary.total, { arrivals: CALLS + 3, completed: CALLS + 3, aborted: 0, inFlight: 0 })
     t.same(summary.operations.read_item!.statuses, { 200: CALLS, 404: 3 })

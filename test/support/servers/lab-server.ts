@@ -47,6 +47,11 @@ export function withoutUnplanned<T extends { readonly kind: string }>(stalls: re
   return stalls.filter(({ kind }) => kind !== 'unplanned')
 }
 
+/** Marks of a run but for those that tell of a worker which was kept from its core when it began. */
+export function withoutLateness(marks: readonly string[]): string[] {
+  return marks.filter((mark) => !/ joined [\d.]+ ms late$| did not answer when the run began$/.test(mark))
+}
+
 /** Two workers and faults, unless the settings say otherwise. */
 export async function startLab(
   lifetime: Lifetime,
