@@ -14,6 +14,19 @@ function readerOf(t: Lifetime): DocumentReader {
   return pooledDocumentReader(pool)
 }
 
+const TOO_SLOW = 'takes more time or memory to read than a document may'
+const MOST_TRIES = 6
+
+/** Asks again where a busy machine has given the thread no turns within the five seconds of a document. */
+async function patiently<T extends { readonly readable: boolean; readonly reason?: string }>(
+  read: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await read()
+    if (outcome.reason !== TOO_SLOW || tries === MOST_TRIES) return outcome
+  }
+}
+
 const page = (html: string | Uint8Array, charset: string | null = null) => ({
   bytes: typeof html === 'string' ? Buffer.from(html) : html,
   charset,
@@ -30,8 +43,12 @@ const ARTICLE = `<!doctype html><html><head><title>The river</title>
 <article><h2>Its source</h2><p>${PARAGRAPH}</p><p>${PARAGRAPH} See <a href="map">the map</a>.</p>
 <script>steal()</script><p>${PARAGRAPH}</p></article><footer>Imprint</footer></body></html>`
 
-test('pages and PDFs', { timeout: 60_000 }, async (t) => {
-  const reader = readerOf(t)
+test('pages and PDFs', { timeout: 240_000 }, async (t) => {
+  const hasty = readerOf(t)
+  const reader: DocumentReader = {
+    readPage: (asked, reading) => patiently(() => hasty.readPage(asked, reading)),
+    readPdf: (asked, reading) => patiently(() => hasty.readPdf(asked, reading)),
+  }
 
   t.test('the article of a page, its title and its date, without what stands around it', async (t) => {
     const read = await reader.readPage(page(ARTICLE), READING)
@@ -156,10 +173,10 @@ test('pages and PDFs', { timeout: 60_000 }, async (t) => {
   t.test('what a page of a PDF unpacks to is bounded', async (t) => {
     const most = 16 * 1024 * 1024
     t.match(await reader.readPdf(pdf(pdfBomb(most / 16)), READING), { pages: ['end'] })
-    const read = await reader.readPdf(pdf(pdfBomb(2 * most)), READING)
+    const read = await hasty.readPdf(pdf(pdfBomb(2 * most)), READING)
     // On a machine that gives the thread no turns, the five seconds of a document are over before its bytes are.
     if (read.readable) t.same(read.pages, [''])
-    else t.equal(read.reason, 'takes more time or memory to read than a document may')
+    else t.equal(read.reason, TOO_SLOW)
   })
 })
 
