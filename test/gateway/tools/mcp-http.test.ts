@@ -82,7 +82,7 @@ test('answers that are too large, no JSON, of another type, late, refused or cut
     instead(response)
     return true
   })
-  const call = await add(await toolAt(t, url, { timeoutMs: 1_000, maxAnswerBytes: 65_536 }))
+  const call = await add(await toolAt(t, url, { timeoutMs: 5_000, maxAnswerBytes: 65_536 }))
   const json = { 'content-type': 'application/json' }
   for (const [fault, answer] of [
     [/larger than 65536 bytes/, (r: ServerResponse) => r.writeHead(200, json).end(`"${'x'.repeat(5e6)}"`)],

@@ -26,7 +26,7 @@ function callIn(ready: PreparedTool, name: string, run: Partial<ToolRun> = {}) {
 }
 
 test('a call that hangs ends with its time, and the server is told that it is cancelled', async (t) => {
-  const { ask } = await faulty(t, { timeoutMs: 2_000 })
+  const { ask } = await faulty(t)
   const outcome = await ask('hang', { deadlineAt: performance.now() + 50 })
   t.match(outcome, {
     content: { error: 'MCP server f did not answer in time' },
