@@ -111,7 +111,7 @@ test('whoever has no room for the last byte of a body is told so, and the connec
   await eventually(() => bodies.taken === 1024 * MIB)
   await connection.send(bytes.subarray(-1))
   t.equal((await connection.read()).status, 500, 'as these routes call it')
-  t.equal(await connection.ended(), 'fin')
+  t.equal(await connection.ended(2_000), 'fin')
   for (const account of others) account.close()
   t.equal(bodies.taken, 0)
 })

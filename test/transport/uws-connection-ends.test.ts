@@ -99,7 +99,7 @@ for (const [path, expected] of Object.entries(EXPECTED)) {
       const reply = await connection.read()
       t.equal(reply.text, expected)
       t.equal(reply.header('connection'), 'close')
-      t.equal(await connection.ended(), 'fin')
+      t.equal(await connection.ended(1_000), 'fin')
       t.equal(connection.unread.byteLength, 0, 'nothing follows')
       await ledger.balanced()
       t.match(ledger.last, { aborted: false, status: reply.status })
@@ -110,8 +110,8 @@ for (const [path, expected] of Object.entries(EXPECTED)) {
       const { port, effects } = await bench(t)
       const behind = await connected(t, port, Buffer.concat([bytes, EFFECT]))
       const later = await connected(t, port, bytes, EFFECT)
-      await behind.ended()
-      await later.ended()
+      await behind.ended(1_000)
+      await later.ended(1_000)
       t.strictSame(effects, [])
     })
   }
@@ -126,7 +126,7 @@ for (const path of ['/large', '/large-plain', '/large-file']) {
       connection.resume()
       const { body } = await connection.read()
       t.ok(body.subarray(0, PIECES * PIECE.byteLength).equals(Buffer.concat(LARGE)), 'all of it')
-      t.equal(await connection.ended(), 'fin')
+      t.equal(await connection.ended(1_000), 'fin')
       t.equal(connection.unread.byteLength, 0)
     }
     await ledger.balanced(2)
@@ -157,7 +157,7 @@ for (const [name, bytes] of Object.entries(ENDS)) {
   test(`a body in chunks with ${name} behind it: neither is run, and the connection ends`, async (t) => {
     const { port, effects, ledger } = await bench(t)
     const connection = await connected(t, port, bytes)
-    await connection.ended()
+    await connection.ended(1_000)
     await ledger.balanced()
     t.strictSame(effects, [])
     t.match(ledger.settlements, [{ status: 0, aborted: true }])
@@ -169,7 +169,7 @@ test('a body in chunks whose sender ends its side before the last one is none', 
   for (const bytes of ['3\r\nown\r\n', '3\r\nown\r\n0\r\n', '3\r\now', '9\r\nown\r\n']) {
     const connection = await connected(t, port, inChunks('/effect', bytes))
     connection.finish()
-    await connection.ended()
+    await connection.ended(1_000)
   }
   await ledger.balanced(4)
   // Rule 14: behind the line of the last chunk its own end is all that is missing.
@@ -187,7 +187,7 @@ test('a body in chunks that does not end is answered 408 at the deadline', async
   t.equal(reply.status, 408)
   t.equal(reply.header('connection'), 'close')
   connection.finish()
-  await connection.ended()
+  await connection.ended(1_000)
   await ledger.balanced()
   t.strictSame(effects, [])
 })
@@ -199,7 +199,7 @@ test('a call whose body comes in chunks is refused by admission before it is rea
   t.equal(reply.status, 503)
   t.equal(reply.header('connection'), 'close')
   await connection.send(chunked(Buffer.alloc(50_000), 999))
-  await connection.ended()
+  await connection.ended(1_000)
   await eventually(() => ledger.open === 0)
   t.strictSame(effects, [])
 })

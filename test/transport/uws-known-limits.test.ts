@@ -164,7 +164,7 @@ test('limit: Connection: abcde closes, because any five letters do', async (t) =
   const { port } = await bench(t)
   const connection = await connected(t, port, { target: '/ping', headers: [['Connection', 'abcde']] })
   t.equal((await connection.read()).header('connection'), 'close', 'but not unannounced')
-  t.equal(await connection.ended(), 'fin')
+  t.equal(await connection.ended(1_000), 'fin')
 })
 
 test('limit: Expect: 100-continue is always answered 100 at once, also when the answer is a refusal or needs no body', async (t) => {

@@ -111,7 +111,7 @@ for (const [method, target, status, body] of LAST_ANSWERS) {
     t.equal(reply.header('connection'), 'close')
     if (method === 'HEAD') t.equal(reply.header('content-length'), target === '/ping' ? '4' : '2')
     if (status === 204) t.equal(reply.header('content-length'), '')
-    t.equal(await connection.ended(), 'fin')
+    t.equal(await connection.ended(1_000), 'fin')
     t.equal(connection.unread.byteLength, 0)
     await ledger.balanced(2)
     t.match(ledger.last, { status, aborted: false })
@@ -149,7 +149,7 @@ test('what is in flight when the drain begins is finished, says close and closes
   const reply = await connection.read()
   t.equal(reply.text, '{"late":true}')
   t.equal(reply.header('connection'), 'close')
-  t.equal(await connection.ended(), 'fin')
+  t.equal(await connection.ended(1_000), 'fin')
   t.equal(ledger.open, 0)
 })
 
@@ -164,7 +164,7 @@ test('a body that is half-way when the drain begins is read to its end', async (
   const reply = await connection.read()
   t.equal(reply.status, 200)
   t.equal(reply.header('connection'), 'close')
-  t.equal(await connection.ended(), 'fin')
+  t.equal(await connection.ended(1_000), 'fin')
 })
 
 test('a stream that runs when the drain begins goes on to its own end', async (t) => {
@@ -183,7 +183,7 @@ test('a stream that runs when the drain begins goes on to its own end', async (t
   t.match(ledger.last, { status: 200, aborted: false })
   const next = await ask(connection, 'GET', '/ping')
   t.equal(next.header('connection'), 'close', 'and the next answer says close')
-  t.equal(await connection.ended(), 'fin')
+  t.equal(await connection.ended(1_000), 'fin')
 })
 
 test('a stream that starts while draining says close in its head', async (t) => {
@@ -218,12 +218,12 @@ test('closing cuts what is in flight, lets streams say their last words, and lea
   server.close()
   const reply = await stream.read()
   t.equal(reply.text, 'hello, goodbye')
-  t.equal(await stream.ended(), 'fin')
+  t.equal(await stream.ended(1_000), 'fin')
   const refused = await late.read()
   t.match([refused.status, refused.header('connection')], [Number, 'close'], 'who still waits is told')
-  for (const connection of [idle, silent, late, sending]) await connection.ended()
+  for (const connection of [idle, silent, late, sending]) await connection.ended(1_000)
   stuck.resume()
-  await stuck.ended()
+  await stuck.ended(1_000)
   t.ok(stuck.received < STUCK.byteLength)
   await ledger.balanced(5)
   const aborted = ledger.settlements.filter((one) => one.aborted).map(({ route }) => route)
@@ -244,7 +244,7 @@ test('a server may be closed without a drain, and twice', async (t) => {
   const idle = await keptAlive(t, port)
   server.close()
   server.close()
-  await idle.ended()
+  await idle.ended(1_000)
   await t.rejects(connectRaw(port), { code: 'ECONNREFUSED' })
 })
 

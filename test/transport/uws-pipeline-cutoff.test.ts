@@ -145,7 +145,7 @@ async function onlyAnswer(t: Test, connection: RawConnection, last: Last): Promi
   // A refusal that is written while a body is coming ends in a line end.
   const body = reply.body.subarray(0, expected.byteLength)
   t.ok(body.equals(expected), 'the answer is whole', { found: body.subarray(0, 100).toString() })
-  await connection.ended()
+  await connection.ended(1_000)
   t.equal(connection.unread.toString('latin1'), '', 'nothing follows it')
 }
 
@@ -182,7 +182,7 @@ for (const [kind, lasts] of [
         port,
         Buffer.concat([last.bytes, ...Array<Buffer>(5).fill(EFFECT)]),
       )
-      await connection.ended()
+      await connection.ended(1_000)
       t.strictSame(effects, [])
       await ledger.balanced()
       t.equal(ledger.arrived, 1)
@@ -200,7 +200,7 @@ test('a page of uWS is the last answer as well', async (t) => {
     )
     const reply = await connection.read()
     t.equal(reply.status, 400, value)
-    t.equal(await connection.ended(), 'fin')
+    t.equal(await connection.ended(1_000), 'fin')
   }
   t.strictSame(effects, [])
 })
@@ -211,7 +211,7 @@ test('an answer that comes later and says close is the last one', async (t) => {
   const last = answered(Buffer.alloc(0), 'pong')
   await onlyAnswer(t, connection, last)
   const behind = await connected(t, port, Buffer.concat([get('/late', CLOSE), EFFECT]))
-  await behind.ended()
+  await behind.ended(1_000)
   t.strictSame(effects, [])
 })
 
@@ -233,7 +233,7 @@ test('what is behind an answer that the socket has not taken yet cuts it, and is
     const connection = await pausedReader(t, port, ...fragments)
     await turn()
     connection.resume()
-    await connection.ended()
+    await connection.ended(1_000)
     t.ok(connection.received < HUGE.byteLength)
   }
   t.strictSame(effects, [])
@@ -247,7 +247,7 @@ test('a reader that takes its time gets the whole of its last answer', async (t)
     connection.resume()
     const { body } = await connection.read()
     t.ok(body.equals(HUGE), `all ${HUGE.byteLength} bytes`)
-    t.equal(await connection.ended(), 'fin')
+    t.equal(await connection.ended(1_000), 'fin')
   }
   await ledger.balanced(2)
 })

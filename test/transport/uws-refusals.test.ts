@@ -116,7 +116,7 @@ test('a caller that stops sending when it sees the 413 is let go after a while',
   const connection = await connected(t, port)
   const headers = [['Content-Length', '1000000']] as const
   await connection.send({ method: 'POST', target: '/echo', headers, body: Buffer.alloc(1_000) })
-  t.equal((await connection.read()).status, 413)
+  t.equal((await connection.read({ deadlineMs: 1_000 })).status, 413)
   t.equal(await connection.ended(8_000), 'fin')
   t.equal(connection.unread.byteLength, 0)
   await ledger.balanced()
@@ -129,7 +129,7 @@ test('a caller that never stops sending is cut, and its answer was there to be r
   const connection = await connected(t, port)
   const headers = [['Content-Length', '999999999999']] as const
   await connection.send({ method: 'POST', target: '/echo', headers })
-  t.equal((await connection.read()).status, 413)
+  t.equal((await connection.read({ deadlineMs: 1_000 })).status, 413)
   const piece = Buffer.alloc(MIB)
   let sent = 0
   while (connection.ending === null) {
@@ -153,7 +153,7 @@ test('a caller whose body is not complete at the deadline is answered 408, and i
   t.equal(reply.header('connection'), 'close')
   t.strictSame(JSON.parse(reply.text), { fault: 'request-timeout' })
   await connection.send(bytes.subarray(-1_000))
-  t.equal(await connection.ended(), 'fin', 'the rest is still taken')
+  t.equal(await connection.ended(1_000), 'fin', 'the rest is still taken')
   await ledger.balanced()
   t.match(ledger.last, { status: 408, bytesIn: 60_000, aborted: false })
   t.strictSame(effects, [])

@@ -279,7 +279,7 @@ for (const [value, closes] of Object.entries(CONNECTION_VALUES)) {
     t.equal(reply.status, 200)
     t.equal(reply.header('connection'), closes ? 'close' : '')
     if (closes) {
-      t.equal(await connection.ended(), 'fin')
+      t.equal(await connection.ended(1_000), 'fin')
     } else {
       t.equal((await connection.ask({ target: '/things/1' })).status, 200)
     }

@@ -130,7 +130,7 @@ test('over TLS nothing behind a last answer is run', async (t) => {
     const behind = request({ method: 'POST', target: '/echo', body: 'run' })
     await connection.send(Buffer.concat([request({ target: '/ping', headers }), behind]))
     t.equal((await connection.read()).status, status)
-    await connection.ended()
+    await connection.ended(1_000)
     t.equal(connection.unread.byteLength, 0)
   }
   await ledger.balanced(2)
