@@ -70,7 +70,7 @@ test('the first content counts as the first token, not the head, a comment or a 
   t.equal(report.tokens, 40)
   t.equal(report.gap.count, 30)
   t.ok(report.firstToken.percentiles.p50! >= 45, `first token after ${report.firstToken.percentiles.p50} ms`)
-  t.ok(report.gap.percentiles.p50! >= 15, `gaps of ${report.gap.percentiles.p50} ms`)
+  t.ok(Math.abs(report.gap.percentiles.p50! - 20) < 10, `gaps of ${report.gap.percentiles.p50} ms`)
   t.equal(report.drift.count, 10)
 })
 
