@@ -52,7 +52,7 @@ function mixedLoad(server: LabServer): Load {
       const connection = await connectRaw(server.port)
       // It would be answered long after the caller has left, however slow the machine is.
       await connection.send({ target: '/api/v1/report', headers: [['X-Lab-Fault', 'delay=20000']] })
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await new Promise((resolve) => setTimeout(resolve, 100))
       connection.reset()
       tally.left++
     }
@@ -102,7 +102,7 @@ test('every snapshot of a mixed run with aborts adds up, and the last one is wha
   t.same(withoutLateness(all.marks), [])
   t.equal(all.total.completed, answered)
   // A reset can overtake its request: then nothing has arrived.
-  t.ok(all.total.aborted <= left && all.total.aborted > 0, `${all.total.aborted} of ${left} aborted`)
+  t.ok(all.total.aborted <= left && all.total.aborted > left / 2, `${all.total.aborted} of ${left} aborted`)
   t.ok(left > 10 && answered > 100, `${answered} answered, ${left} left`)
   t.ok(all.operations.unmatched!.statuses[404]! > 0)
   const inner = (await server.ask('GET', `/lab/v1/runs/${id}?window=measure`)).json as RunSummary
